@@ -82,6 +82,8 @@ pub struct Made {
     pub diagnostics: Vec<Diagnostic>,
     /// Values that it does not hold.
     pub inputs: Inputs,
+    /// Whether any output of a called module was evaluated.
+    pub has_module_outputs: bool,
 }
 
 /// Makes a plan.
@@ -106,7 +108,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         false => None,
     };
     providers.close().await;
-    let PlanOutcome { planned, mut diagnostics } = outcome;
+    let PlanOutcome { planned, mut diagnostics, has_module_outputs } = outcome;
     let errored = has_errors(&diagnostics);
     let (inputs, problems) = ephemeral_inputs(&basis.root, planned.as_ref());
     diagnostics.extend(problems);
@@ -126,7 +128,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             }
         }
     }
-    Made { file, diagnostics, inputs }
+    Made { file, diagnostics, inputs, has_module_outputs }
 }
 
 /// Makes a plan, shows progress unless `quiet`, and stops on a signal.
@@ -245,7 +247,7 @@ pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralSt
 fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
     let mut diagnostics = outcome.diagnostics;
     diagnostics.push(problems::interrupted());
-    PlanOutcome { planned: None, diagnostics }
+    PlanOutcome { diagnostics, ..PlanOutcome::default() }
 }
 
 /// The plan file of a plan.

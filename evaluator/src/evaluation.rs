@@ -40,7 +40,7 @@ mod unsound;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -85,6 +85,9 @@ pub(crate) struct Evaluation {
     pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
     /// The selected parts; `None` for everything.
     pub(crate) selected: Option<Selected>,
+    /// Whether an output that only apply reaches is evaluated. Resources outside the selection are then as state has
+    /// them.
+    pub(crate) late: AtomicBool,
     /// Invalid references. Their blocks are not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
     /// Invalid references in `dynamic` blocks, reported only if the block has elements.
@@ -207,6 +210,7 @@ fn begin(
         dependencies,
         unsound: OnceLock::new(),
         in_elements: OnceLock::new(),
+        late: AtomicBool::new(false),
         occurrences: AtomicU32::new(0),
         parameters: AtomicU32::new(0),
     });

@@ -20,6 +20,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::CheckResult;
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::config::ResourceBlock;
@@ -398,6 +399,11 @@ pub trait Glue: Send + Sync + 'static {
         false
     }
 
+    /// The placeholder for an object that state does not have.
+    fn missing(&self) -> Value {
+        Value::unknown(Type::Dynamic)
+    }
+
     /// The placeholder for a missing instance.
     fn gap(&self, schema: &Schema, _: ExpansionKind) -> Value {
         Value::unknown(schema.block.implied_type())
@@ -418,7 +424,7 @@ pub trait Glue: Send + Sync + 'static {
     /// does not read it either.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
-    /// The stored objects of a resource, for inspections.
+    /// The stored objects of a resource, for inspections, and for outputs that only apply evaluates.
     ///
     /// An unreadable object is reported and unknown.
     async fn stored(&self, _: &AbsResource, _: &ProviderSource, _: &Schema) -> Vec<(InstanceKey, Value)> {
@@ -459,8 +465,8 @@ pub trait Glue: Send + Sync + 'static {
     /// An output of the root module.
     fn root_output(&self, output: RootOutput);
 
-    /// Records that an output of a called module is not null.
-    fn module_output(&self, _module: &ModuleInstance, _name: &SmolStr) {}
+    /// Records that an output of a called module was evaluated.
+    fn module_output(&self, _module: &ModuleInstance, _name: &SmolStr, _is_null: bool) {}
 
     /// Records that a variable of a called module was not evaluated, because something that its argument refers to has
     /// failed.

@@ -3,7 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::nearest::did_you_mean;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Attribute, Syntax, Tree};
+use weft_syntax::{Attribute, ExprKind, Expression, Syntax, Tree};
 
 /// The arguments of a `dynamic` block.
 pub(crate) const DYNAMIC_ARGUMENTS: [&str; 3] = ["for_each", "iterator", "labels"];
@@ -218,4 +218,11 @@ pub(crate) fn no_repetition_attribute(root: &str, name: &str, known: &[&str], at
 /// Whether a problem follows from the schema alone, whatever the values are.
 pub(crate) fn is_of_schema(problem: &Diagnostic) -> bool {
     ["Unsupported argument", "Unsupported block type", "Missing required argument"].contains(&problem.summary.as_str())
+}
+
+/// Whether the errors of an expression are only keys that a `for` produces twice. Its value is known then, without them.
+pub(crate) fn are_repeated_keys(problems: &[Diagnostic], expression: &Expression) -> bool {
+    let repeated = |problem: &Diagnostic| problem.summary == "Duplicate object key";
+    matches!(expression.without_parentheses().kind(), ExprKind::For(_))
+        && problems.iter().filter(|problem| problem.is_error()).all(repeated)
 }

@@ -106,9 +106,9 @@ impl Purpose {
         matches!(self, Purpose::Inspect { .. })
     }
 
-    /// Whether state has all objects of the configuration.
+    /// Whether state has all objects of the configuration. A plan reads from state what it leaves out.
     pub(crate) fn has_whole_state(self) -> bool {
-        self == Purpose::Inspect { settled: true }
+        matches!(self, Purpose::Inspect { settled: true } | Purpose::Plan(_))
     }
 
     /// Whether a block waits for everything that it refers to, also where its value does not need it.
@@ -170,7 +170,7 @@ mod tests {
             (Purpose::hides_terraform, "validate inspect settled"),
             (Purpose::runs_impure_functions, "inspect settled"),
             (Purpose::reads_state, "inspect settled"),
-            (Purpose::has_whole_state, "settled"),
+            (Purpose::has_whole_state, "normal destroy refresh import settled"),
             (Purpose::evaluates_arguments, "validate normal destroy inspect settled"),
             (Purpose::decides_conditions, not_validate),
             (Purpose::warns_of_failed_conditions, "destroy refresh import"),

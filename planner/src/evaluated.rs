@@ -27,8 +27,12 @@ pub(crate) struct Evaluated {
     pub(crate) checks: BTreeMap<(CheckedKind, String), CheckResult>,
     /// Outputs of the root module.
     pub(crate) outputs: BTreeMap<SmolStr, RootOutput>,
+    /// Outputs of the root module that only apply evaluates.
+    pub(crate) late: BTreeMap<SmolStr, RootOutput>,
     /// Outputs of called modules with values other than null.
     pub(crate) module_outputs: BTreeSet<(ModuleInstance, SmolStr)>,
+    /// Whether any output of a called module was evaluated.
+    pub(crate) has_module_outputs: bool,
     /// Variables of called modules whose arguments could not be evaluated, because something else has failed.
     pub(crate) not_reached: BTreeSet<(Module, SmolStr)>,
     /// Values of the root variables.

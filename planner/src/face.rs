@@ -12,7 +12,8 @@ use weft_evaluator::glue::{
 use weft_evaluator::purpose::Purpose;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
-    AbsResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource,
+    ResourceInstance,
 };
 use weft_graph_format::diagnostic::{Diagnostic, checked_by};
 use weft_graph_format::formula::{Formula, FormulaOp};
@@ -101,6 +102,24 @@ impl Glue for Planner {
                 gap
             }
         }
+    }
+
+    fn missing(&self) -> Value {
+        let nothing = Formula::constant(Value::null(Type::Dynamic));
+        self.evaluated().gaps.push(nothing.clone());
+        Value::unknown(Type::Dynamic).with_formula(Some(nothing))
+    }
+
+    async fn stored(&self, resource: &AbsResource, _: &ProviderSource, schema: &Schema) -> Vec<(InstanceKey, Value)> {
+        let object = |address: &ResourceInstance| match self.facts.stored_value(address, schema) {
+            Ok(value) => value,
+            Err(problem) => {
+                self.report.add(vec![problem]);
+                None
+            }
+        };
+        let all = self.facts.state.of_resource(resource);
+        all.filter_map(|address| Some((address.key.clone(), object(address)?))).collect()
     }
 
     fn provision(&self, address: &ResourceInstance, provisions: Vec<Provision>) -> Option<Origin> {
@@ -226,8 +245,12 @@ impl Glue for Planner {
         self.evaluated().outputs.insert(output.name.clone(), output);
     }
 
-    fn module_output(&self, module: &ModuleInstance, name: &SmolStr) {
-        self.evaluated().module_outputs.insert((module.clone(), name.clone()));
+    fn module_output(&self, module: &ModuleInstance, name: &SmolStr, is_null: bool) {
+        let mut evaluated = self.evaluated();
+        evaluated.has_module_outputs = true;
+        if !is_null {
+            evaluated.module_outputs.insert((module.clone(), name.clone()));
+        }
     }
 
     fn not_reached(&self, module: &Module, variable: &SmolStr) {

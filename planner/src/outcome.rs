@@ -58,6 +58,8 @@ pub struct PlanOutcome {
     pub planned: Option<Planned>,
     /// Ordered by place.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether any output of a called module was evaluated. A failed plan without other results is shown then.
+    pub has_module_outputs: bool,
 }
 
 impl PlanOutcome {

@@ -28,7 +28,7 @@ use crate::problems;
 use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
 use crate::rules::Rules;
-use crate::whole::outputs::{Outputs, last_outputs, output_changes};
+use crate::whole::outputs::{Outputs, hidden_changes, last_outputs, output_changes};
 use crate::whole::{applied_part, checking, moved, orphans, protection, remembering, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions};
@@ -57,8 +57,10 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
     let (failed, session) = evaluate(&planner, begun).await;
     let imports = session.import_targets().await;
     // Frees the evaluated values before the rest of the plan, unless the caller keeps the session.
-    let session = Some(session).filter(|_| open);
-    (conclude(&planner, failed, &imports).await, session)
+    let partial = *planner.facts.selection() != Selection::All;
+    let session = Some(session).filter(|_| open || partial);
+    let outcome = conclude(&planner, failed, &imports, session.as_ref()).await;
+    (outcome, session.filter(|_| open))
 }
 
 /// The first pass: evaluates the configuration, and plans each instance that evaluation reaches.
@@ -70,7 +72,12 @@ async fn evaluate(planner: &Planner, begun: Begun) -> (bool, Session) {
 
 /// The steps after evaluation: orphans, the rules over all instances, and the draft. Evaluation may have `failed` in
 /// part.
-async fn conclude(planner: &Arc<Planner>, failed: bool, imports: &BTreeSet<ResourceInstance>) -> PlanOutcome {
+async fn conclude(
+    planner: &Arc<Planner>,
+    failed: bool,
+    imports: &BTreeSet<ResourceInstance>,
+    session: Option<&Session>,
+) -> PlanOutcome {
     let (rules, unread) = (planner.facts.rules, planner.facts.destroys_unread());
     let aimless = if failed { Vec::new() } else { aimless_imports(&planner.evaluated(), imports) };
     if !aimless.is_empty() {
@@ -94,7 +101,24 @@ async fn conclude(planner: &Arc<Planner>, failed: bool, imports: &BTreeSet<Resou
         planner.report.replace(still_there);
         return nothing(planner);
     }
+    if let Some(session) = session.filter(|_| !failed) {
+        evaluate_late_outputs(planner, session).await;
+    }
     finish(planner, failed)
+}
+
+/// Evaluates the outputs that only apply reaches. Their problems are those of an apply, so the plan has none.
+async fn evaluate_late_outputs(planner: &Planner, session: &Session) {
+    let names = applied_part::late_outputs(&planner.facts, &planner.evaluated(), &planner.agenda().changes);
+    for name in names {
+        let said = planner.report.length();
+        if session.late_output(&name).await.is_err() {
+            planner.report.forget_evaluated(said);
+        }
+        let mut evaluated = planner.evaluated();
+        let found = evaluated.outputs.remove(&name);
+        evaluated.late.extend(found.map(|output| (name, output)));
+    }
 }
 
 /// An error for each import of an instance that the configuration does not have.
@@ -162,7 +186,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
 }
 
 fn refused(diagnostics: Vec<Diagnostic>) -> Box<PlanOutcome> {
-    Box::new(PlanOutcome { planned: None, diagnostics })
+    Box::new(PlanOutcome { diagnostics, ..PlanOutcome::default() })
 }
 
 /// Reports the remarks that concern the plan as a whole.
@@ -278,12 +302,15 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let facts = &planner.facts;
     let mut agenda: Agenda = std::mem::take(&mut *planner.agenda());
     let mut found: ReadResults = std::mem::take(&mut *planner.found());
-    let Ruled { changes, outputs, evaluated, schemas } = rule(planner, std::mem::take(&mut agenda.changes), &mut found);
+    let Ruled { changes, mut outputs, mut evaluated, schemas } =
+        rule(planner, std::mem::take(&mut agenda.changes), &mut found);
     let checks = checking::check_results(facts, &evaluated, &changes.resources);
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
     let active = checking::active(facts, &evaluated, &changes.resources);
-    let applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
+    let mut applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
+    applied.extend(hidden_changes(facts, &outputs, &evaluated.late));
+    outputs.wanted.extend(std::mem::take(&mut evaluated.late));
     agenda.memories = remembering::memory_changes(facts, &evaluated, &configured, &schemas, &agenda);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
     output::outputs(&builder, planner.kind(), &outputs.wanted, &applied, &evaluated.gaps);
@@ -298,7 +325,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     if failed && !has_errors(&diagnostics) {
         diagnostics.push(problems::failed_without_error());
     }
-    let Some(graph) = finished else { return PlanOutcome { planned: None, diagnostics } };
+    let Some(graph) = finished else { return PlanOutcome { diagnostics, ..PlanOutcome::default() } };
     let planned = Planned {
         last_outputs: last_outputs(facts, &outputs),
         claims: claims.settled(facts, &changes, &graph),
@@ -316,7 +343,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
         check_needs: if checks.is_empty() { BTreeMap::new() } else { needs(&facts.root) },
         checks,
     };
-    PlanOutcome { planned: Some(planned), diagnostics }
+    PlanOutcome { planned: Some(planned), diagnostics, has_module_outputs: evaluated.has_module_outputs }
 }
 
 /// The graph. If operations wait for each other the graph is empty: a plan that cannot be applied still shows its
@@ -347,7 +374,7 @@ pub(crate) fn nothing(planner: &Planner) -> PlanOutcome {
     let (mut diagnostics, remarks) = planner.report.take();
     diagnostics.extend(remarks);
     sort(&mut diagnostics);
-    PlanOutcome { planned: None, diagnostics }
+    PlanOutcome { diagnostics, ..PlanOutcome::default() }
 }
 
 /// Plans values only, and keeps the session open for questions. The session is `None` when the configuration cannot be

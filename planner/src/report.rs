@@ -59,6 +59,16 @@ impl Report {
         self.said().by_evaluation.push(diagnostic);
     }
 
+    /// The number of diagnostics of evaluation since they were last kept.
+    pub(crate) fn length(&self) -> usize {
+        self.said().by_evaluation.len()
+    }
+
+    /// Removes the diagnostics of evaluation after the first `kept`.
+    pub(crate) fn forget_evaluated(&self, kept: usize) {
+        self.said().by_evaluation.truncate(kept);
+    }
+
     /// Keeps the diagnostics of evaluation so far, without warnings if `errors_only`.
     pub(crate) fn keep_evaluated(&self, errors_only: bool) {
         let mut said = self.said();

@@ -162,7 +162,8 @@ async fn plan_and_apply(
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
     // A failed plan is shown as far as it got.
-    let came_to = |changes: &Changes| !changes.resources.is_empty() || !changes.outputs.is_empty();
+    let outputs = made.has_module_outputs;
+    let came_to = |changes: &Changes| outputs || !changes.resources.is_empty() || !changes.outputs.is_empty();
     let Some(plan) = made.file.filter(|plan| !failed || came_to(&plan.changes)) else {
         return Err(made.diagnostics);
     };

@@ -34,6 +34,9 @@ const MODULE: ContentRules = ContentRules {
 /// Arguments of a call that are not variables of the module.
 pub(super) const MODULE_ARGUMENTS: &[&str] = &["source", "version", "count", "for_each", "providers", "depends_on"];
 
+/// The name of the type of block.
+const MODULE_BLOCK: &str = "module";
+
 const MODULE_BLOCKS: &[&str] = &["lifecycle", "_", "locals", "provider"];
 
 /// A `module` block.
@@ -80,7 +83,13 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     for (value, _) in arguments.values() {
         references.extend(compiling.references(value));
     }
-    let Some(source) = content.get("source").cloned() else { return };
+    let complete = compiling.module.calls.get(&name).map(|first| first.range.clone());
+    if let Some(first) = complete.or_else(|| compiling.unfinished_before(MODULE_BLOCK, &name)) {
+        return compiling.duplicate("module call", &name, &first, &block.range);
+    }
+    let Some(source) = content.get("source").cloned() else {
+        return compiling.unfinished(MODULE_BLOCK, name, &block.range);
+    };
     let call = ModuleCall {
         name: name.clone(),
         source,
@@ -95,15 +104,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         range: block.range.clone(),
         missing: block.missing(),
     };
-    match compiling.module.calls.get(&name) {
-        Some(first) => {
-            let first = first.range.clone();
-            compiling.duplicate("module call", &name, &first, &block.range);
-        }
-        None => {
-            compiling.module.calls.insert(name, Arc::new(call));
-        }
-    }
+    compiling.module.calls.insert(name, Arc::new(call));
 }
 
 /// The references of the key of a provider instance. A literal key is part of the provider's name.

@@ -1,5 +1,6 @@
 //! Compiles the files of one module.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_graph_format::address::Module;
@@ -26,6 +27,7 @@ pub(super) fn compile_module(
         together: Vec::new(),
         overriding: false,
         requirements: None,
+        unfinished: BTreeMap::new(),
     };
     let mut base: Vec<FoundBlock> = trees.iter().flat_map(|tree| blocks_of(&mut compiling, tree)).collect();
     let above: Vec<FoundBlock> = overrides.iter().flat_map(|tree| blocks_of(&mut compiling, tree)).collect();

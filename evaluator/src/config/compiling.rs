@@ -1,6 +1,7 @@
 //! A module while its blocks are read.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -25,6 +26,8 @@ pub(super) struct Compiling<'a> {
     pub(super) overriding: bool,
     /// The first `required_providers` block.
     pub(super) requirements: Option<SourceRange>,
+    /// Blocks that the module does not have because a required argument is missing. Their names are taken.
+    pub(super) unfinished: BTreeMap<(&'static str, SmolStr), SourceRange>,
 }
 
 impl Compiling<'_> {
@@ -94,6 +97,16 @@ impl Compiling<'_> {
     /// Reports a second declaration of a name.
     pub(super) fn duplicate(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
         self.report_together(problems::declarations::duplicate(what, name, first, second));
+    }
+
+    /// Records a block that lacks a required argument.
+    pub(super) fn unfinished(&mut self, what: &'static str, name: SmolStr, at: &SourceRange) {
+        self.unfinished.entry((what, name)).or_insert_with(|| at.clone());
+    }
+
+    /// The place of an earlier block with this name that lacks a required argument.
+    pub(super) fn unfinished_before(&self, what: &'static str, name: &SmolStr) -> Option<SourceRange> {
+        self.unfinished.get(&(what, name.clone())).cloned()
     }
 
     /// The references of an expression. Invalid ones are recorded for the check of references.

@@ -28,6 +28,7 @@ use super::required_version::unmet;
 use super::source_files::SourceFiles;
 use super::static_values::{Needing, StaticGiven, StaticInputs, StaticValues, static_text};
 use super::{CallSource, CompiledModule, ModuleCall, problems};
+use crate::problems::are_repeated_keys;
 
 /// The maximum nesting of module calls. It stops a module that calls itself.
 const DEEPEST_MODULES: usize = 100;
@@ -351,12 +352,19 @@ impl<'a> Loader<'a> {
                 None => format!("provider.{}.for_each", block.local_name),
             };
             let needing = Needing { experiment: Some(PROVIDER_ITERATION), ..Needing::new(text, expression.range()) };
+            let before = self.diagnostics.len();
             // With the experiment, evaluation handles any value that is known at plan.
             let value = match module.settings.experiments.provider_iteration {
                 true => None,
-                false => self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics),
+                false => self.statics.attempt(&module.path, expression, &needing, &mut self.diagnostics),
             };
-            if let Some(why) = value.and_then(|value| unsuitable(&value)) {
+            let Some((value, failed)) = value else { continue };
+            if failed && are_repeated_keys(self.diagnostics.get(before..).unwrap_or_default(), expression) {
+                continue;
+            }
+            // As in OpenTofu, a value that could not be computed is also an unknown one.
+            let unknown = || (failed && !value.is_known()).then(problems::loading::unknown_provider_keys);
+            if let Some(why) = unsuitable(&value).or_else(unknown) {
                 self.diagnostics.push(problems::loading::unsuitable_provider_keys(why, expression.range()));
             }
         }

@@ -26,8 +26,11 @@ pub struct MovedBlock {
 /// A `moved` block.
 pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &MOVED);
-    let from = endpoint(compiling, content.get("from"), "from", block);
-    let to = endpoint(compiling, content.get("to"), "to", block);
+    let from = endpoint(compiling, content.get("from"));
+    let to = endpoint(compiling, content.get("to"));
+    // Only after both addresses, as in OpenTofu.
+    let from = movable(compiling, from, "from", block);
+    let to = movable(compiling, to, "to", block);
     let (Some(from), Some(to)) = (from, to) else { return };
     if from.resource.is_some() != to.resource.is_some() {
         compiling.report(problems::moved::unlike_addresses(&block.range));
@@ -36,22 +39,25 @@ pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     compiling.module.statements.moved.push(MovedBlock { from, to, range: block.range.clone() });
 }
 
-fn endpoint(
-    compiling: &mut Compiling<'_>,
-    expression: Option<&Expression>,
-    name: &str,
-    block: &FoundBlock,
-) -> Option<RelativeAddress> {
-    let read = expression
-        .map(|given| read_address(given).unwrap_or_else(|| Err(problems::references::not_static(given.range()))));
-    let found = match read {
-        Some(Ok(found)) => Some(found),
-        Some(Err(problem)) => {
+/// The address in an argument.
+fn endpoint(compiling: &mut Compiling<'_>, expression: Option<&Expression>) -> Option<RelativeAddress> {
+    let given = expression?;
+    match read_address(given).unwrap_or_else(|| Err(problems::references::not_static(given.range()))) {
+        Ok(found) => Some(found),
+        Err(problem) => {
             compiling.report(problem);
             None
         }
-        None => None,
-    };
+    }
+}
+
+/// The address if its object can move.
+fn movable(
+    compiling: &mut Compiling<'_>,
+    found: Option<RelativeAddress>,
+    name: &str,
+    block: &FoundBlock,
+) -> Option<RelativeAddress> {
     let movable = found
         .filter(|found| found.resource.as_ref().is_none_or(|(resource, _)| resource.mode != ResourceMode::Ephemeral));
     if movable.is_none() {

@@ -20,6 +20,9 @@ const OUTPUT: ContentRules = ContentRules {
     open: false,
 };
 
+/// The name of the type of block.
+const OUTPUT_BLOCK: &str = "output";
+
 /// An `output` block.
 pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
@@ -33,7 +36,8 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         }
     }
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
-    let first = compiling.module.outputs.get(&name).map(|first| first.range.clone());
+    let complete = compiling.module.outputs.get(&name).map(|first| first.range.clone());
+    let first = complete.or_else(|| compiling.unfinished_before(OUTPUT_BLOCK, &name));
     if let Some(first) = &first {
         compiling.duplicate("output definition", &name, first, &block.range);
     }
@@ -41,7 +45,9 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let sensitive = compiling.flag(content.get("sensitive"), false);
     let ephemeral = compiling.flag(content.get("ephemeral"), false);
     let deprecated = compiling.deprecation(content.get("deprecated"), "Invalid `deprecated` attribute", None);
-    let Some(value) = content.get("value").cloned() else { return };
+    let Some(value) = content.get("value").cloned() else {
+        return compiling.unfinished(OUTPUT_BLOCK, name, &block.range);
+    };
     let mut references = compiling.references(&value);
     for condition in &preconditions {
         references.extend(compiling.references(&condition.condition));

@@ -94,8 +94,9 @@ impl Compiling<'_> {
         let (path, dir) = (self.module.path.clone(), self.module.dir.clone());
         let kept = std::mem::replace(&mut self.module, CompiledModule { path, dir, ..CompiledModule::default() });
         let together = std::mem::take(&mut self.together);
+        let unfinished = std::mem::take(&mut self.unfinished);
         top_level::block(self, block);
-        (self.module, self.together) = (kept, together);
+        (self.module, self.together, self.unfinished) = (kept, together, unfinished);
     }
 
     /// Override blocks that replace parts of other blocks.

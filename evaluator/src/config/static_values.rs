@@ -154,6 +154,18 @@ impl StaticValues {
         self.finish(module, expression, needing, diagnostics)
     }
 
+    /// The same. An expression with errors of its own has the value that evaluation came to: true with the value then.
+    pub(super) fn attempt(
+        &mut self,
+        module: &Module,
+        expression: &Expression,
+        needing: &Needing,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<(Value, bool)> {
+        self.prepare(module, expression, diagnostics);
+        self.attempted(module, expression, needing, diagnostics)
+    }
+
     /// Reports why a variable of a module cannot be evaluated yet.
     pub(super) fn variable(
         &mut self,
@@ -321,6 +333,17 @@ impl StaticValues {
         needing: &Needing,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Value> {
+        let (value, failed) = self.attempted(module, expression, needing, diagnostics)?;
+        (!failed).then_some(value)
+    }
+
+    fn attempted(
+        &self,
+        module: &Module,
+        expression: &Expression,
+        needing: &Needing,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<(Value, bool)> {
         let frame = self.frames.get(module)?;
         let mut problems = Vec::new();
         let references = references_of(expression, &mut problems);
@@ -339,7 +362,7 @@ impl StaticValues {
         let (value, found) = evaluate(expression, &scope);
         let failed = has_errors(&found);
         diagnostics.extend(found);
-        (!failed).then_some(value)
+        Some((value, failed))
     }
 
     fn static_value(

@@ -216,6 +216,7 @@ pub(crate) fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec
         together: Vec::new(),
         overriding: false,
         requirements: None,
+        unfinished: BTreeMap::new(),
     };
     let mut file = TestFile { name: name.into(), ..TestFile::default() };
     let mut variables = None;

@@ -146,15 +146,13 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references,
         range: block.range.clone(),
     };
-    match compiling.module.variables.get(&name) {
-        Some(first) => {
-            let first = first.range.clone();
-            compiling.duplicate_value("variable declaration", &name, &first, &block.range);
-        }
-        None if valid => {
-            compiling.module.variables.insert(name, Arc::new(variable));
-        }
-        None => {}
+    let first = compiling.module.variables.get(&name).map(|first| first.range.clone());
+    if let Some(first) = first {
+        compiling.duplicate_value("variable declaration", &name, &first, &block.range);
+    }
+    if valid {
+        // The last declaration counts, as in OpenTofu.
+        compiling.module.variables.insert(name, Arc::new(variable));
     }
 }
 

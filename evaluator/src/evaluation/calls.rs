@@ -29,7 +29,7 @@ impl ModuleNode {
             if call.depends_on.iter().any(|reference| node.is_unsound(&reference.range)) {
                 return Err(Failed);
             }
-            let expanded = expand(&node, &call.repetition).await?;
+            let expanded = expand(&node, &call.repetition, false).await?;
             node.evaluation.glue.module_expanded(&node.address, &key, &expanded.expansion());
             let depends = node.depends_on_origin(&call.depends_on, None).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());

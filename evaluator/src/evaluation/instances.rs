@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::InstanceKey;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -17,6 +17,7 @@ use super::problems::repetition as problems;
 use super::repetition_data::RepetitionData;
 use crate::config::{Repetition, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
+use crate::problems::are_repeated_keys;
 use crate::reference::references_of;
 
 /// The maximum `count`. No plan could hold more instances of one block.
@@ -67,22 +68,53 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
     Ok(Expanded { kind: ExpansionKind::ForEach, instances: instances.collect(), origin: value.origin().cloned() })
 }
 
-/// Evaluates a repetition. Validation does not repeat: one instance stands for all.
-pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> Result<Expanded, Failed> {
+/// Evaluates the repetition of a resource or a call. Validation does not repeat: one instance stands for all.
+pub(crate) async fn expand(
+    node: &Arc<ModuleNode>,
+    repetition: &Repetition,
+    of_resource: bool,
+) -> Result<Expanded, Failed> {
     let single =
         |kind, repeated| Expanded { kind, instances: BTreeMap::from([(InstanceKey::None, repeated)]), origin: None };
     let Some(expression) = repetition.expression() else {
         return Ok(single(ExpansionKind::Single, RepetitionData::default()));
     };
     let validating = !node.evaluation.purpose().repeats();
+    let (value, problems) = node.attempted(expression, &RepetitionData::default()).await?;
+    let (failed, has_keys) = (has_errors(&problems), matches!(repetition, Repetition::ForEach(_)));
+    let settled = !has_keys || are_repeated_keys(&problems, expression);
+    if failed && !settled && validating && of_resource && may_be_fine(&value, repetition, expression) {
+        // As in OpenTofu, only the plan reports these problems.
+        return Ok(single(ExpansionKind::ForEach, RepetitionData::unknown(false)));
+    }
+    problems.into_iter().for_each(|problem| node.evaluation.glue.report(problem));
+    if failed && settled {
+        return Err(Failed);
+    }
     // Planning reports deprecations here.
-    let value = match validating {
-        true => node.evaluated(expression, &RepetitionData::default()).await?,
-        false => node.evaluate(expression, &RepetitionData::default()).await?,
-    };
+    let value = if validating { value } else { node.tell_deprecated(value, &|| expression.range()) };
+    let expanded = expansion_of(node, repetition, (&value, expression), validating).await?;
+    // As in OpenTofu, the value of a `for_each` with errors was checked too.
+    if failed { Err(Failed) } else { Ok(expanded) }
+}
+
+/// Whether a `for_each` is unknown, and nothing is wrong with it whatever its keys are.
+fn may_be_fine(value: &Value, repetition: &Repetition, at: &Expression) -> bool {
+    let unknown = !value.is_known() || matches!(value.ty(), Type::Set(_)) && !value.is_wholly_known();
+    unknown && confidential(value, repetition, at).or_else(|| misplaced(value, repetition, at)).is_none()
+}
+
+/// The expansion by the value of a repetition.
+async fn expansion_of(
+    node: &Arc<ModuleNode>,
+    repetition: &Repetition,
+    (value, expression): (&Value, &Expression),
+    validating: bool,
+) -> Result<Expanded, Failed> {
+    let single =
+        |kind, repeated| Expanded { kind, instances: BTreeMap::from([(InstanceKey::None, repeated)]), origin: None };
     if validating && !value.is_wholly_known() {
-        let problem =
-            confidential(&value, repetition, expression).or_else(|| misplaced(&value, repetition, expression));
+        let problem = confidential(value, repetition, expression).or_else(|| misplaced(value, repetition, expression));
         if let Some(problem) = problem {
             return node.fail(problem);
         }
@@ -94,7 +126,7 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     }
     let origin = value.deep_origin();
     let outcome = match repetition {
-        Repetition::Count(_) => count(&value, expression).map(|n| {
+        Repetition::Count(_) => count(value, expression).map(|n| {
             let instances = (0..).zip(0..n).map(|(i, _)| {
                 let key = InstanceKey::Int(i);
                 let repeated = RepetitionData::of(&key, None);
@@ -102,7 +134,7 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
             });
             (ExpansionKind::Count, instances.collect())
         }),
-        Repetition::ForEach(_) => for_each(&value, expression).map(|elements| {
+        Repetition::ForEach(_) => for_each(value, expression).map(|elements| {
             let instances = elements.into_iter().map(|(key, element)| {
                 let key = InstanceKey::String(key);
                 let repeated = RepetitionData::of(&key, element);
@@ -110,7 +142,7 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
             });
             (ExpansionKind::ForEach, instances.collect())
         }),
-        _ => enabled(&value, expression).map(|on| {
+        _ => enabled(value, expression).map(|on| {
             let instances = on.then(|| (InstanceKey::None, RepetitionData::default()));
             (ExpansionKind::Enabled, instances.into_iter().collect())
         }),

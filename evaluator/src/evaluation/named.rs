@@ -249,9 +249,7 @@ impl ModuleNode {
             self.evaluation.glue.root_output(reported);
             return Ok(value);
         }
-        if !value.is_null() {
-            self.evaluation.glue.module_output(&self.address, &output.name);
-        }
+        self.evaluation.glue.module_output(&self.address, &output.name, value.is_null());
         let value = value.add_origin(waits.as_ref());
         let value = self.evaluation.glue.named(&self.value_name(NameKind::Output, &output.name), value);
         Ok(match self.deprecation(output) {

@@ -11,9 +11,8 @@ use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
 use weft_graph_format::value::Value;
-use weft_syntax::{Traversal, Tree};
+use weft_syntax::{Expression, Traversal, Tree};
 
-use crate::config::Condition;
 use crate::evaluation::problems::blocks as problems;
 
 /// The code of the errors of [`unknown_names`].
@@ -53,9 +52,8 @@ impl Scope for Nameless {
     }
 }
 
-/// An error for each unresolved name in the condition and its message.
-pub(super) fn unknown_names(condition: &Condition) -> Vec<Diagnostic> {
-    let scope = Nameless::default();
-    let said = [&condition.condition, &condition.error_message].map(|expression| evaluate(expression, &scope).1);
-    said.into_iter().flatten().filter(|problem| problem.code == NAMELESS).collect()
+/// An error for each name in an expression.
+pub(super) fn unknown_names(expression: &Expression) -> Vec<Diagnostic> {
+    let (_, said) = evaluate(expression, &Nameless::default());
+    said.into_iter().filter(|problem| problem.code == NAMELESS).collect()
 }

@@ -110,6 +110,10 @@ impl ModuleNode {
                 let number = Number::parse(digits).ok();
                 return Ok((InstanceKey::String(number.map(|n| n.to_string()).unwrap_or_default().into()), None));
             }
+            // As in OpenTofu, only a plan evaluates keys.
+            ProviderKey::Computed(_) if !self.evaluation.purpose().has_values() => {
+                return Ok((InstanceKey::String(SmolStr::default()), None));
+            }
             ProviderKey::Computed(expression) => expression,
         };
         let value = self.evaluate(expression, repeated).await?;
@@ -124,7 +128,6 @@ impl ModuleNode {
             Ok(text) => match text.open().1 {
                 Kind::String(text) => Ok((InstanceKey::String(text.clone()), origin)),
                 Kind::Null(_) => self.fail(problems::null_key(at())),
-                _ if !self.evaluation.purpose().has_values() => Ok((InstanceKey::String(SmolStr::default()), origin)),
                 _ => self.fail(problems::unknown_key(&names, at())),
             },
             Err(problem) => self.fail(problems::unsuitable_key(&problem.with_path(), at())),
@@ -223,7 +226,7 @@ impl ModuleNode {
             let keyed = repeated.is_some();
             let expanded = match &repeated {
                 Some(expression) => expand_provider(&node, expression).await?,
-                None => expand(&node, &Repetition::Single).await?,
+                None => expand(&node, &Repetition::Single, false).await?,
             };
             let schema = match node.evaluation.glue.provider_schema(&source).await {
                 Ok(schema) => schema,

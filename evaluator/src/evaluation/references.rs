@@ -15,6 +15,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
+use weft_syntax::Expression;
 
 use self::undeclared::undeclared;
 use super::Evaluation;
@@ -78,7 +79,7 @@ pub(super) async fn check_condition(
     }
     let mut checking = Checking::new(&alone, schemas, &mut unsound);
     checking.all(references, NOTHING);
-    checking.conditions([condition]);
+    checking.conditions(&together([condition]));
     checking.take(&[])
 }
 
@@ -187,7 +188,7 @@ impl<'a> Checking<'a> {
         }
         for output in module.outputs.values() {
             self.all(&output.references, NOTHING);
-            if self.conditions(&output.preconditions) {
+            if self.conditions(&together(&output.preconditions)) {
                 // Then the value is not evaluated.
                 let of_value = output.value.range();
                 self.found.retain(|problem| !problem.subject.as_ref().is_some_and(|at| of_value.holds(at)));
@@ -204,6 +205,8 @@ impl<'a> Checking<'a> {
         }
         for check in module.checks.values() {
             self.all(&check.references, NOTHING);
+            // Validation does not evaluate the conditions of assertions.
+            self.conditions(&messages_of(&check.asserts));
             self.block_with(&check.asserts, &check.references);
         }
         for import in &module.statements.imports {
@@ -225,7 +228,7 @@ impl<'a> Checking<'a> {
 
     /// Like [`Checking::block`], for a block with conditions.
     fn block_with<'r>(&mut self, conditions: &[Condition], references: impl IntoIterator<Item = &'r Reference>) {
-        let problems = self.take(&expressions(conditions));
+        let problems = self.take(&together(conditions));
         if !problems.is_empty() {
             let references = references.into_iter().cloned().collect();
             let module = self.module.path.clone();
@@ -254,14 +257,15 @@ impl<'a> Checking<'a> {
         let wrong_body = self.found.iter().any(of_arguments)
             || resource.references.iter().filter(beside).any(|reference| out_of_scope(&reference))
             || self.has_unknown_parts(resource);
-        self.conditions(resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions));
+        let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
+        self.conditions(&apart(conditions));
         self.depends_on(&resource.depends_on);
         if !wrong_body {
             self.triggers(resource);
             self.ignored(resource);
         }
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
-        let problems = self.take(&expressions(conditions));
+        let problems = self.take(&apart(conditions));
         if !problems.is_empty() {
             let own = resource.references.iter().chain(provisioner_references(resource));
             let all = own.chain(&resource.depends_on).chain(&resource.trigger_references);
@@ -279,15 +283,13 @@ impl<'a> Checking<'a> {
     }
 
     /// Adds the further problems of conditions with invalid references. Returns whether there are any.
-    fn conditions<'c>(&mut self, conditions: impl IntoIterator<Item = &'c Condition>) -> bool {
+    fn conditions(&mut self, groups: &[Group<'_>]) -> bool {
         let mut any = false;
-        for condition in conditions {
-            let ranges = [condition.condition.range(), condition.error_message.range()];
-            let within = |at: &SourceRange| ranges.iter().any(|range| range.holds(at));
-            let wrong = |(at, late): (&SourceRange, &bool)| !late && within(at);
+        for group in groups {
+            let wrong = |(at, late): (&SourceRange, &bool)| !late && group.holds(at);
             if self.late.iter().any(wrong) {
                 any = true;
-                self.found.extend(unknown_names(condition));
+                self.found.extend(group.evaluated.iter().flat_map(|expression| unknown_names(expression)));
             }
         }
         any
@@ -362,10 +364,10 @@ impl<'a> Checking<'a> {
 
     /// Records the problems. Problems of attributes are not reported if the same expressions also refer to invalid
     /// objects. `apart` are expressions that are evaluated separately.
-    fn take(&mut self, apart: &[SourceRange]) -> Vec<Diagnostic> {
+    fn take(&mut self, apart: &[Group<'_>]) -> Vec<Diagnostic> {
         let late = std::mem::take(&mut self.late);
         let mut found = std::mem::take(&mut self.found);
-        let group = |at: &SourceRange| apart.iter().position(|range| range.holds(at));
+        let group = |at: &SourceRange| apart.iter().position(|group| group.holds(at));
         let stopped: BTreeSet<Option<usize>> =
             late.iter().filter(|(_, late)| !**late).map(|(at, _)| group(at)).collect();
         found.retain(|problem| match &problem.subject {
@@ -480,6 +482,41 @@ impl<'a> Checking<'a> {
     }
 }
 
+/// Expressions whose references are checked together.
+struct Group<'c> {
+    ranges: Vec<SourceRange>,
+    /// Those that are evaluated even if a reference is invalid.
+    evaluated: Vec<&'c Expression>,
+}
+
+impl<'c> Group<'c> {
+    fn of(expressions: Vec<&'c Expression>) -> Group<'c> {
+        Group { ranges: expressions.iter().map(|expression| expression.range()).collect(), evaluated: expressions }
+    }
+
+    fn holds(&self, at: &SourceRange) -> bool {
+        self.ranges.iter().any(|range| range.holds(at))
+    }
+}
+
+/// Conditions of outputs, variables and checks: each with its message.
+fn together<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<Group<'c>> {
+    let both = |condition: &'c Condition| Group::of(vec![&condition.condition, &condition.error_message]);
+    conditions.into_iter().map(both).collect()
+}
+
+/// The same for assertions, of which only the messages are evaluated.
+fn messages_of<'a>(assertions: &'a [Condition]) -> Vec<Group<'a>> {
+    let message = |group: Group<'a>| Group { evaluated: group.evaluated.into_iter().skip(1).collect(), ..group };
+    together(assertions).into_iter().map(message).collect()
+}
+
+/// Conditions of resources. Their messages are validated separately.
+fn apart<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<Group<'c>> {
+    let each = |condition: &'c Condition| [&condition.condition, &condition.error_message];
+    conditions.into_iter().flat_map(each).map(|expression| Group::of(vec![expression])).collect()
+}
+
 /// The expressions of conditions, which are evaluated separately.
 fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<SourceRange> {
     let both = |condition: &Condition| [condition.condition.range(), condition.error_message.range()];
@@ -492,7 +529,7 @@ fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
     let mut found = expressions(conditions);
     found.extend(resource.provisioners.iter().map(|provisioner| provisioner.body.whole()));
     found.extend(resource.connection.iter().map(|connection| connection.body.whole()));
-    found.extend(resource.repetition.expression().map(weft_syntax::Expression::range));
+    found.extend(resource.repetition.expression().map(Expression::range));
     found
 }
 

@@ -3,12 +3,15 @@
 mod triggers;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::resource_rules::{attribute_at, deprecated_paths, sensitive_paths};
-use weft_graph_format::address::{InstanceKey, ProviderInstance, Resource, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{
+    ConfigResource, InstanceKey, ProviderInstance, Resource, ResourceInstance, ResourceMode,
+};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
@@ -27,6 +30,7 @@ use super::problems::resources as problems;
 use super::provider_instances::Chosen;
 use super::provider_values::provider_problem;
 use super::repetition_data::RepetitionData;
+use super::schema_traversal::unread_parts;
 use super::scope::{ReadyScope, is_out_of_scope};
 use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
@@ -55,7 +59,7 @@ impl ModuleNode {
         let (node, key) = (self.clone(), resource.clone());
         self.resources.get(resource.clone(), move || async move {
             let block = node.config.resources.get(&key).ok_or(Failed)?.clone();
-            if node.evaluation.purpose().reads_state() {
+            if node.evaluation.purpose().reads_state() || node.is_left_out(&key) {
                 return node.stored(&block).await;
             }
             if node.evaluation.purpose().waits_for_references() {
@@ -97,6 +101,13 @@ impl ModuleNode {
             let whole = assemble(kind, values, || glue.gap(&schema, kind));
             Ok(Arc::new(Instances { whole, in_validation }))
         })
+    }
+
+    /// Whether a resource outside the selection is read from state.
+    fn is_left_out(&self, resource: &Resource) -> bool {
+        let config = || ConfigResource { module: self.config.path.clone(), resource: resource.clone() };
+        let late = self.evaluation.late.load(Ordering::Relaxed);
+        late && self.evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config()))
     }
 
     /// A resource whose instances are unknown. Validation still checks the rest of it.
@@ -234,7 +245,15 @@ impl ModuleNode {
         if !self.evaluation.purpose().plans_provisioners() {
             failed |= self.validate_provisioners(block, repeated).await.is_err();
         }
-        let scope = self.block_scope(block, repeated).await?;
+        let scope = match self.evaluation.purpose().checks_references() {
+            true => {
+                let unread = unread_parts(&block.body, &common.schema.block);
+                let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
+                let references: Vec<Reference> = block.references.iter().filter(read).cloned().collect();
+                self.scope_in_block(block, &references, repeated).await?
+            }
+            false => self.block_scope(block, repeated).await?,
+        };
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
         if problems.iter().any(is_out_of_scope) {
             // A body with invalid references is not decoded.
@@ -406,7 +425,7 @@ impl ModuleNode {
                 Err(Failed)
             }
             Some(circle) => self.fail(problems::refers_to_itself(&block.resource, &circle.range)),
-            None => expand(self, &block.repetition).await,
+            None => expand(self, &block.repetition, true).await,
         }
     }
 

@@ -88,6 +88,25 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     found
 }
 
+/// The same, but only the contents of unsupported `dynamic` blocks: the rest of such a block is evaluated.
+pub(super) fn unread_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
+    let unknown = unknown_parts(body, schema);
+    if unknown.is_empty() {
+        return unknown;
+    }
+    let within = |at: &SourceRange| unknown.iter().any(|range| range.holds(at));
+    let dynamic: Vec<SourceRange> = body
+        .content(&with_dynamic)
+        .blocks
+        .iter()
+        .filter(|(_, block)| block.block_type.text == "dynamic")
+        .map(|(tree, block)| tree.range(block.header_span.through(block.close_span)))
+        .collect();
+    let contents = dynamic_contents(body).into_iter().filter(within);
+    let others = unknown.iter().filter(|range| !dynamic.contains(range)).cloned();
+    others.chain(contents).collect()
+}
+
 fn with_dynamic(name: &str) -> NameRole<'static> {
     if name == "dynamic" { NameRole::Block(&["type"]) } else { NameRole::Unknown }
 }

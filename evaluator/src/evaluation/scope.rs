@@ -12,7 +12,7 @@ use weft_expressions::function_table::FunctionTable;
 use weft_expressions::functions::{self, FunctionError};
 use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::address::{Resource, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::{Formula, Parameter};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::source::SourceRange;
@@ -336,16 +336,25 @@ impl ModuleNode {
         expression: &Expression,
         repeated: &RepetitionData,
     ) -> Result<Value, Failed> {
+        let (value, problems) = self.attempted(expression, repeated).await?;
+        let failed = has_errors(&problems);
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        if failed { Err(Failed) } else { Ok(value) }
+    }
+
+    /// Evaluates one expression. Returns its value as far as it could be computed, with its problems.
+    pub(super) async fn attempted(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &RepetitionData,
+    ) -> Result<(Value, Vec<Diagnostic>), Failed> {
         let mut problems = Vec::new();
         let references = references_of(expression, &mut problems);
         if !problems.is_empty() {
             return self.report_all(problems);
         }
         let scope = self.scope(&references, repeated).await?;
-        let (value, problems) = weft_expressions::evaluate::evaluate(expression, &scope);
-        let failed = problems.iter().any(Diagnostic::is_error);
-        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
-        if failed { Err(Failed) } else { Ok(value) }
+        Ok(weft_expressions::evaluate::evaluate(expression, &scope))
     }
 
     /// Reports all problems and fails.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use smol_str::SmolStr;
 use weft_expressions::console::INPUT_NAME;
 use weft_expressions::type_text::type_text;
 use weft_graph_format::address::{ConfigResource, ResourceInstance};
@@ -90,6 +92,16 @@ impl Session {
     /// Something failed. Questions can still be asked.
     pub async fn everything(&self) -> Result<(), Failed> {
         self.root.everything().await
+    }
+
+    /// Evaluates an output of the root module that the plan leaves out, for an apply that evaluates it. Resources outside
+    /// the selection are as state has them.
+    ///
+    /// # Errors
+    /// It failed. The cause is reported.
+    pub async fn late_output(&self, name: &SmolStr) -> Result<(), Failed> {
+        self.root.evaluation.late.store(true, Ordering::Relaxed);
+        self.root.output(name).await.map(|_| ())
     }
 
     /// Evaluates an expression in the root module.

@@ -24,7 +24,8 @@ impl ModuleNode {
                 let source = self.config.provider_source(&block.provider_local_name());
                 let resource = self.absolute(&block.resource);
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
-                in_shape_of(&block.repetition, objects, self.evaluation.purpose().has_whole_state())
+                let (glue, purpose) = (&self.evaluation.glue, self.evaluation.purpose());
+                in_shape_of(&block.repetition, objects, purpose.has_whole_state(), || glue.missing())
             }
         };
         Ok(Arc::new(Instances { whole, in_validation: None }))
@@ -52,9 +53,13 @@ impl ModuleNode {
 }
 
 /// The objects of a resource, as references see them. A resource without stored objects is unknown, unless the state is
-/// settled.
-fn in_shape_of(repetition: &Repetition, objects: Vec<(InstanceKey, Value)>, settled: bool) -> Value {
-    let unknown = || Value::unknown(Type::Dynamic);
+/// settled. `unknown` makes the value of a missing object.
+fn in_shape_of(
+    repetition: &Repetition,
+    objects: Vec<(InstanceKey, Value)>,
+    settled: bool,
+    unknown: impl Fn() -> Value,
+) -> Value {
     if objects.is_empty() && !settled {
         return unknown();
     }
@@ -71,7 +76,7 @@ fn in_shape_of(repetition: &Repetition, objects: Vec<(InstanceKey, Value)>, sett
                 let index = u64::try_from(index).ok().filter(|index| *index < MOST_INSTANCES);
                 let Some(index) = index.and_then(|index| usize::try_from(index).ok()) else { continue };
                 if items.len() <= index {
-                    items.resize_with(index + 1, unknown);
+                    items.resize_with(index + 1, &unknown);
                 }
                 items[index] = value;
             }
@@ -96,7 +101,8 @@ mod tests {
     #[test]
     fn stored_objects_take_the_shape_of_the_repetition() {
         let unknown = Value::unknown(Type::Dynamic);
-        let in_shape_of = |repetition: &Repetition, objects| in_shape_of(repetition, objects, false);
+        let anything = || Value::unknown(Type::Dynamic);
+        let in_shape_of = |repetition: &Repetition, objects| in_shape_of(repetition, objects, false, anything);
         let one = || Value::string("one");
         assert_eq!(in_shape_of(&Repetition::Single, vec![]), unknown);
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::None, one())]), one());
@@ -110,7 +116,7 @@ mod tests {
         let object = in_shape_of(&each, vec![(InstanceKey::None, one()), (InstanceKey::String("k".into()), one())]);
         assert_eq!(object, Value::object([("k", one())]));
         assert_eq!(in_shape_of(&count, vec![]), Value::unknown(Type::Dynamic));
-        assert_eq!(super::in_shape_of(&count, vec![], true), Value::tuple(vec![]));
-        assert_eq!(super::in_shape_of(&each, vec![], true), Value::empty_object());
+        assert_eq!(super::in_shape_of(&count, vec![], true, anything), Value::tuple(vec![]));
+        assert_eq!(super::in_shape_of(&each, vec![], true, anything), Value::empty_object());
     }
 }

@@ -104,8 +104,35 @@ impl Shard {
         self.run(host, index, address, live).await
     }
 
-    /// Runs a formula with the live values that it needs.
+    /// The same, with unknown parts where the plan says that they stay unknown.
+    pub(crate) async fn evaluate_in_part(
+        self: &Arc<Shard>,
+        host: &Arc<Host>,
+        index: FormulaIndex,
+        address: &str,
+    ) -> Result<Value, Problems> {
+        let live = self.live_values(host, index).await?;
+        self.run_in_part(host, index, address, live).await.map(|value| value.without_provenance())
+    }
+
+    /// Runs a formula with the live values that it needs. Its value is wholly known.
     pub(crate) async fn run(
+        self: &Arc<Shard>,
+        host: &Arc<Host>,
+        index: FormulaIndex,
+        address: &str,
+        live: LiveValues,
+    ) -> Result<Value, Problems> {
+        let value = self.run_in_part(host, index, address, live).await?;
+        if value.is_wholly_known() {
+            return Ok(value);
+        }
+        let subject = DiagnosticSubject { address, config: self.formula(index) };
+        Err(vec![problems::unknown_value(&subject)])
+    }
+
+    /// Runs a formula with the live values that it needs.
+    async fn run_in_part(
         self: &Arc<Shard>,
         host: &Arc<Host>,
         index: FormulaIndex,
@@ -128,8 +155,7 @@ impl Shard {
             evaluate(formula, self, host, None, live)
         };
         match outcome {
-            Ok(value) if value.is_wholly_known() => Ok(value),
-            Ok(_) => Err(vec![problems::unknown_value(&subject)]),
+            Ok(value) => Ok(value),
             Err(Fault::Failed(problems)) => {
                 // A problem with its own position needs no other, as in planning.
                 let placed = |problem: Diagnostic| match problem.subject {

@@ -114,7 +114,7 @@ impl ProviderSlot {
         let config = match &opening.config {
             Some(config) => config.clone(),
             None => {
-                let (config, _) = shard.evaluate(host, self.config, &self.text).await?.unmark_deep();
+                let (config, _) = shard.evaluate_in_part(host, self.config, &self.text).await?.unmark_deep();
                 opening.config.insert(config).clone()
             }
         };

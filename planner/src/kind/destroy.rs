@@ -50,8 +50,8 @@ impl KindOfPlan for Destroy {
 async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     // What does not exist is seen as the normal plan would create it.
     let created = |planned: Option<Value>| match planned {
-        Some(planned) => with_schema_marks(&planned, &desired.schema),
-        None => Value::unknown(desired.schema.block.implied_type()),
+        Some(planned) => never_there(&with_schema_marks(&planned, &desired.schema)),
+        None => never_there(&Value::unknown(desired.schema.block.implied_type())),
     };
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
@@ -126,17 +126,28 @@ async fn usual_plan(
     Ok((!decision.action.is_no_op()).then(|| without_provenance(&proposal.planned)))
 }
 
+/// An object that the destroy prevents. Apply does not have it, so a provider that is configured from it gets unknown
+/// values.
+fn never_there(value: &Value) -> Value {
+    let open = |part: &Value| part.with_formula(Some(Formula::constant(Value::unknown(part.ty()))));
+    match value.as_fields() {
+        Some(fields) => Value::object(fields.iter().map(|(name, part)| (name.clone(), open(part)))),
+        None => open(value),
+    }
+}
+
 /// The object as the normal plan would change it. Its unknown parts are computed at apply from the object as it is. If
-/// configurations of providers depend on it (`configures`), its known parts are also those of the object as it is,
-/// because the providers have to find the objects that they delete.
+/// configurations of providers depend on it (`configures`), so are its known parts, because the providers have to find
+/// the objects that they delete.
 fn as_planned(prior: &Value, planned: &Value, configures: bool) -> Value {
     let (Some(was), Some(is)) = (prior.as_fields(), planned.as_fields()) else { return prior.clone() };
     let part = |(name, was): (&SmolStr, &Value)| {
         let open = || Value::unknown(was.ty()).with_formula(Some(Formula::constant(was.clone())));
         let seen = match is.get(name) {
             Some(is) if !is.is_wholly_known() => open(),
-            Some(is) if !configures => is.clone(),
-            _ => was.clone(),
+            Some(is) if configures => is.with_formula(Some(Formula::constant(was.clone()))),
+            Some(is) => is.clone(),
+            None => was.clone(),
         };
         (name.clone(), seen)
     };

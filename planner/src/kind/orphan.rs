@@ -14,10 +14,10 @@ use crate::whole::orphans::Orphan;
 impl Planner {
     /// Plans an orphan and its deposed objects, by the kind of plan. A data source is only dropped from state.
     pub(crate) async fn plan_orphan(&self, orphan: Orphan) -> Result<(), Problems> {
-        let Orphan { address, provider: instance, reason } = orphan;
+        let Orphan { address, provider: instance, reason, is_selected } = orphan;
         if address.resource.mode != ResourceMode::Managed {
-            if !self.facts.destroys_unread() {
-                // Readers see no object.
+            if is_selected && !self.facts.destroys_unread() {
+                // Readers see no object. What a destroy only takes along is not read, and stays in the prior state.
                 self.found().refreshed.insert(address.clone(), Prior::gone());
             }
             self.note_record(&address, None, &instance);

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 use weft_evaluator::config::applied_part;
+use weft_evaluator::config::reach::applied;
 use weft_evaluator::selection::Selection;
 use weft_graph_format::address::{ConfigResource, ResourceInstance};
-use weft_graph_format::changes::OutputChange;
+use weft_graph_format::changes::{OutputChange, ResourceChange};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::types::Type;
@@ -15,7 +16,9 @@ use weft_graph_format::value::Value;
 
 use crate::agenda::Agenda;
 use crate::agenda::planned::Computed;
+use crate::evaluated::Evaluated;
 use crate::facts::Facts;
+use crate::whole::checking::active;
 
 /// Takes the steps that apply leaves out from an agenda. Returns the changes of the other outputs. `active` are the
 /// resources that apply evaluates by themselves.
@@ -37,6 +40,17 @@ pub(crate) fn leave_out(
     }
     let kept = outputs.iter().filter(|(name, _)| !part.outputs_left.contains(*name));
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
+}
+
+/// The outputs that apply evaluates although a partial plan leaves them out. Apply has no part for a resource that does
+/// not change, so all other resources that an output depends on may be selected.
+pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<SmolStr> {
+    if !facts.rules.makes_objects || *facts.selection() == Selection::All {
+        return Vec::new();
+    }
+    let reached = applied(&facts.root, facts.selection(), &active(facts, evaluated, changes));
+    let outputs = reached.outputs.into_iter().filter(|(module, _)| module.is_root()).map(|(_, name)| name);
+    outputs.filter(|name| !evaluated.outputs.contains_key(name)).collect()
 }
 
 /// The outputs that a plan without creates stores. If it is partial, outputs keep their stored values instead of unknown

@@ -27,6 +27,8 @@ pub(crate) struct Orphan {
     pub(crate) provider: ProviderInstance,
     /// The reason.
     pub(crate) reason: Reason,
+    /// Whether the selection of the plan covers it. A destroy plan also covers the dependents of its selection.
+    pub(crate) is_selected: bool,
 }
 
 /// All orphans that the plan covers, ordered by address, and problems with state. If evaluation `failed`, orphans that
@@ -46,7 +48,10 @@ pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Ve
             continue;
         }
         match stored.provider() {
-            Ok(provider) => found.push(orphan(facts, evaluated, address, provider)),
+            Ok(provider) => {
+                let is_selected = is_selected(facts, evaluated, address, &|config| chosen.contains(config));
+                found.push(Orphan { is_selected, ..orphan(facts, evaluated, address, provider) });
+            }
             Err(problem) => problems.push(problem),
         }
     }
@@ -54,7 +59,8 @@ pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Ve
 }
 
 fn orphan(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance, provider: &ProviderInstance) -> Orphan {
-    Orphan { address: address.clone(), provider: provider.clone(), reason: reason(facts, evaluated, address) }
+    let reason = reason(facts, evaluated, address);
+    Orphan { address: address.clone(), provider: provider.clone(), reason, is_selected: true }
 }
 
 /// Protected instances of a resource that are not in its expansion. They are planned together with the resource,

@@ -92,37 +92,47 @@ pub(crate) fn output_changes(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolS
     };
     names
         .into_iter()
-        .filter(|name| !failed(name))
+        .filter(|name| !failed(name) && !is_removed(outputs, name))
         .map(|name| {
             let before = before(snapshot, &outputs.last, &name);
             let change = match outputs.wanted.get(&name) {
                 Some(output) => change_of(output, before),
-                None => OutputChange {
-                    action: Action::Delete,
-                    before: before.value,
-                    after: Value::null(Type::Dynamic),
-                    sensitive_before: before.sensitive,
-                    sensitive_after: false,
-                },
+                None => gone(before),
             };
             (name, change)
         })
         .collect()
 }
 
+/// Whether the refresh before a destroy removes an output, because it is null now.
+fn is_removed(outputs: &Outputs, name: &SmolStr) -> bool {
+    outputs.last.get(name).is_some_and(|output| output.value.is_null())
+}
+
+/// The changes of outputs that the plan does not show: those that only apply evaluates (`late`), and those that the
+/// refresh before a destroy removes.
+pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutputs) -> BTreeMap<SmolStr, OutputChange> {
+    let snapshot = facts.state.snapshot();
+    let late = late.iter().map(|(name, output)| (name.clone(), change_of(output, stored(snapshot, name))));
+    let removed = outputs.last.keys().filter(|name| is_removed(outputs, name) && stored(snapshot, name).existed);
+    late.chain(removed.map(|name| (name.clone(), gone(stored(snapshot, name))))).collect()
+}
+
 /// The last values in a destroy plan, as deletes: those of outputs that it covers, also if it is partial and keeps them.
 pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
-    let gone = |name: &SmolStr| {
-        let before = before(facts.state.snapshot(), &outputs.last, name);
-        OutputChange {
-            action: Action::Delete,
-            before: before.value,
-            after: Value::null(Type::Dynamic),
-            sensitive_before: before.sensitive,
-            sensitive_after: false,
-        }
-    };
-    outputs.last.keys().map(|name| (name.clone(), gone(name))).collect()
+    let change = |name: &SmolStr| gone(before(facts.state.snapshot(), &outputs.last, name));
+    outputs.last.keys().map(|name| (name.clone(), change(name))).collect()
+}
+
+/// The delete of an output.
+fn gone(before: Before) -> OutputChange {
+    OutputChange {
+        action: Action::Delete,
+        before: before.value,
+        after: Value::null(Type::Dynamic),
+        sensitive_before: before.sensitive,
+        sensitive_after: false,
+    }
 }
 
 fn change_of(output: &RootOutput, before: Before) -> OutputChange {

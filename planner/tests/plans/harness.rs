@@ -241,7 +241,7 @@ impl Case {
             problems = link_problems(&root);
         }
         if !problems.is_empty() {
-            return PlanOutcome { planned: None, diagnostics: problems };
+            return PlanOutcome { diagnostics: problems, ..PlanOutcome::default() };
         }
         let uses = |text: &(String, String)| text.1.contains("test_") || text.1.contains("provider::test");
         let used =

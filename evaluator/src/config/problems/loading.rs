@@ -48,6 +48,11 @@ pub(in crate::config) fn version_not_text(at: SourceRange) -> Diagnostic {
     Diagnostic::error(INVALID_VERSION, detail).at(at)
 }
 
+/// The reason for a `for_each` of a `provider` block without a value.
+pub(in crate::config) fn unknown_provider_keys() -> String {
+    String::from("The keys of this provider are not known, because its for_each has errors.")
+}
+
 /// A `for_each` of a `provider` block that has no keys, for the reason `why`.
 pub(in crate::config) fn unsuitable_provider_keys(why: String, at: SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid for_each argument", why).at(at)

@@ -1,0 +1,4 @@
+resource "terraform_data" "only" {
+  for_each = toest(["a"])
+  input    = each.value
+}

@@ -1,0 +1,9 @@
+variable "tier" {
+  type  = string
+  const = true
+}
+
+variable "tier" {
+  type  = string
+  const = true
+}

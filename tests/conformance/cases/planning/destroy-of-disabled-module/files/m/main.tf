@@ -1,0 +1,5 @@
+resource "terraform_data" "x" {
+}
+output "id" {
+ value = terraform_data.x.input
+}
