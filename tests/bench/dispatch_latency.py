@@ -32,7 +32,7 @@ WORKERS = 4
 # The time of an operation in the cloud, in milliseconds.
 LATENCY = 50
 # More chains than RATE * LATENCY needs: each operation also takes the time of an intent and a commit.
-CHAINS, LENGTH = 80, 40
+CHAINS, LENGTH = 88, 40
 # The maximum time of a command, in seconds.
 LONG = 600
 METRIC = "weft_dispatch_seconds"
