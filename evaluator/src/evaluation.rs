@@ -92,6 +92,13 @@ pub(crate) struct Evaluation {
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
     /// Invalid references in `dynamic` blocks, reported only if the block has elements.
     pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,
+    /// The numbers that were given out.
+    pub(crate) numbers: Numbers,
+}
+
+/// The numbers of one evaluation.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
     /// The next number of an impure call.
     pub(crate) occurrences: AtomicU32,
     /// The next number of a symbolic parameter.
@@ -211,8 +218,7 @@ fn begin(
         unsound: OnceLock::new(),
         in_elements: OnceLock::new(),
         late: AtomicBool::new(false),
-        occurrences: AtomicU32::new(0),
-        parameters: AtomicU32::new(0),
+        numbers: Numbers::default(),
     });
     drop(graph);
     Ok(Arc::new(ModuleNode::root(evaluation, root)))

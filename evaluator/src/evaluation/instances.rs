@@ -83,7 +83,8 @@ pub(crate) async fn expand(
     let (value, problems) = node.attempted(expression, &RepetitionData::default()).await?;
     let (failed, has_keys) = (has_errors(&problems), matches!(repetition, Repetition::ForEach(_)));
     let settled = !has_keys || are_repeated_keys(&problems, expression);
-    if failed && !settled && validating && of_resource && may_be_fine(&value, repetition, expression) {
+    let is_late = validating && of_resource && !is_about_reference(&problems, expression);
+    if failed && !settled && is_late && may_be_fine(&value, repetition, expression) {
         // As in OpenTofu, only the plan reports these problems.
         return Ok(single(ExpansionKind::ForEach, RepetitionData::unknown(false)));
     }
@@ -96,6 +97,14 @@ pub(crate) async fn expand(
     let expanded = expansion_of(node, repetition, (&value, expression), validating).await?;
     // As in OpenTofu, the value of a `for_each` with errors was checked too.
     if failed { Err(Failed) } else { Ok(expanded) }
+}
+
+/// Whether an error is about a reference of the expression, and not about what the expression makes of its values.
+fn is_about_reference(problems: &[Diagnostic], expression: &Expression) -> bool {
+    let references = references_of(expression, &mut Vec::new());
+    let mut subjects =
+        problems.iter().filter(|problem| problem.is_error()).filter_map(|problem| problem.subject.as_ref());
+    subjects.any(|subject| references.iter().any(|reference| reference.range == *subject))
 }
 
 /// Whether a `for_each` is unknown, and nothing is wrong with it whatever its keys are.

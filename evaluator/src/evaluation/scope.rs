@@ -117,12 +117,12 @@ impl Scope for ReadyScope {
             plan_timestamp: (!environment.timestamp.is_empty()).then_some(environment.timestamp.as_str()),
             impure: if self.evaluation.purpose().runs_impure_functions() { Impure::Run } else { Impure::Defer },
             decoded: Some(&environment.decoded),
-            ..CallContext::new(&self.evaluation.occurrences, &self.evaluation.parameters)
+            ..CallContext::new(&self.evaluation.numbers.occurrences, &self.evaluation.numbers.parameters)
         }
     }
 
     fn new_parameter(&self) -> Parameter {
-        Parameter(self.evaluation.parameters.fetch_add(1, Ordering::Relaxed))
+        Parameter(self.evaluation.numbers.parameters.fetch_add(1, Ordering::Relaxed))
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {

@@ -408,7 +408,8 @@ impl Process {
 
     fn settle(&mut self, settle: &SettleOrder, around: &mut Around<'_>) {
         let Some(operation) = around.outline.operation(settle.task.operation) else { return };
-        let cannot_look = operation.kind == OperationKind::Create && !operation.probe_by_identity;
+        let looks_up = settle.adopt.is_none() && operation.kind == OperationKind::Create;
+        let cannot_look = looks_up && !operation.probe_by_identity;
         let verdict = if cannot_look {
             SettleVerdict::Unknown(String::new())
         } else if around.happens(10) {

@@ -162,7 +162,7 @@ fn capabilities() -> Option<ServerCapabilities> {
 /// A deferral of calls of this kind, if the environment asks for it. Tests see what an engine does that allows none.
 fn deferred(call: &str) -> Option<Deferred> {
     let wanted = std::env::var(DEFER).is_ok_and(|named| named == call);
-    wanted.then(|| Deferred { reason: reasons::Reason::ProviderConfigUnknown as i32 })
+    wanted.then_some(Deferred { reason: reasons::Reason::ProviderConfigUnknown as i32 })
 }
 
 /// A warning that a call was made for what the module announces.
