@@ -258,6 +258,10 @@ impl Arguments {
                 Takes::Time => nanoseconds(&value).is_ok(),
             };
             if !sound {
+                if matches!(flag.takes, Takes::Switch) {
+                    // As in Go, a switch with a wrong value is off, even if it was on before.
+                    self.flags.push((flag.name, "false".to_owned()));
+                }
                 let name = name.to_owned();
                 return Err(match flag.takes {
                     Takes::Switch => OptionError::Switch { name, value },

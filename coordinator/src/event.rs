@@ -1,4 +1,5 @@
-//! Events that a coordinator handles and instructions that it gives: the two sides of [`crate::core::Coordinator::step`].
+//! Events that a coordinator handles, and instructions that it gives: the two sides of
+//! [`crate::core::Coordinator::step`].
 
 use std::collections::BTreeMap;
 

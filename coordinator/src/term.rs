@@ -231,7 +231,8 @@ pub(crate) async fn prepare(
     let stopped = |error: StoreError| (RunError::Store(error), TermEnding::Stopped);
     let missing = || (RunError::NoRun(lease.run.clone()), TermEnding::Stopped);
     let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
-    // A run that was killed before its first call has claims from its first term, which checked the lineage.
+    // A run that was killed before its first call has claims, whose revisions fitted the state. That state may be new
+    // then, with a lineage that the plan does not know.
     let is_new = view.ops.is_empty() && !view.header.claimed;
     if !view.header.claimed {
         claim(store, lease, outline, &view).await?;

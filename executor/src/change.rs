@@ -247,8 +247,8 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// Looks up an object by an import id or an identity, and reads it. If the object is known to be the `planned` one, parts that an
-    /// import cannot read (a password, for example) come from the plan.
+    /// Looks up an object by an import id or an identity, and reads it. If the object is known to be the `planned` one,
+    /// parts that an import cannot read (a password, for example) come from the plan.
     pub(crate) async fn find(&self, begun: &mut Begun, target: ImportTarget, planned: Option<&Value>) -> Seen {
         let imported = begun.provider.import_resource_state(&self.kind.name, target).await;
         let reply = match imported {
@@ -289,7 +289,8 @@ impl<'s> Change<'s> {
         }))
     }
 
-    /// The import id that finds the object of a create in doubt with strong consistency; `None` if the type promises none.
+    /// The import id that finds the object of a create in doubt with strong consistency; `None` if the type promises
+    /// none.
     ///
     /// # Errors
     /// A part of the id is unknown.

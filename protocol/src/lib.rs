@@ -46,9 +46,9 @@
 //!    (create), and changes nothing, since the attempt may still be running elsewhere. The verdict is
 //!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`],
 //!    [`SettleVerdict::Unknown`] with the reason, or [`SettleVerdict::Found`] with an object that only the user can judge.
-//!    A reason is empty if there was nothing to look at. A deleted object that is absent, and an updated object that is as planned,
-//!    count as applied. `holder_dead` repeats the order's, unless the worker knows more. With `adopt`, the worker reads
-//!    the object with that id. A task with `read_first` reads or looks up before it plans.
+//!    A reason is empty if there was nothing to look at. A deleted object that is absent, and an updated object that is
+//!    as planned, count as applied. `holder_dead` repeats the order's, unless the worker knows more. With `adopt`, the
+//!    worker reads the object with that id. A task with `read_first` reads or looks up before it plans.
 //! 9. **Silence.** A worker sends a heartbeat every [`Welcome::heartbeat_ms`] on an idle stream. After
 //!    [`Welcome::pause_ms`] without a frame from the coordinator it starts no new call, lets running calls end, and
 //!    connects again.

@@ -1,6 +1,6 @@
 //! Which address has which object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 
@@ -10,7 +10,7 @@ use crate::snapshot::Snapshot;
 /// The objects of a state by their ids. An object belongs to one address, so an id that is here cannot be adopted by
 /// another one.
 #[derive(Clone, Debug, Default)]
-pub struct IdOwners(BTreeMap<(String, String), Vec<ResourceInstance>>);
+pub struct IdOwners(BTreeMap<(String, String), BTreeSet<ResourceInstance>>);
 
 impl IdOwners {
     /// Reads the ids of all managed objects. Linear in the number of instances.
@@ -27,9 +27,7 @@ impl IdOwners {
         }
         for id in record.current.iter().chain(record.deposed.values()).flat_map(ids_of) {
             let owners = self.0.entry((record.address.resource.type_name.to_string(), id)).or_default();
-            if !owners.contains(&record.address) {
-                owners.push(record.address.clone());
-            }
+            owners.insert(record.address.clone());
         }
     }
 

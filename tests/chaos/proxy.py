@@ -35,6 +35,7 @@ import os
 import random
 import re
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -163,6 +164,10 @@ class Proxy:
                     pass
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
+        except Exception:
+            # A mistake in the proxy must not look like a trouble of the service: nothing works from now on.
+            traceback.print_exc()
+            os._exit(1)
         finally:
             self.writers.discard(writer)
             writer.close()
@@ -179,15 +184,15 @@ class Proxy:
         if request is None:
             return False
         if not self.options.trace:
-            return await self.answer(first, request, writer)
+            return await self.answer(first, request, reader, writer)
         begin = time.time()
         try:
-            return await self.answer(first, request, writer)
+            return await self.answer(first, request, reader, writer)
         finally:
             with self.options.trace.open("a") as trace:
                 trace.write(f"{begin:.3f} {time.time():.3f} {len(request)} {first}\n")
 
-    async def answer(self, first, request, writer):
+    async def answer(self, first, request, reader, writer):
         """Answers a request that was read. False if the connection is to be closed."""
         number, options = self.next(), self.options
         began = number > 0

@@ -236,7 +236,8 @@ fn written(kind: SmolStr, compiling: &Compiling<'_>, block: &FoundBlock) -> Back
     }
 }
 
-/// The arguments and blocks in a file of settings, which has this name and content, in the order of their names. Values are constants.
+/// The arguments and blocks in a file of settings, which has this name and content, in the order of their names. Values
+/// are constants.
 ///
 /// # Errors
 /// Those of the file, and arguments and blocks that the schema does not have.

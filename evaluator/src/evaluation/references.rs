@@ -238,11 +238,14 @@ impl<'a> Checking<'a> {
 
     fn resource(&mut self, resource: &ResourceBlock) {
         let unread = self.unread(resource);
+        let has_self = places_with_self(resource);
         let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
         for reference in resource.references.iter().chain(provisioner_references(resource)).filter(read) {
             self.one(reference, ANYTHING);
-            let own = self.no_own_attribute(resource, reference);
-            self.note(reference, own);
+            if has_self.iter().any(|range| range.holds(&reference.range)) {
+                let own = self.no_own_attribute(resource, reference);
+                self.note(reference, own);
+            }
         }
         let aside = beside_arguments(resource);
         let of_arguments = |problem: &Diagnostic| {
@@ -525,11 +528,17 @@ fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<S
 
 /// The parts of a resource that are evaluated apart from its arguments.
 fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
-    let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
-    let mut found = expressions(conditions);
+    let mut found = places_with_self(resource);
+    found.extend(expressions(&resource.lifecycle.preconditions));
+    found.extend(resource.repetition.expression().map(Expression::range));
+    found
+}
+
+/// The parts of a resource in which `self` is its object.
+fn places_with_self(resource: &ResourceBlock) -> Vec<SourceRange> {
+    let mut found = expressions(&resource.lifecycle.postconditions);
     found.extend(resource.provisioners.iter().map(|provisioner| provisioner.body.whole()));
     found.extend(resource.connection.iter().map(|connection| connection.body.whole()));
-    found.extend(resource.repetition.expression().map(Expression::range));
     found
 }
 

@@ -134,8 +134,8 @@ impl Backend {
         }
     }
 
-    /// Finds an object by `ID`, `REGION/ID`, `token:REGION:TOKEN` or, in the provider's region, `name:NAME`. The look-up is strongly consistent: what it does
-    /// not find did not exist when it was asked.
+    /// Finds an object by `ID`, `REGION/ID`, `token:REGION:TOKEN` or, in the provider's region, `name:NAME`. The look-up
+    /// is strongly consistent: what it does not find did not exist when it was asked.
     pub async fn import(&self, resource: &Resource, region: &str, id: &str) -> Result<Attributes, Problem> {
         let api = match self {
             Backend::Cloud(api) => api,
