@@ -2,7 +2,7 @@
 
 use russh::ChannelMsg;
 
-use crate::error::CallError;
+use crate::error::RemoteCallError;
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,13 +50,13 @@ impl Progress {
     }
 
     /// The outcome, once nothing follows.
-    pub(crate) fn outcome(&self) -> Result<(), CallError> {
+    pub(crate) fn outcome(&self) -> Result<(), RemoteCallError> {
         match &self.end {
             Some(End::Exit(0)) => Ok(()),
-            Some(End::Exit(status)) => Err(CallError::Exit(*status)),
-            Some(End::Signal(name)) => Err(CallError::Signal(name.clone())),
-            Some(End::Refused) => Err(CallError::Refused("to start the command")),
-            None => Err(CallError::Lost("the machine did not say how the command ended".to_owned())),
+            Some(End::Exit(status)) => Err(RemoteCallError::Exit(*status)),
+            Some(End::Signal(name)) => Err(RemoteCallError::Signal(name.clone())),
+            Some(End::Refused) => Err(RemoteCallError::Refused("to start the command")),
+            None => Err(RemoteCallError::Lost("the machine did not say how the command ended".to_owned())),
         }
     }
 }

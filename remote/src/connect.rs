@@ -14,8 +14,8 @@ use crate::host_key::HostKey;
 use crate::keys::{UserKey, user_key};
 use crate::proxy;
 use crate::retry;
-use crate::session::Session;
-use crate::target::{Endpoint, Target};
+use crate::session::RemoteSession;
+use crate::target::{Endpoint, RemoteTarget};
 
 /// An endpoint with its keys.
 struct PreparedEndpoint {
@@ -34,7 +34,7 @@ impl PreparedEndpoint {
 
 /// A machine whose keys have been read.
 pub struct Prepared {
-    target: Target,
+    target: RemoteTarget,
     machine: PreparedEndpoint,
     bastion: Option<PreparedEndpoint>,
 }
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-impl Target {
+impl RemoteTarget {
     /// Reads its keys, and looks for its agent.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Prepared {
     ///
     /// # Errors
     /// The last error, when the timeout has passed.
-    pub async fn connect<F>(&self, mut attempted: impl FnMut() -> F) -> Result<Session, ConnectError>
+    pub async fn connect<F>(&self, mut attempted: impl FnMut() -> F) -> Result<RemoteSession, ConnectError>
     where
         F: Future<Output = ()>,
     {
@@ -79,7 +79,7 @@ impl Prepared {
         .await
     }
 
-    async fn attempt(&self) -> Result<Session, String> {
+    async fn attempt(&self) -> Result<RemoteSession, String> {
         let proxy = self.target.proxy.as_ref();
         let machine = &self.machine.endpoint;
         let socket = self.target.agent.as_ref().map(|agent| agent.socket.clone());
@@ -100,7 +100,7 @@ impl Prepared {
                 (self.enter(channel.into_stream(), &self.machine, socket).await?, Some(between))
             }
         };
-        Ok(Session::new(handle, bastion, self.target.platform, self.target.agent.is_some()).await)
+        Ok(RemoteSession::new(handle, bastion, self.target.platform, self.target.agent.is_some()).await)
     }
 
     /// Exchanges keys and authenticates over a stream. The agent at `forwarded` is available to the machine.

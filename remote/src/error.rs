@@ -50,7 +50,7 @@ fn shown(waited: &Duration) -> String {
 
 /// A command or an upload failed.
 #[derive(Debug, thiserror::Error)]
-pub enum CallError {
+pub enum RemoteCallError {
     /// The command ended with another exit status than 0.
     #[error("Process exited with status {0}")]
     Exit(u32),
@@ -79,17 +79,17 @@ pub enum CallError {
     Lost(String),
 }
 
-impl CallError {
-    pub(crate) fn lost(error: impl std::fmt::Display) -> CallError {
-        CallError::Lost(error.to_string())
+impl RemoteCallError {
+    pub(crate) fn lost(error: impl std::fmt::Display) -> RemoteCallError {
+        RemoteCallError::Lost(error.to_string())
     }
 
-    pub(crate) fn local(path: &std::path::Path, reason: impl std::fmt::Display) -> CallError {
-        CallError::Local { path: path.display().to_string(), reason: reason.to_string() }
+    pub(crate) fn local(path: &std::path::Path, reason: impl std::fmt::Display) -> RemoteCallError {
+        RemoteCallError::Local { path: path.display().to_string(), reason: reason.to_string() }
     }
 
     /// Whether the effect on the machine is unknown.
     pub fn is_uncertain(&self) -> bool {
-        matches!(self, CallError::Lost(_))
+        matches!(self, RemoteCallError::Lost(_))
     }
 }

@@ -1,7 +1,7 @@
 //! Commands and uploads on other machines, over SSH.
 //!
-//! [`Target`] describes a machine and the way to it. [`Target::prepare`] reads its keys and finds what is wrong with
-//! them. [`Prepared::connect`] connects, with retries until the timeout, and changes nothing. A [`Session`] runs commands and
+//! [`RemoteTarget`] describes a machine and the way to it. [`RemoteTarget::prepare`] reads its keys and finds what is wrong with
+//! them. [`Prepared::connect`] connects, with retries until the timeout, and changes nothing. A [`RemoteSession`] runs commands and
 //! uploads files. It uses `scp` on the other machine for uploads, as OpenTofu does.
 
 #![forbid(unsafe_code)]
@@ -22,7 +22,7 @@ mod session;
 mod target;
 
 pub use connect::Prepared;
-pub use error::{CallError, ConnectError, SetupError};
-pub use session::{Session, script_path};
-pub use target::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, Target};
+pub use error::{ConnectError, RemoteCallError, SetupError};
+pub use session::{RemoteSession, script_path};
+pub use target::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, RemoteTarget};
 pub use weft_sealing::Secret;

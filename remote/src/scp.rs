@@ -7,7 +7,7 @@ use russh::{Channel, ChannelReadHalf, ChannelWriteHalf};
 use tokio::io::AsyncReadExt;
 
 use crate::channel::{End, Piece, Progress};
-use crate::error::CallError;
+use crate::error::RemoteCallError;
 
 /// Bytes read from a file at a time.
 const PIECE: usize = 64 * 1024;
@@ -26,12 +26,12 @@ pub(crate) enum Source {
 
 impl Source {
     /// Opens a file.
-    pub(crate) async fn open(path: &Path) -> Result<Source, CallError> {
-        let failed = |error: std::io::Error| CallError::local(path, error);
+    pub(crate) async fn open(path: &Path) -> Result<Source, RemoteCallError> {
+        let failed = |error: std::io::Error| RemoteCallError::local(path, error);
         // Opening a pipe waits for its other end.
         let found = tokio::fs::metadata(path).await.map_err(failed)?;
         if !found.is_file() {
-            return Err(CallError::local(path, "this is neither a file nor a folder"));
+            return Err(RemoteCallError::local(path, "this is neither a file nor a folder"));
         }
         let file = tokio::fs::File::open(path).await.map_err(failed)?;
         let size = file.metadata().await.map_err(failed)?.len();
@@ -66,23 +66,23 @@ impl Inbox {
     }
 
     /// Why it ended early.
-    fn failure(&self) -> CallError {
+    fn failure(&self) -> RemoteCallError {
         let said = String::from_utf8_lossy(&self.said).trim().to_owned();
         match &self.progress.end {
-            Some(End::Exit(NOT_FOUND)) => CallError::NoScp,
-            Some(_) if !said.is_empty() => CallError::Upload(said),
-            Some(End::Exit(status)) => CallError::Upload(format!("scp exited with status {status}")),
-            Some(End::Signal(name)) => CallError::Signal(name.clone()),
-            Some(End::Refused) => CallError::Refused("to start scp"),
-            None => CallError::Lost("the machine did not say how the upload ended".to_owned()),
+            Some(End::Exit(NOT_FOUND)) => RemoteCallError::NoScp,
+            Some(_) if !said.is_empty() => RemoteCallError::Upload(said),
+            Some(End::Exit(status)) => RemoteCallError::Upload(format!("scp exited with status {status}")),
+            Some(End::Signal(name)) => RemoteCallError::Signal(name.clone()),
+            Some(End::Refused) => RemoteCallError::Refused("to start scp"),
+            None => RemoteCallError::Lost("the machine did not say how the upload ended".to_owned()),
         }
     }
 }
 
 impl Scp {
     /// Starts it.
-    pub(crate) async fn begin(channel: Channel<Msg>, command: &str) -> Result<Scp, CallError> {
-        channel.exec(true, command).await.map_err(CallError::lost)?;
+    pub(crate) async fn begin(channel: Channel<Msg>, command: &str) -> Result<Scp, RemoteCallError> {
+        channel.exec(true, command).await.map_err(RemoteCallError::lost)?;
         let (from, to) = channel.split();
         let mut scp = Scp { from, to, inbox: Inbox::default() };
         scp.reply().await?;
@@ -90,7 +90,7 @@ impl Scp {
     }
 
     /// Waits for the next reply: a zero, or an error with its message.
-    async fn reply(&mut self) -> Result<(), CallError> {
+    async fn reply(&mut self) -> Result<(), RemoteCallError> {
         loop {
             match self.inbox.replies.first() {
                 Some(0) => {
@@ -101,7 +101,7 @@ impl Scp {
                     let length = self.inbox.replies.iter().position(|byte| *byte == b'\n');
                     if length.is_some() || self.inbox.progress.closed || self.inbox.replies.len() >= LONGEST_MESSAGE {
                         let message = &self.inbox.replies[1..length.unwrap_or(self.inbox.replies.len())];
-                        return Err(CallError::Upload(String::from_utf8_lossy(message).trim().to_owned()));
+                        return Err(RemoteCallError::Upload(String::from_utf8_lossy(message).trim().to_owned()));
                     }
                 }
                 None if self.inbox.progress.closed => return Err(self.inbox.failure()),
@@ -112,13 +112,13 @@ impl Scp {
     }
 
     /// Sends bytes. Stops when the machine ends it.
-    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), CallError> {
+    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), RemoteCallError> {
         let Scp { from, to, inbox } = self;
         let sending = to.data_bytes(bytes);
         tokio::pin!(sending);
         loop {
             tokio::select! {
-                sent = &mut sending => return sent.map_err(CallError::lost),
+                sent = &mut sending => return sent.map_err(RemoteCallError::lost),
                 message = from.wait() => {
                     inbox.take(message);
                     if inbox.progress.closed {
@@ -129,13 +129,13 @@ impl Scp {
         }
     }
 
-    async fn order(&mut self, text: String) -> Result<(), CallError> {
+    async fn order(&mut self, text: String) -> Result<(), RemoteCallError> {
         self.send(text.into_bytes()).await?;
         self.reply().await
     }
 
     /// Sends a file.
-    pub(crate) async fn file(&mut self, name: &str, source: Source) -> Result<(), CallError> {
+    pub(crate) async fn file(&mut self, name: &str, source: Source) -> Result<(), RemoteCallError> {
         let name = checked(name)?;
         match source {
             Source::Bytes(bytes) => {
@@ -150,9 +150,9 @@ impl Scp {
                 let mut file = file.take(size);
                 while left > 0 {
                     let mut piece = vec![0; PIECE];
-                    let count = file.read(&mut piece).await.map_err(|error| CallError::local(&path, error))?;
+                    let count = file.read(&mut piece).await.map_err(|error| RemoteCallError::local(&path, error))?;
                     if count == 0 {
-                        return Err(CallError::local(&path, "the file became shorter during the upload"));
+                        return Err(RemoteCallError::local(&path, "the file became shorter during the upload"));
                     }
                     piece.truncate(count);
                     left -= count as u64;
@@ -164,14 +164,14 @@ impl Scp {
     }
 
     /// Sends a folder.
-    pub(crate) async fn folder(&mut self, name: &str, path: &Path) -> Result<(), CallError> {
+    pub(crate) async fn folder(&mut self, name: &str, path: &Path) -> Result<(), RemoteCallError> {
         self.order(format!("D0755 0 {}\n", checked(name)?)).await?;
         self.contents(path).await?;
         self.order("E\n".to_owned()).await
     }
 
     /// Sends everything in a folder, in the order of names.
-    pub(crate) async fn contents(&mut self, path: &Path) -> Result<(), CallError> {
+    pub(crate) async fn contents(&mut self, path: &Path) -> Result<(), RemoteCallError> {
         // The folders under way, with the names that are left, last first.
         let mut open = vec![(path.to_owned(), names(path).await?)];
         while let Some((folder, left)) = open.last_mut() {
@@ -183,14 +183,14 @@ impl Scp {
                 continue;
             };
             let path = folder.join(&name);
-            let found = tokio::fs::metadata(&path).await.map_err(|error| CallError::local(&path, error))?;
+            let found = tokio::fs::metadata(&path).await.map_err(|error| RemoteCallError::local(&path, error))?;
             if !found.is_dir() {
                 let source = Source::open(&path).await?;
                 self.file(&name, source).await?;
                 continue;
             }
             if open.len() >= DEEPEST {
-                return Err(CallError::local(&path, format!("folders are nested more than {DEEPEST} deep")));
+                return Err(RemoteCallError::local(&path, format!("folders are nested more than {DEEPEST} deep")));
             }
             self.order(format!("D0755 0 {}\n", checked(&name)?)).await?;
             let inner = names(&path).await?;
@@ -200,8 +200,8 @@ impl Scp {
     }
 
     /// Waits for its end.
-    pub(crate) async fn end(mut self) -> Result<(), CallError> {
-        self.to.eof().await.map_err(CallError::lost)?;
+    pub(crate) async fn end(mut self) -> Result<(), RemoteCallError> {
+        self.to.eof().await.map_err(RemoteCallError::lost)?;
         while !self.inbox.progress.closed {
             self.inbox.take(self.from.wait().await);
         }
@@ -210,23 +210,23 @@ impl Scp {
 }
 
 /// A name without line breaks: the protocol consists of lines.
-fn checked(name: &str) -> Result<&str, CallError> {
+fn checked(name: &str) -> Result<&str, RemoteCallError> {
     match name.contains('\n') || name.is_empty() {
-        true => Err(CallError::Upload(format!("{name:?} cannot be the name of an uploaded file"))),
+        true => Err(RemoteCallError::Upload(format!("{name:?} cannot be the name of an uploaded file"))),
         false => Ok(name),
     }
 }
 
 /// The names in a folder, last first.
-async fn names(path: &Path) -> Result<Vec<String>, CallError> {
-    let failed = |error: std::io::Error| CallError::local(path, error);
+async fn names(path: &Path) -> Result<Vec<String>, RemoteCallError> {
+    let failed = |error: std::io::Error| RemoteCallError::local(path, error);
     let mut reader = tokio::fs::read_dir(path).await.map_err(failed)?;
     let mut found = Vec::new();
     while let Some(entry) = reader.next_entry().await.map_err(failed)? {
         let name = entry.file_name();
         match name.to_str() {
             Some(name) => found.push(name.to_owned()),
-            None => return Err(CallError::local(&path.join(&name), "the name is not UTF-8")),
+            None => return Err(RemoteCallError::local(&path.join(&name), "the name is not UTF-8")),
         }
     }
     found.sort_unstable_by(|a, b| b.cmp(a));

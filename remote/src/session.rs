@@ -8,7 +8,7 @@ use russh::{Channel, Disconnect, Pty};
 use tokio::sync::mpsc;
 
 use crate::channel::{Piece, Progress};
-use crate::error::CallError;
+use crate::error::RemoteCallError;
 use crate::handshake::Client;
 use crate::lines::Lines;
 use crate::scp::{Scp, Source};
@@ -24,7 +24,7 @@ const SHEBANG: &str = "#!/bin/sh\n";
 const KEPT_OUTPUT: usize = 8 * 1024;
 
 /// A connection to a machine. It ends when it is dropped.
-pub struct Session {
+pub struct RemoteSession {
     handle: Handle<Client>,
     /// The connection that it runs through.
     bastion: Option<Handle<Client>>,
@@ -38,20 +38,20 @@ pub fn script_path(pattern: &str) -> String {
     pattern.replace("%RAND%", &number.to_string())
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for RemoteSession {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Session({:?})", self.platform)
+        write!(out, "RemoteSession({:?})", self.platform)
     }
 }
 
-impl Session {
+impl RemoteSession {
     pub(crate) async fn new(
         handle: Handle<Client>,
         bastion: Option<Handle<Client>>,
         platform: Platform,
         forwards_agent: bool,
-    ) -> Session {
-        let session = Session { handle, bastion, platform };
+    ) -> RemoteSession {
+        let session = RemoteSession { handle, bastion, platform };
         if forwards_agent {
             // A machine that forbids it works without.
             match session.channel().await {
@@ -65,8 +65,8 @@ impl Session {
         session
     }
 
-    async fn channel(&self) -> Result<Channel<Msg>, CallError> {
-        self.handle.channel_open_session().await.map_err(CallError::lost)
+    async fn channel(&self) -> Result<Channel<Msg>, RemoteCallError> {
+        self.handle.channel_open_session().await.map_err(RemoteCallError::lost)
     }
 
     /// Runs a command, with a terminal where the platform has one. Its lines go to `lines`, and a full queue stops the
@@ -74,13 +74,13 @@ impl Session {
     ///
     /// # Errors
     /// How the command failed.
-    pub async fn run(&self, command: &str, lines: &mpsc::Sender<String>) -> Result<(), CallError> {
+    pub async fn run(&self, command: &str, lines: &mpsc::Sender<String>) -> Result<(), RemoteCallError> {
         let mut channel = self.channel().await?;
         if self.platform == Platform::Unix {
             let (name, width, height) = TERMINAL;
-            channel.request_pty(false, name, width, height, 0, 0, &MODES).await.map_err(CallError::lost)?;
+            channel.request_pty(false, name, width, height, 0, 0, &MODES).await.map_err(RemoteCallError::lost)?;
         }
-        channel.exec(true, format!("{}\n", command.trim())).await.map_err(CallError::lost)?;
+        channel.exec(true, format!("{}\n", command.trim())).await.map_err(RemoteCallError::lost)?;
         let (mut out, mut err) = (Lines::default(), Lines::default());
         let mut progress = Progress::default();
         while !progress.closed {
@@ -101,9 +101,9 @@ impl Session {
     }
 
     /// Runs a helper, and returns an error with its output.
-    async fn help(&self, command: &str) -> Result<(), CallError> {
+    async fn help(&self, command: &str) -> Result<(), RemoteCallError> {
         let mut channel = self.channel().await?;
-        channel.exec(true, command).await.map_err(CallError::lost)?;
+        channel.exec(true, command).await.map_err(RemoteCallError::lost)?;
         let mut said = Vec::new();
         let mut progress = Progress::default();
         while !progress.closed {
@@ -114,8 +114,8 @@ impl Session {
             }
         }
         progress.outcome().map_err(|error| match error {
-            CallError::Lost(_) => error,
-            other => CallError::Upload(format!("{command}: {other}: {}", String::from_utf8_lossy(&said).trim())),
+            RemoteCallError::Lost(_) => error,
+            other => RemoteCallError::Upload(format!("{command}: {other}: {}", String::from_utf8_lossy(&said).trim())),
         })
     }
 
@@ -123,7 +123,7 @@ impl Session {
     ///
     /// # Errors
     /// Why it is not there.
-    pub async fn upload_script(&self, path: &str, script: &[u8]) -> Result<(), CallError> {
+    pub async fn upload_script(&self, path: &str, script: &[u8]) -> Result<(), RemoteCallError> {
         let mut text = Vec::with_capacity(script.len() + SHEBANG.len());
         if self.platform == Platform::Unix && !script.starts_with(b"#!") {
             text.extend(SHEBANG.as_bytes());
@@ -140,7 +140,7 @@ impl Session {
     ///
     /// # Errors
     /// Why it is not there.
-    pub async fn upload_bytes(&self, path: &str, content: Vec<u8>) -> Result<(), CallError> {
+    pub async fn upload_bytes(&self, path: &str, content: Vec<u8>) -> Result<(), RemoteCallError> {
         let (folder, name) = split(path);
         let mut scp = Scp::begin(self.channel().await?, &self.quoted(&["scp", "-t", folder])).await?;
         scp.file(name, Source::Bytes(content)).await?;
@@ -151,7 +151,7 @@ impl Session {
     ///
     /// # Errors
     /// Why it is not there.
-    pub async fn upload_file(&self, path: &str, source: &Path) -> Result<(), CallError> {
+    pub async fn upload_file(&self, path: &str, source: &Path) -> Result<(), RemoteCallError> {
         let (folder, name) = split(path);
         let source = Source::open(source).await?;
         let mut scp = Scp::begin(self.channel().await?, &self.quoted(&["scp", "-t", folder])).await?;
@@ -163,7 +163,7 @@ impl Session {
     ///
     /// # Errors
     /// Why it is not there.
-    pub async fn upload_folder(&self, path: &str, source: &Path, contents: bool) -> Result<(), CallError> {
+    pub async fn upload_folder(&self, path: &str, source: &Path, contents: bool) -> Result<(), RemoteCallError> {
         let mut scp = Scp::begin(self.channel().await?, &self.quoted(&["scp", "-rt", path])).await?;
         match source.file_name() {
             Some(name) if !contents => scp.folder(&name.to_string_lossy(), source).await?,

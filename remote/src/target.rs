@@ -88,7 +88,7 @@ pub struct Agent {
 
 /// A machine and the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct RemoteTarget {
     /// The machine.
     pub machine: Endpoint,
     /// The machine that connects to it.

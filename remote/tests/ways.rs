@@ -13,7 +13,7 @@ use russh::{Channel, ChannelId, MethodKind, MethodSet};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use weft_remote::{CallError, ConnectError, Endpoint, Platform, Proxy, ProxyScheme, Secret, Target};
+use weft_remote::{ConnectError, Endpoint, Platform, Proxy, ProxyScheme, RemoteCallError, RemoteTarget, Secret};
 
 const USER: &str = "ops";
 const PASSWORD: &str = "open sesame";
@@ -151,8 +151,8 @@ async fn proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
     (port, requests)
 }
 
-fn target(server: &Server, password: &str) -> Target {
-    Target {
+fn target(server: &Server, password: &str) -> RemoteTarget {
+    RemoteTarget {
         machine: Endpoint {
             host: "127.0.0.1".to_owned(),
             port: server.port,
@@ -170,7 +170,7 @@ fn target(server: &Server, password: &str) -> Target {
     }
 }
 
-fn through(port: u16, password: &str, to: Target) -> Target {
+fn through(port: u16, password: &str, to: RemoteTarget) -> RemoteTarget {
     let proxy = Proxy {
         scheme: ProxyScheme::Http,
         host: "127.0.0.1".to_owned(),
@@ -178,11 +178,11 @@ fn through(port: u16, password: &str, to: Target) -> Target {
         user: Some("gate".to_owned()),
         password: Some(Secret::new(password.to_owned())),
     };
-    Target { proxy: Some(proxy), ..to }
+    RemoteTarget { proxy: Some(proxy), ..to }
 }
 
 /// Runs commands. Returns their lines, and how the last one ended.
-async fn run(target: &Target, commands: &[&str]) -> (Vec<String>, Result<(), CallError>) {
+async fn run(target: &RemoteTarget, commands: &[&str]) -> (Vec<String>, Result<(), RemoteCallError>) {
     let session = target.prepare().await.unwrap().connect(|| async {}).await.unwrap();
     let (send, mut lines) = mpsc::channel(64);
     let mut outcome = Ok(());
@@ -198,8 +198,8 @@ async fn run(target: &Target, commands: &[&str]) -> (Vec<String>, Result<(), Cal
 }
 
 /// The error of a connection that is refused. It is tried several times, so a slow machine has time for one attempt.
-async fn refusal(target: Target) -> ConnectError {
-    let target = Target { timeout: Duration::from_secs(10), ..target };
+async fn refusal(target: RemoteTarget) -> ConnectError {
+    let target = RemoteTarget { timeout: Duration::from_secs(10), ..target };
     target.prepare().await.unwrap().connect(|| async {}).await.unwrap_err()
 }
 
@@ -208,7 +208,7 @@ async fn a_password_proves_the_user() {
     let server = serve(Accepts::Password).await;
     let (lines, outcome) = run(&target(&server, PASSWORD), &["echo one", "false"]).await;
     assert_eq!(lines, ["echo one", "false"]);
-    assert!(matches!(outcome, Err(CallError::Exit(1))), "{outcome:?}");
+    assert!(matches!(outcome, Err(RemoteCallError::Exit(1))), "{outcome:?}");
     assert_eq!(*server.commands.lock(), ["echo one", "false"]);
 }
 

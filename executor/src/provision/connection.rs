@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weft_graph_format::go_duration::go_duration;
 use weft_graph_format::value::Value;
-use weft_remote::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, Secret, Target};
+use weft_remote::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, RemoteTarget, Secret};
 
 use super::text_of;
 
@@ -22,7 +22,7 @@ const AGENT_SOCKET: &str = "SSH_AUTH_SOCK";
 /// A connection, as its arguments describe it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Connection {
-    pub(super) target: Target,
+    pub(super) target: RemoteTarget,
     /// Where scripts are written.
     pub(super) script_path: String,
 }
@@ -148,7 +148,7 @@ pub(super) fn read(arguments: Option<&Value>, socket: Option<PathBuf>) -> Result
         Some("windows") => (Platform::Windows, WINDOWS_SCRIPT),
         Some(other) => return Err(Unsuitable::Platform(other.to_owned())),
     };
-    let target = Target {
+    let target = RemoteTarget {
         bastion: arguments.bastion(&machine)?,
         proxy: arguments.proxy()?,
         agent: arguments.agent(socket)?,
@@ -161,7 +161,7 @@ pub(super) fn read(arguments: Option<&Value>, socket: Option<PathBuf>) -> Result
 }
 
 /// The lines that announce an attempt to connect.
-pub(super) fn announcement(target: &Target) -> Vec<String> {
+pub(super) fn announcement(target: &RemoteTarget) -> Vec<String> {
     let has = |name: &str, is: bool| format!("  {name}: {is}");
     let of = |endpoint: &Endpoint| {
         vec![

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weft_graph_format::digest::Digest;
 use weft_graph_format::value::Value;
-use weft_remote::{CallError, Session};
+use weft_remote::{RemoteCallError, RemoteSession};
 
 use super::connection::{Connection, agent_socket, read};
 use super::{Assignment, Setback, text_of};
@@ -81,14 +81,14 @@ pub(super) async fn run(context: &mut TaskContext, assignment: Assignment<'_>) -
             session.close().await;
             Ok(())
         }
-        Err(CallError::Lost(reason)) => {
+        Err(RemoteCallError::Lost(reason)) => {
             Err(Setback::Uncertain(format!("the connection was lost during the upload to {destination}: {reason}")))
         }
         Err(error) => Err(failed(&format!("Upload failed: {error}"))),
     }
 }
 
-async fn send(session: &Session, destination: &str, upload: Upload) -> Result<(), CallError> {
+async fn send(session: &RemoteSession, destination: &str, upload: Upload) -> Result<(), RemoteCallError> {
     match upload {
         Upload::Content(bytes) => session.upload_bytes(destination, bytes).await,
         Upload::File(path) => session.upload_file(destination, &path).await,

@@ -5,7 +5,7 @@ use std::path::Path;
 use tokio::sync::mpsc;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::value::{Kind, Value};
-use weft_remote::{CallError, Session};
+use weft_remote::{RemoteCallError, RemoteSession};
 
 use super::connection::{Connection, agent_socket, announcement, read};
 use super::{Assignment, Setback, text_of};
@@ -116,7 +116,7 @@ async fn say(saying: Option<&Saying>, line: String) {
 }
 
 async fn run_script(
-    session: &Session,
+    session: &RemoteSession,
     pattern: &str,
     script: &[u8],
     shown: Option<&Saying>,
@@ -141,7 +141,7 @@ async fn run_script(
     };
     let (outcome, ()) = tokio::join!(running, forwarding);
     let outcome = outcome.map_err(|error| match error {
-        CallError::Lost(reason) => {
+        RemoteCallError::Lost(reason) => {
             Setback::Uncertain(format!("the connection was lost while {path} was running: {reason}"))
         }
         error => remote_exec_failed(&match hidden {
