@@ -8,7 +8,7 @@ use weft_expressions::convert::convert;
 use weft_expressions::evaluate::evaluate_with;
 use weft_expressions::involved;
 use weft_expressions::scope::Scope;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Cause, Diagnostic};
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
@@ -304,7 +304,8 @@ impl Decoder {
                     _ => self.diagnostics.drain(before..).collect(),
                 };
                 // Arguments and blocks are checked against the schema in any case.
-                let (of_schema, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(problems::is_of_schema);
+                let is_of_schema = |problem: &Diagnostic| problem.cause == Cause::Schema;
+                let (of_schema, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(is_of_schema);
                 self.diagnostics.extend(of_schema);
                 let value = match problems.into_iter().find(Diagnostic::is_error) {
                     Some(problem) => {

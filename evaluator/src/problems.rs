@@ -1,6 +1,6 @@
 //! Diagnostics of references, of bodies that are read by a schema, and of `dynamic` blocks.
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Cause, Diagnostic};
 use weft_graph_format::nearest::did_you_mean;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Attribute, ExprKind, Expression, Syntax, Tree};
@@ -12,6 +12,7 @@ pub(crate) const DYNAMIC_ARGUMENTS: [&str; 3] = ["for_each", "iterator", "labels
 pub(crate) fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
     Diagnostic::error("Missing required argument", format!("The argument {name:?} is required, but it is not there."))
         .at(at.clone())
+        .cause(Cause::Schema)
 }
 
 /// An argument that the body does not have. In the JSON syntax it may have been meant as a block.
@@ -27,7 +28,7 @@ pub(crate) fn unsupported_argument<'n>(
         let hint = did_you_mean(name, arguments.into_iter().chain(blocks));
         let detail = format!("There is no argument and no block type {name:?} here.{hint}");
         let problem = Diagnostic::error("Extraneous JSON object property", detail).at(place);
-        return problem.within(tree.range(attribute.span));
+        return problem.within(tree.range(attribute.span)).cause(Cause::Schema);
     }
     let hint = if blocks.into_iter().any(|block| block == name) {
         format!(" Did you mean to define a block of type {name:?}?")
@@ -36,6 +37,7 @@ pub(crate) fn unsupported_argument<'n>(
     };
     Diagnostic::error("Unsupported argument", format!("An argument named {name:?} is not expected here.{hint}"))
         .at(place)
+        .cause(Cause::Schema)
 }
 
 /// A block that the body does not have. It may have been meant as an argument.
@@ -50,7 +52,9 @@ pub(crate) fn unsupported_block<'n>(
     } else {
         did_you_mean(name, blocks)
     };
-    Diagnostic::error("Unsupported block type", format!("Blocks of type {name:?} are not expected here.{hint}")).at(at)
+    Diagnostic::error("Unsupported block type", format!("Blocks of type {name:?} are not expected here.{hint}"))
+        .at(at)
+        .cause(Cause::Schema)
 }
 
 /// A value that cannot be converted to the type of its argument, for the reason `why`.
@@ -113,7 +117,7 @@ pub(crate) fn dynamic_label(found: usize, at: SourceRange) -> Diagnostic {
 pub(crate) fn dynamic_labels(at: SourceRange) -> Diagnostic {
     let detail = "Nested blocks of providers have no labels, so a dynamic block cannot set \"labels\". Remove the \
                   argument.";
-    Diagnostic::error("Unsupported argument", detail).at(at)
+    Diagnostic::error("Unsupported argument", detail).at(at).cause(Cause::Schema)
 }
 
 /// An argument that `dynamic` blocks do not have.
@@ -127,13 +131,13 @@ pub(crate) fn dynamic_argument(name: &str, syntax: Syntax, at: SourceRange) -> D
          content block.",
         DYNAMIC_ARGUMENTS.join(", ")
     );
-    Diagnostic::error(summary, detail).at(at)
+    Diagnostic::error(summary, detail).at(at).cause(Cause::Schema)
 }
 
 /// A `dynamic` block without `for_each`.
 pub(crate) fn dynamic_without_for_each(at: SourceRange) -> Diagnostic {
     let detail = "A dynamic block needs the argument \"for_each\": the collection with an element for each block.";
-    Diagnostic::error("Missing required argument", detail).at(at)
+    Diagnostic::error("Missing required argument", detail).at(at).cause(Cause::Schema)
 }
 
 /// An `iterator` that is not a name.
@@ -157,7 +161,7 @@ pub(crate) fn second_dynamic_content(at: SourceRange) -> Diagnostic {
 /// A block beside `content`.
 pub(crate) fn block_in_dynamic(name: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("A dynamic block contains only a content block. Move the block {name:?} into it.");
-    Diagnostic::error("Unsupported block type", detail).at(at)
+    Diagnostic::error("Unsupported block type", detail).at(at).cause(Cause::Schema)
 }
 
 /// A null `for_each` of a `dynamic` block.
@@ -215,14 +219,9 @@ pub(crate) fn no_repetition_attribute(root: &str, name: &str, known: &[&str], at
     Diagnostic::error(format!("Invalid \"{root}\" attribute"), detail).at(at)
 }
 
-/// Whether a problem follows from the schema alone, whatever the values are.
-pub(crate) fn is_of_schema(problem: &Diagnostic) -> bool {
-    ["Unsupported argument", "Unsupported block type", "Missing required argument"].contains(&problem.summary.as_str())
-}
-
 /// Whether the errors of an expression are only keys that a `for` produces twice. Its value is known then, without them.
 pub(crate) fn are_repeated_keys(problems: &[Diagnostic], expression: &Expression) -> bool {
-    let repeated = |problem: &Diagnostic| problem.summary == "Duplicate object key";
+    let repeated = |problem: &Diagnostic| problem.cause == Cause::RepeatedKey;
     matches!(expression.without_parentheses().kind(), ExprKind::For(_))
         && problems.iter().filter(|problem| problem.is_error()).all(repeated)
 }

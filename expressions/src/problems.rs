@@ -14,7 +14,7 @@ pub(crate) mod templates;
 pub(crate) mod tfvars;
 pub(crate) mod types;
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Cause, Diagnostic};
 
 /// A problem with an expression, without its source range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,15 +23,22 @@ pub struct Problem {
     pub summary: &'static str,
     /// The detail.
     pub detail: String,
+    /// The kind of mistake.
+    pub cause: Cause,
 }
 
 impl Problem {
     fn new(summary: &'static str, detail: impl Into<String>) -> Problem {
-        Problem { summary, detail: detail.into() }
+        Problem { summary, detail: detail.into(), cause: Cause::Other }
+    }
+
+    fn cause(mut self, cause: Cause) -> Problem {
+        self.cause = cause;
+        self
     }
 
     /// The problem as a diagnostic without a source range.
     pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::error(self.summary, self.detail.clone())
+        Diagnostic::error(self.summary, self.detail.clone()).cause(self.cause)
     }
 }

@@ -54,6 +54,21 @@ pub struct Diagnostic {
     /// The two sides of an assertion of equality. Neither contains anything confidential.
     #[serde(skip)]
     pub compared: Option<Box<(PlainValue, PlainValue)>>,
+    /// What kind of mistake it is, where code must know. Nothing is stored of it.
+    #[serde(skip)]
+    pub cause: Cause,
+}
+
+/// A kind of mistake that code looks for. Code never looks at the text of a diagnostic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// Any other kind.
+    #[default]
+    Other,
+    /// The configuration does not fit the schema, whatever its values are.
+    Schema,
+    /// A `for` expression produces a key twice.
+    RepeatedKey,
 }
 
 impl Diagnostic {
@@ -71,6 +86,7 @@ impl Diagnostic {
             function: SmolStr::default(),
             checked: SmolStr::default(),
             compared: None,
+            cause: Cause::Other,
         }
     }
 
@@ -112,6 +128,12 @@ impl Diagnostic {
     /// The same, with a stable code (or a mark by which somebody knows it again).
     pub fn code(mut self, code: &str) -> Diagnostic {
         self.code = SmolStr::new(code);
+        self
+    }
+
+    /// The same, with the kind of mistake.
+    pub fn cause(mut self, cause: Cause) -> Diagnostic {
+        self.cause = cause;
         self
     }
 

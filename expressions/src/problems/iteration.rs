@@ -1,5 +1,6 @@
 //! Problems of `for` and splat. The summaries become those of a `Diagnostic`.
 
+use weft_graph_format::diagnostic::Cause;
 use weft_graph_format::types::Type;
 
 use super::Problem;
@@ -56,6 +57,7 @@ pub(crate) fn duplicate_key(key: &str) -> Problem {
              the ellipsis (...) after the value expression to enable grouping by key."
         ),
     )
+    .cause(Cause::RepeatedKey)
 }
 
 /// A splat over a null sequence.
