@@ -3,6 +3,7 @@
 //! A connection comes over TLS with a certificate, or over a Unix socket from a process of the same user. The role that
 //! a request needs is checked before its body is read.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,7 +12,7 @@ use futures::Stream;
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{debug, info};
@@ -20,13 +21,11 @@ use weft_identity::token::Tokens;
 use weft_identity::{AccessRules, Peer, tls};
 
 use crate::figures::Meters;
+use crate::handshakes::Handshakes;
 use crate::wire::Wire;
 
 /// The time limit of a TLS handshake. Half-open connections end then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// The maximum number of handshakes under way. Further connections are closed at once, so that a flood does not take
-/// memory. Established connections are not counted.
-const MAX_HANDSHAKES: usize = 1024;
 /// How long a refused caller may take to read why.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The capacity of the queue of accepted connections.
@@ -112,10 +111,10 @@ async fn accept(
     meters: Arc<Meters>,
     accepted: mpsc::Sender<Result<Wire, std::io::Error>>,
 ) {
-    let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+    let handshakes = Handshakes::default();
     loop {
         let stream = match &listening {
-            Listening::Tcp(listener) => listener.accept().await.map(|(stream, _)| Incoming::Tcp(stream)),
+            Listening::Tcp(listener) => listener.accept().await.map(|(stream, from)| Incoming::Tcp(stream, from.ip())),
             Listening::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| Incoming::Unix(stream)),
         };
         let stream = match stream {
@@ -135,15 +134,15 @@ async fn accept(
                 }
                 None => meters.refused("user"),
             },
-            Incoming::Tcp(stream) => {
-                let Ok(permit) = Arc::clone(&handshakes).try_acquire_owned() else {
+            Incoming::Tcp(stream, from) => {
+                let Some(handshake) = handshakes.begin(from) else {
                     meters.refused("overload");
                     continue;
                 };
                 let (guard, meters, accepted) = (Arc::clone(&guard), Arc::clone(&meters), accepted.clone());
                 tokio::spawn(async move {
                     let wire = timeout(HANDSHAKE, greet(stream, &guard)).await.ok().flatten();
-                    drop(permit);
+                    drop(handshake);
                     match wire {
                         Some(wire) => drop(accepted.send(Ok(wire)).await),
                         None => meters.refused("tls"),
@@ -155,7 +154,7 @@ async fn accept(
 }
 
 enum Incoming {
-    Tcp(TcpStream),
+    Tcp(TcpStream, IpAddr),
     Unix(UnixStream),
 }
 

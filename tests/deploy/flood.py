@@ -5,6 +5,7 @@ open all the time and send nothing. Prints the number of connections and the rat
 """
 import json
 import os
+import resource
 import selectors
 import socket
 import sys
@@ -35,6 +36,8 @@ def begin(selector, address, number):
 def main(target, seconds, silent="0"):
     host, port = target.rsplit(":", 1)
     address = (host, int(port))
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     waiting = []
     for _ in range(int(silent)):
         try:
