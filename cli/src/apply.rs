@@ -10,9 +10,9 @@ mod unsaved;
 
 use std::collections::BTreeMap;
 
+use weft_coordinator::doubts::KnownDoubt;
 use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
-use weft_protocol::Candidate;
 use weft_state::{Digest, Revision, Snapshot, Subject};
 
 pub use elsewhere::{coordinator, resume as resume_elsewhere, submit};
@@ -37,15 +37,13 @@ pub struct Work {
     pub signature: Vec<u8>,
 }
 
-/// What is known about an object in doubt.
+/// An action whose outcome is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KnownDoubt {
+pub struct ActionInDoubt {
     /// `create`, `update`, `provision`...
     pub action: String,
-    /// Why the outcome is unknown.
-    pub reason: String,
-    /// An object that the operation may have made.
-    pub candidate: Option<Box<Candidate>>,
+    /// What is known about it.
+    pub known: KnownDoubt,
 }
 
 /// How applying ended.
@@ -60,7 +58,7 @@ pub struct ApplyOutcome {
     /// What was done.
     pub counts: ChangeCounts,
     /// What is known about each object in doubt, by its name.
-    pub doubts: BTreeMap<String, KnownDoubt>,
+    pub doubts: BTreeMap<String, ActionInDoubt>,
 }
 
 /// Changes since the plan was made, to the instances that it changes or reads.

@@ -1,5 +1,7 @@
 //! The other side of [`crate::server`]: what command lines ask of a coordinator, and how a worker connects to one.
 
+use std::collections::BTreeMap;
+
 use futures::{FutureExt, StreamExt};
 use prost::Message;
 use tokio::sync::mpsc;
@@ -12,6 +14,7 @@ use weft_state::{ChangeTotals, Opaque};
 
 pub use crate::dial::ClientError;
 use crate::dial::{CONNECT_TIMEOUT, Dialer, Line};
+use crate::doubts::KnownDoubt;
 use crate::event::{Cancel, Decision};
 use crate::fleet::WorkerListing;
 use crate::listing::{OperationCounts, OperationListing, RunDetails, RunListing, rfc3339};
@@ -22,7 +25,7 @@ use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::transport::{WorkerEnd, pair};
 use crate::wire::Trouble;
 use weft_protocol::diagnostics::decode_diagnostics;
-use weft_protocol::{EncodedFrame, OutputLine};
+use weft_protocol::{Candidate, EncodedFrame, OutputLine};
 
 /// A connection to a coordinator.
 #[derive(Clone, Debug)]
@@ -328,6 +331,26 @@ impl Client {
         let response = self.runs.resolve_doubt(request).await.map_err(|status| self.refused(status))?;
         let response = response.into_inner();
         Ok((response.status, response.reason))
+    }
+
+    /// Looks for evidence about the operations in doubt of a run. Returns what is known about those that are left, by the
+    /// numbers of their operations: nothing if the coordinator is older than this question.
+    ///
+    /// # Errors
+    /// When there is no such run, or the store does not answer.
+    pub async fn look_up(&mut self, run: &str) -> Result<BTreeMap<u32, KnownDoubt>, ClientError> {
+        let request = proto::LookUpDoubtsRequest { run: run.to_owned() };
+        let response = match self.runs.look_up_doubts(request).await {
+            Ok(response) => response.into_inner(),
+            Err(status) if status.code() == Code::Unimplemented => return Ok(BTreeMap::new()),
+            Err(status) => return Err(self.refused(status)),
+        };
+        let known = response.doubts.into_iter().map(|doubt| {
+            let reason = doubt.reason;
+            let candidate = doubt.candidate.map(|found| Box::new(Candidate::from_wire(found, reason.clone())));
+            (doubt.operation, KnownDoubt { reason, candidate })
+        });
+        Ok(known.collect())
     }
 
     /// The workers that are connected to the coordinator, by name.

@@ -25,6 +25,7 @@ use weft_state::{
 };
 
 use crate::core::{Coordinator, RunOptions};
+use crate::doubts::KnownDoubts;
 use crate::event::{Cancel, Defect, Event, Finish, FinishReason, Instruction};
 use crate::figures::Counted;
 use crate::hub::Hub;
@@ -154,6 +155,8 @@ struct Told {
     counts: OpCounts,
     /// What was counted since the meters know.
     counted: Counted,
+    /// What is known about operations in doubt.
+    doubts: Arc<KnownDoubts>,
 }
 
 /// The age of the lease, on a clock that counts suspends: no call is granted by a term that slept past its lease.
@@ -334,6 +337,7 @@ impl Driver {
                     if progress.what == OperationEventKind::Stray {
                         self.strays.push(progress.address.clone());
                     }
+                    self.told.doubts.note(&progress);
                     // Without watchers, the send fails, which is fine.
                     let _ = self.watchers.send(RunEvent::Progress(progress));
                 }
@@ -501,7 +505,8 @@ pub(crate) async fn begin_term(
     let (told, sent) = (watchers.clone(), events.clone());
     let surroundings = Surroundings { store, run, plan, hub, watchers: told, events: sent, collects: false };
     let driver = Driver::new(surroundings, options, begun)?;
-    Ok(BegunTerm { driver, inbox, events, watchers })
+    let doubts = Arc::clone(&driver.told.doubts);
+    Ok(BegunTerm { driver, inbox, events, watchers, doubts })
 }
 
 /// The process that takes a lease, and the lease that it takes over.
@@ -517,4 +522,5 @@ pub(crate) struct BegunTerm {
     pub(crate) inbox: mpsc::Receiver<Vec<Event>>,
     pub(crate) events: mpsc::Sender<Vec<Event>>,
     pub(crate) watchers: broadcast::Sender<RunEvent>,
+    pub(crate) doubts: Arc<KnownDoubts>,
 }

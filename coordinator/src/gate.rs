@@ -42,7 +42,7 @@ fn need(path: &str) -> Need {
         "/weft.cluster.v1.Runs/ListWorkers" => small(&[Role::Read]),
         "/weft.cluster.v1.Runs/DrainWorker" => small(&[Role::Admin]),
         "/weft.cluster.v1.Runs/ReadPlan" => small(&[Role::Plan]),
-        "/weft.cluster.v1.Runs/ResolveDoubt" => small(&[Role::Resolve]),
+        "/weft.cluster.v1.Runs/ResolveDoubt" | "/weft.cluster.v1.Runs/LookUpDoubts" => small(&[Role::Resolve]),
         // A method that this table does not know yet.
         _ => small(&[Role::Admin]),
     }

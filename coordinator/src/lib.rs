@@ -14,6 +14,7 @@ pub mod client;
 pub mod core;
 pub mod dial;
 pub mod door;
+pub mod doubts;
 pub mod driver;
 pub mod event;
 pub mod figures;
@@ -35,6 +36,7 @@ pub mod timing;
 pub mod transport;
 
 mod gate;
+mod handshakes;
 mod lease;
 mod packages;
 mod patience;

@@ -18,6 +18,7 @@ use weft_state::{ChangeTotals, RunId};
 
 use crate::dial::Address;
 use crate::door::{Guard, Inherited, Listening, SocketFile, connections};
+use crate::doubts::KnownDoubt;
 use crate::driver::{RunEvent, RunOutcome};
 use crate::event::{Cancel, Decision, FinishReason};
 use crate::fleet::WorkerListing;
@@ -320,6 +321,21 @@ impl proto::runs_server::Runs for Edge {
         let resolved = self.0.resolve(&run, &request.address, decision).await.map_err(refuse)?;
         let status = resolved.status.word().to_owned();
         Ok(Response::new(proto::ResolveDoubtResponse { status, reason: resolved.reason }))
+    }
+
+    async fn look_up_doubts(
+        &self,
+        request: Request<proto::LookUpDoubtsRequest>,
+    ) -> Answer<proto::LookUpDoubtsResponse> {
+        let run = optional_run(&request.into_inner().run)?;
+        let run = run.ok_or_else(|| Status::invalid_argument("a run must be named"))?;
+        let known = self.0.look_up(&run).await.map_err(refuse)?;
+        let doubts = known.into_iter().map(|(operation, KnownDoubt { reason, candidate })| proto::KnownDoubt {
+            operation,
+            reason,
+            candidate: candidate.map(|found| found.into_wire()),
+        });
+        Ok(Response::new(proto::LookUpDoubtsResponse { doubts: doubts.collect() }))
     }
 
     async fn cancel_run(&self, request: Request<proto::CancelRunRequest>) -> Answer<proto::CancelRunResponse> {

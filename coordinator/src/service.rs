@@ -14,6 +14,7 @@ use weft_state::{
 };
 
 use crate::core::RunOptions;
+use crate::doubts::{KnownDoubt, KnownDoubts};
 use crate::driver::{BegunTerm, RunEvent, RunOutcome, TakenBy, begin_term};
 use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::figures::Figures;
@@ -26,11 +27,21 @@ use crate::timing::{GATHER_CONNECTED, LABELS_WAIT, LEASE_TTL, RENEW_INTERVAL, TI
 
 /// How long `resolve` waits for the outcome. Adopting an object reads from a provider.
 const RESOLVE_WAIT: Duration = Duration::from_secs(60);
+/// How long `look_up` waits. Each object in doubt is read or looked up, many at the same time.
+const LOOK_UP_WAIT: Duration = Duration::from_secs(180);
 
 #[derive(Clone)]
 struct Active {
     events: mpsc::Sender<Vec<Event>>,
     watchers: broadcast::Sender<RunEvent>,
+    doubts: Arc<KnownDoubts>,
+}
+
+/// A term that has begun.
+struct StartedTerm {
+    /// All its notices.
+    notices: broadcast::Receiver<RunEvent>,
+    doubts: Arc<KnownDoubts>,
 }
 
 /// A coordinator process: its store, its workers, and the runs that it carries out.
@@ -194,29 +205,31 @@ impl Service {
         Ok(Some(run))
     }
 
-    /// Begins a term in the background. A term of this run that is already about to begin continues instead.
+    /// Begins a term in the background, and returns it. A term of this run that is already about to begin continues
+    /// instead.
     async fn start(
         self: &Arc<Self>,
         run: &RunId,
         mut plan: RunPlan,
         options: RunOptions,
         unmoved: Option<LeaseView>,
-    ) -> Result<(), RunError> {
+    ) -> Result<Option<StartedTerm>, RunError> {
         if !self.beginning.lock().insert(run.clone()) {
-            return Ok(());
+            return Ok(None);
         }
         plan.keep_home(run.as_str());
         let by = TakenBy { holder: &self.holder, unmoved };
         let begun = begin_term(&self.store, run, plan, options, by, self.hub.clone()).await;
         self.beginning.lock().remove(run);
-        let BegunTerm { driver, inbox, events, watchers } = begun?;
-        self.active.lock().insert(run.clone(), Active { events, watchers });
+        let BegunTerm { driver, inbox, events, watchers, doubts } = begun?;
+        let started = StartedTerm { notices: watchers.subscribe(), doubts: Arc::clone(&doubts) };
+        self.active.lock().insert(run.clone(), Active { events, watchers, doubts });
         let (service, run) = (Arc::clone(self), run.clone());
         tokio::spawn(async move {
             driver.run(inbox).await;
             service.active.lock().remove(&run);
         });
-        Ok(())
+        Ok(Some(started))
     }
 
     /// All runs, newest first.
@@ -318,18 +331,60 @@ impl Service {
             self.start(run, plan, options, None).await?;
         }
         let active = self.active.lock().get(run).cloned();
-        if let Some(active) = active {
+        if let Some(active) = &active {
             let watch = active.watchers.subscribe();
             let _ = active.events.send(vec![Event::Resolve(resolution)]).await;
             let _ = timeout(RESOLVE_WAIT, settled(watch, operation)).await;
         }
         let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
         let status = view.ops.get(&OpIndex(operation)).map(|record| record.status).unwrap_or_default();
-        let reason = match status {
-            OpStatus::InDoubt => "no evidence was found; see the coordinator's log".to_owned(),
+        let known = active.and_then(|active| active.doubts.get(operation));
+        let reason = match (status, known) {
+            (OpStatus::InDoubt, Some(known)) => known.reason,
+            (OpStatus::InDoubt, None) => "no evidence was found".to_owned(),
             _ => String::new(),
         };
         Ok(ResolveAnswer { status, reason })
+    }
+
+    /// Looks for evidence about the operations in doubt of a run. A term that is under way has done so; otherwise a term
+    /// of its own does, and starts nothing else. Returns what is known about the doubts that are left, by the numbers of
+    /// their operations.
+    ///
+    /// # Errors
+    /// When the run does not exist, or the store does not answer.
+    pub async fn look_up(self: &Arc<Self>, run: &RunId) -> Result<BTreeMap<u32, KnownDoubt>, RunError> {
+        let plan = self.plan(run).await?;
+        let outline = Arc::clone(&plan.outline);
+        let mut doubts = self.active.lock().get(run).map(|active| Arc::clone(&active.doubts));
+        if doubts.is_none() {
+            let options = RunOptions { only_resolve: true, look_up: true, ..RunOptions::default() };
+            if let Some(started) = self.start(run, plan, options, None).await? {
+                doubts = Some(started.doubts);
+                if timeout(LOOK_UP_WAIT, ended(started.notices)).await.is_err() {
+                    // No worker fits, or a provider does not answer.
+                    self.cancel(run, Cancel::Drain).await;
+                }
+            }
+        }
+        let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
+        let snapshot = self.store.snapshot().await?;
+        let mut known: BTreeMap<u32, KnownDoubt> = BTreeMap::new();
+        for doubt in snapshot.doubts.values().filter(|doubt| doubt.run == *run) {
+            let reason = doubt.reason.clone();
+            known.insert(doubt.op.0, KnownDoubt { reason, candidate: None });
+        }
+        known.retain(|operation, _| {
+            view.ops.get(&OpIndex(*operation)).is_some_and(|record| record.status == OpStatus::InDoubt)
+        });
+        let owners = IdOwners::of(&snapshot);
+        for (operation, doubt) in &mut known {
+            let noted = doubts.as_ref().and_then(|doubts| doubts.get(*operation));
+            if let (Some(noted), Some(listed)) = (noted, outline.operation(*operation)) {
+                *doubt = noted.without_owned(&listed.address, &owners);
+            }
+        }
+        Ok(known)
     }
 
     /// Refuses a decision that does not fit the operation, and an id that belongs to another address.
@@ -399,7 +454,7 @@ impl Service {
                     warn!(%run, "the run is stopped: it wants values that are not stored ({missing})");
                 }
                 let options = RunOptions { only_resolve: !missing.is_empty(), ..RunOptions::default() };
-                self.start(run, plan, options, view).await
+                self.start(run, plan, options, view).await.map(drop)
             }
             Err(error) => Err(error),
         };
@@ -435,6 +490,16 @@ async fn settled(mut watch: broadcast::Receiver<RunEvent>, operation: u32) -> Op
             Ok(RunEvent::Ended(outcome)) => return Some(*outcome),
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => return None,
+        }
+    }
+}
+
+/// Waits for the end of a term.
+async fn ended(mut watch: broadcast::Receiver<RunEvent>) {
+    loop {
+        match watch.recv().await {
+            Ok(RunEvent::Ended(_)) | Err(broadcast::error::RecvError::Closed) => return,
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
         }
     }
 }

@@ -231,16 +231,16 @@ pub(crate) async fn prepare(
     let stopped = |error: StoreError| (RunError::Store(error), TermEnding::Stopped);
     let missing = || (RunError::NoRun(lease.run.clone()), TermEnding::Stopped);
     let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
-    // A run that was killed before its first call has claims, whose revisions fitted the state. That state may be new
-    // then, with a lineage that the plan does not know.
-    let is_new = view.ops.is_empty() && !view.header.claimed;
+    let had_claims = view.header.claimed;
     if !view.header.claimed {
         claim(store, lease, outline, &view).await?;
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     }
     let mut snapshot = store.snapshot().await.map_err(stopped)?;
-    // A run that has begun may have created the state itself.
-    let planned = outline.lineage.as_deref().filter(|_| is_new);
+    // A run that has begun may have created the state itself. While there is no state, its lineage is not settled: a run
+    // that was killed before its first call finds another one.
+    let is_settled = view.ops.is_empty() && !(had_claims && snapshot.is_new());
+    let planned = outline.lineage.as_deref().filter(|_| is_settled);
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
         return Err((RunError::OtherState(why), TermEnding::Finished));
     }

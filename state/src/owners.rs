@@ -39,6 +39,12 @@ impl IdOwners {
         self.owner_but(&wanted, identity.as_deref().unwrap_or(id))
     }
 
+    /// Another address that has an object with these attributes: names with JSON text.
+    pub fn other_with_attributes(&self, address: &str, attributes: &[(String, String)]) -> Option<String> {
+        let (_, id) = attributes.iter().find(|(name, _)| name == "id")?;
+        self.other(address, &serde_json::from_str::<String>(id).ok()?)
+    }
+
     /// Another address that has this object.
     pub fn other_with(&self, address: &ResourceInstance, object: &InstanceObject) -> Option<String> {
         ids_of(object).find_map(|id| self.owner_but(address, &id))

@@ -107,11 +107,16 @@ impl Snapshot {
         all
     }
 
+    /// Whether nothing was ever written.
+    pub fn is_new(&self) -> bool {
+        self.serial == 0 && self.is_empty()
+    }
+
     /// Why a plan for the state of this lineage does not belong to this state. An empty lineage means that there was no
     /// state.
     pub fn unrelated(&self, lineage: &str) -> Option<Unrelated> {
         if lineage.is_empty() {
-            return (self.serial > 0 || !self.is_empty()).then_some(Unrelated::NoLongerNew);
+            return (!self.is_new()).then_some(Unrelated::NoLongerNew);
         }
         (self.lineage != lineage).then_some(Unrelated::OtherState)
     }

@@ -6,6 +6,7 @@ mod shown_event;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use weft_coordinator::doubts::KnownDoubt;
 use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Cancel, OperationEventKind};
 use weft_executor::HostMessage;
@@ -16,7 +17,7 @@ use weft_graph_format::graph::ProvisionWhen;
 pub use foreknown::{Foreknown, Provisioner};
 use shown_event::ShownEvent;
 
-use super::KnownDoubt;
+use super::ActionInDoubt;
 use super::problems::in_doubt;
 use crate::plan::tell_ephemeral;
 use crate::render::events::{self, ChangeCounts, Hook};
@@ -61,7 +62,7 @@ struct OperationOutcomes {
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
     /// Why each object is in doubt.
-    doubts: BTreeMap<String, KnownDoubt>,
+    doubts: BTreeMap<String, ActionInDoubt>,
     /// Operations that were seen to finish.
     done: u32,
     skipped: usize,
@@ -123,7 +124,7 @@ impl<'a> Progress<'a> {
     }
 
     /// What is known about each object in doubt, by its name.
-    pub fn doubts(&self) -> BTreeMap<String, KnownDoubt> {
+    pub fn doubts(&self) -> BTreeMap<String, ActionInDoubt> {
         self.results.doubts.clone()
     }
 
@@ -238,7 +239,8 @@ impl<'a> Progress<'a> {
             OperationEventKind::InDoubt { reason, candidate } => {
                 let action = happening.action.clone();
                 self.underway.operations.remove(&happening.operation);
-                self.results.doubts.insert(happening.subject(), KnownDoubt { action, reason, candidate });
+                let known = KnownDoubt { reason, candidate };
+                self.results.doubts.insert(happening.subject(), ActionInDoubt { action, known });
             }
             OperationEventKind::Settling { .. } => {
                 self.say(|| format!("{}: Looking up the outcome...", happening.address));
@@ -428,8 +430,8 @@ impl<'a> Progress<'a> {
             std::mem::take(&mut self.results.warnings).into_values().flatten().collect();
         problems.extend(std::mem::take(&mut self.results.failures).into_values().flatten());
         for address in in_doubt_now.iter().filter(|_| !self.lines.only_resolves) {
-            let known = self.results.doubts.get(address).cloned().unwrap_or_default();
-            problems.push(in_doubt(address, run, &known.action, &known.reason));
+            let doubt = self.results.doubts.get(address).cloned().unwrap_or_default();
+            problems.push(in_doubt(address, run, &doubt.action, &doubt.known.reason));
         }
         self.view.diagnostics(&self.placed(problems));
         if self.view.is_json() {

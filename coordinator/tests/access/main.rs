@@ -96,8 +96,8 @@ fn passed<T>(answer: Result<T, ClientError>) -> bool {
     }
 }
 
-/// What a caller with these roles may do: list, show, read plans, submit, resume, interrupt, resolve.
-async fn allowed(place: &Place, name: &str, roles: &[Role]) -> [bool; 7] {
+/// What a caller with these roles may do: list, show, read plans, submit, resume, interrupt, resolve, look up.
+async fn allowed(place: &Place, name: &str, roles: &[Role]) -> [bool; 8] {
     let mut client = place.client(name, roles).await;
     [
         passed(client.list().await),
@@ -107,6 +107,7 @@ async fn allowed(place: &Place, name: &str, roles: &[Role]) -> [bool; 7] {
         passed(client.resume(None, Resumption::default()).await),
         passed(client.cancel("r", Cancel::Drain).await),
         passed(client.resolve("r", "a.b", Decision::Absent).await),
+        passed(client.look_up("r").await),
     ]
 }
 
@@ -114,13 +115,13 @@ async fn allowed(place: &Place, name: &str, roles: &[Role]) -> [bool; 7] {
 async fn a_role_allows_its_requests_and_no_others() {
     let place = place().await;
     let (yes, no) = (true, false);
-    assert_eq!(allowed(&place, "reader", &[Role::Read]).await, [yes, yes, no, no, no, no, no]);
-    assert_eq!(allowed(&place, "planner", &[Role::Plan]).await, [yes, yes, yes, no, no, no, no]);
-    assert_eq!(allowed(&place, "alice", &[Role::Apply]).await, [yes, yes, yes, yes, yes, yes, no]);
-    assert_eq!(allowed(&place, "resolver", &[Role::Resolve]).await, [yes, yes, no, no, no, no, yes]);
-    assert_eq!(allowed(&place, "admin", &[Role::Admin]).await, [yes; 7]);
-    assert_eq!(allowed(&place, "worker-1", &[Role::Worker]).await, [no; 7]);
-    assert_eq!(allowed(&place, "someone", &[]).await, [no; 7]);
+    assert_eq!(allowed(&place, "reader", &[Role::Read]).await, [yes, yes, no, no, no, no, no, no]);
+    assert_eq!(allowed(&place, "planner", &[Role::Plan]).await, [yes, yes, yes, no, no, no, no, no]);
+    assert_eq!(allowed(&place, "alice", &[Role::Apply]).await, [yes, yes, yes, yes, yes, yes, no, no]);
+    assert_eq!(allowed(&place, "resolver", &[Role::Resolve]).await, [yes, yes, no, no, no, no, yes, yes]);
+    assert_eq!(allowed(&place, "admin", &[Role::Admin]).await, [yes; 8]);
+    assert_eq!(allowed(&place, "worker-1", &[Role::Worker]).await, [no; 8]);
+    assert_eq!(allowed(&place, "someone", &[]).await, [no; 8]);
 }
 
 /// What a worker hears first: why it is refused, or `None` when it may work.

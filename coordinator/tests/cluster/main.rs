@@ -281,6 +281,10 @@ async fn a_doubt_is_resolved_over_the_network() {
     let end = until_end(&mut client, &run).await;
     assert_eq!((end.exit_code(), end.in_doubt.as_slice()), (3, ["a.b[0]".to_owned()].as_slice()));
     assert!(client.resolve(&run, "a.c[1]", Decision::Retry).await.is_err());
+    let known = client.look_up(&run).await.unwrap();
+    let known = known.values().next().expect("a doubt");
+    let found = known.candidate.as_ref().map(|found| found.id.as_str());
+    assert_eq!((known.reason.as_str(), found), ("cannot tell", Some("found")));
     let taken = client.resolve(&run, "a.b[0]", Decision::Adopt("x".to_owned())).await.unwrap_err().to_string();
     assert!(taken.contains("the state has this object at a.b[1]"), "{taken}");
     let (status, _) = client.resolve(&run, "a.b[0]", Decision::Adopt("y".to_owned())).await.unwrap();

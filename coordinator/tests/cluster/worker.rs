@@ -106,6 +106,8 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
                     }
                     Order::Settle(settle) => {
                         let (address, _) = &addresses[&settle.operation];
+                        let found = proto::Candidate { id: "found".to_owned(), attributes: Vec::new() };
+                        let candidate = settle.adopt.is_none().then_some(found);
                         let verdict = match (&settle.adopt, habits.doubtful.contains(address)) {
                             (None, true) => proto::settle_result::Verdict::Unknown("cannot tell".to_owned()),
                             _ => {
@@ -119,7 +121,7 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
                             operation: settle.operation,
                             attempt: settle.attempt,
                             verdict: Some(verdict),
-                            candidate: None,
+                            candidate,
                         }));
                     }
                     _ => {}

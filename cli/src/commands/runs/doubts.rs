@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_coordinator::doubts::KnownDoubt;
 use weft_coordinator::event::{Decision, UserResolution};
 use weft_coordinator::listing::{OperationListing, RunDetails, fitting};
 use weft_coordinator::outline::outline;
@@ -12,7 +13,7 @@ use weft_protocol::Candidate;
 use weft_state::{IdOwners, OpIndex, OpStatus, RunId, RunStatus, RunStore, StoreError};
 
 use super::{go_on, load, place, problems, said};
-use crate::apply::{self, KnownDoubt};
+use crate::apply;
 use crate::command::Invocation;
 use crate::identity;
 use crate::store::Access;
@@ -41,18 +42,10 @@ impl OpenDoubt {
     }
 
     /// Takes what a look-up has found.
-    pub(super) fn learn(&mut self, known: &KnownDoubt, owners: &IdOwners) {
-        self.reason.clone_from(&known.reason);
-        self.candidate = known.candidate.clone();
-        let Some(found) = &self.candidate else { return };
-        let own_id = found.attributes.iter().find(|(name, _)| name == "id");
-        let own_id = own_id.and_then(|(_, value)| serde_json::from_str::<String>(value).ok());
-        let ids = own_id.iter().chain([&found.id]);
-        let owner = ids.filter_map(|id| owners.other(&self.address, id)).next();
-        if let Some(owner) = owner {
-            self.reason.push_str(&format!("; the state has that object at {owner}"));
-            self.candidate = None;
-        }
+    pub(super) fn learn(&mut self, known: KnownDoubt, owners: &IdOwners) {
+        let KnownDoubt { reason, candidate } = known.without_owned(&self.address, owners);
+        self.reason = reason;
+        self.candidate = candidate;
     }
 
     /// The object as `runs resolve` takes it.
@@ -218,16 +211,31 @@ impl<'i, 'a> Desk<'i, 'a> {
         }
     }
 
-    /// Reads and looks up the objects in doubt. What can be proven is settled. Returns what was found about the others, by
-    /// their names. A coordinator has done so already.
+    /// Reads and looks up the objects in doubt. What can be proven is settled. Returns the doubts that are left, with
+    /// what was found about them.
     ///
     /// # Errors
     /// The run cannot be carried on.
-    pub(super) async fn look_up(&mut self) -> Result<BTreeMap<String, KnownDoubt>, Vec<Diagnostic>> {
-        let Site::Here(store) = &self.site else { return Ok(BTreeMap::new()) };
-        let options = RunOptions { only_resolve: true, look_up: true, ..RunOptions::in_process() };
-        let ending = go_on(self.invocation, Arc::clone(store), &self.run, options, None).await?;
-        Ok(ending.doubts)
+    pub(super) async fn look_up(&mut self) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
+        let (mut by_name, mut by_number) = (BTreeMap::new(), BTreeMap::new());
+        match &mut self.site {
+            Site::Here(store) => {
+                let options = RunOptions { only_resolve: true, look_up: true, ..RunOptions::in_process() };
+                by_name = go_on(self.invocation, Arc::clone(store), &self.run, options, None).await?.doubts;
+            }
+            Site::Elsewhere(client) => {
+                by_number = client.look_up(self.run.as_str()).await.map_err(apply::client_problem)?;
+            }
+        }
+        let mut left = self.doubts().await?;
+        let owners = self.owners().await?;
+        for doubt in &mut left {
+            let known = by_number.remove(&doubt.operation);
+            if let Some(known) = known.or_else(|| by_name.remove(&doubt.name()).map(|found| found.known)) {
+                doubt.learn(known, &owners);
+            }
+        }
+        Ok(left)
     }
 
     /// Carries decisions out that were checked.
@@ -252,7 +260,7 @@ impl<'i, 'a> Desk<'i, 'a> {
                 let settled = decisions.into_iter().map(|(doubt, decision)| {
                     let status = view.ops.get(&OpIndex(doubt.operation)).map(|record| record.status);
                     let (name, status) = (doubt.name(), status.unwrap_or_default().word().to_owned());
-                    let reason = ending.doubts.get(&name).map(|known| known.reason.clone());
+                    let reason = ending.doubts.get(&name).map(|found| found.known.reason.clone());
                     let reason = reason.unwrap_or_else(|| "no evidence was found".to_owned());
                     Settled { name, decision, status, reason }
                 });

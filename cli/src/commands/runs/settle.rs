@@ -123,14 +123,7 @@ async fn looked_up(desk: &mut Desk<'_, '_>, before: Vec<OpenDoubt>) -> Result<Ve
     if before.is_empty() {
         return Ok(before);
     }
-    let found = desk.look_up().await?;
-    let mut left = desk.doubts().await?;
-    let owners = desk.owners().await?;
-    for doubt in &mut left {
-        if let Some(known) = found.get(&doubt.name()) {
-            doubt.learn(known, &owners);
-        }
-    }
+    let left = desk.look_up().await?;
     for doubt in settled_by_evidence(&before, &left) {
         desk.say(&format!("{} is settled: its outcome was found.", doubt.name()));
     }
@@ -310,10 +303,10 @@ fn document(run: Option<&RunId>, doubts: &[OpenDoubt]) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use weft_coordinator::doubts::KnownDoubt;
     use weft_protocol::Candidate;
 
     use super::*;
-    use crate::apply::KnownDoubt;
 
     fn doubt(action: &str) -> OpenDoubt {
         OpenDoubt {
@@ -333,10 +326,9 @@ mod tests {
             id: "b".to_owned(),
             attributes: vec![("id".to_owned(), "\"b\"".to_owned()), ("arn".to_owned(), "\"arn:x:b\"".to_owned())],
         };
-        let known =
-            KnownDoubt { action: "create".to_owned(), reason: found.reason.clone(), candidate: Some(Box::new(found)) };
+        let known = KnownDoubt { reason: found.reason.clone(), candidate: Some(Box::new(found)) };
         let mut doubt = doubt("create");
-        doubt.learn(&known, &IdOwners::default());
+        doubt.learn(known, &IdOwners::default());
         expect![[r#"
             The outcome of its create is unknown: an object with the id b exists, but it may be older than the operation.
 

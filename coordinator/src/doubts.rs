@@ -1,0 +1,99 @@
+//! What is known about the operations in doubt of a run: why, and which objects look-ups have found.
+
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+use weft_protocol::Candidate;
+use weft_state::IdOwners;
+
+use crate::operation_event::{OperationEvent, OperationEventKind};
+
+/// What is known about an operation in doubt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownDoubt {
+    /// Why its outcome is unknown, or what looking it up has found.
+    pub reason: String,
+    /// An object that the operation may have made.
+    pub candidate: Option<Box<Candidate>>,
+}
+
+impl KnownDoubt {
+    /// Withdraws an object that another address of the state has, and says so. An object belongs to one address.
+    pub fn without_owned(mut self, address: &str, owners: &IdOwners) -> KnownDoubt {
+        let Some(found) = &self.candidate else { return self };
+        let owner = owners.other_with_attributes(address, &found.attributes);
+        if let Some(owner) = owner.or_else(|| owners.other(address, &found.id)) {
+            self.reason.push_str(&format!("; the state has that object at {owner}"));
+            self.candidate = None;
+        }
+        self
+    }
+}
+
+/// What a term knows about its operations in doubt, by their numbers in the plan. Those who ask share it with the term.
+#[derive(Debug, Default)]
+pub(crate) struct KnownDoubts(Mutex<BTreeMap<u32, KnownDoubt>>);
+
+impl KnownDoubts {
+    /// Takes what an event says.
+    pub(crate) fn note(&self, event: &OperationEvent) {
+        match &event.what {
+            OperationEventKind::InDoubt { reason, candidate } => {
+                let known = KnownDoubt { reason: reason.clone(), candidate: candidate.clone() };
+                self.0.lock().insert(event.operation, known);
+            }
+            OperationEventKind::Started
+            | OperationEventKind::Done { .. }
+            | OperationEventKind::Failed
+            | OperationEventKind::Skipped { .. }
+            | OperationEventKind::Returned => {
+                self.0.lock().remove(&event.operation);
+            }
+            OperationEventKind::Refused { .. }
+            | OperationEventKind::Settling { .. }
+            | OperationEventKind::Stray
+            | OperationEventKind::Waiting
+            | OperationEventKind::NoWorker => {}
+        }
+    }
+
+    /// What is known about an operation; `None` if it is not in doubt, or if the term was not concerned with it.
+    pub(crate) fn get(&self, operation: u32) -> Option<KnownDoubt> {
+        self.0.lock().get(&operation).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_state::{Opaque, WorkerId};
+
+    use super::*;
+
+    fn event(what: OperationEventKind) -> OperationEvent {
+        OperationEvent {
+            operation: 3,
+            address: "a.b".to_owned(),
+            deposed: None,
+            action: "create".to_owned(),
+            provider_instance: String::new(),
+            worker: WorkerId("w".to_owned()),
+            attempt: 1,
+            elapsed_ms: 0,
+            diagnostics: Opaque::default(),
+            what,
+        }
+    }
+
+    #[test]
+    fn a_doubt_is_known_until_it_is_settled() {
+        let doubts = KnownDoubts::default();
+        let found = Candidate { reason: String::new(), id: "b".to_owned(), attributes: Vec::new() };
+        let known = KnownDoubt { reason: "may be older".to_owned(), candidate: Some(Box::new(found)) };
+        let KnownDoubt { reason, candidate } = known.clone();
+        doubts.note(&event(OperationEventKind::InDoubt { reason, candidate }));
+        doubts.note(&event(OperationEventKind::Settling { reason: String::new() }));
+        assert_eq!((doubts.get(3), doubts.get(4)), (Some(known), None));
+        doubts.note(&event(OperationEventKind::Returned));
+        assert_eq!(doubts.get(3), None);
+    }
+}
