@@ -187,6 +187,10 @@ impl Coordinator {
 
     pub(super) fn dead(&mut self, id: &WorkerId) -> Handled {
         let Some(index) = self.roster.find(id) else { return Ok(()) };
+        if self.roster.is_dead(index) {
+            // The same news again. To look for evidence again would reopen and skip what waits for it, for ever.
+            return Ok(());
+        }
         self.outbox.drop_orders(index);
         let had = self.roster.bury(index);
         if self.roster.heirs.is_awaited(index) {

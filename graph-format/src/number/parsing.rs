@@ -106,8 +106,8 @@ fn scale(float: Float, decimal: i64, binary: i64) -> Result<Float, NumberError> 
         return Ok(float);
     }
     // The text may be long itself, so its digits and the exponent may balance: both may use the whole range.
-    let limit = i64::from(MAX_EXPONENT) * 2;
-    if decimal.abs() > limit || binary.abs() > limit {
+    let limit = u64::from(MAX_EXPONENT.unsigned_abs()) * 2;
+    if decimal.unsigned_abs() > limit || binary.unsigned_abs() > limit {
         return Err(NumberError::OutOfRange);
     }
     let mut float = float;

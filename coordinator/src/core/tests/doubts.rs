@@ -224,6 +224,25 @@ fn a_finished_create_without_an_object_is_in_doubt() {
     assert!(matches!(&told[..], [StoreStep::Doubt { .. }]), "{told:?}");
 }
 
+#[test]
+fn the_death_of_a_worker_is_news_only_once() {
+    let (options, worker) = (RunOptions { gather_ms: 0, ..RunOptions::default() }, WorkerId("gone/1".to_owned()));
+    let record = OpRecord { status: OpStatus::InDoubt, attempt: Attempt(1), worker, ..OpRecord::default() };
+    // The third operation is under way all the time.
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[0], &[]], 1), options, vec![(0, record)]);
+    let gone = core.absent_holders().remove(0);
+    core.step(1, hello("w"));
+    let looks = |told: &[Instruction]| orders(told).iter().any(|order| matches!(order, Order::Settle(_)));
+    assert!(looks(&core.step(2, Event::Dead(gone.clone()))));
+    let (task, verdict) =
+        (Task { operation: 0, attempt: Attempt(1) }, weft_protocol::SettleVerdict::Unknown("?".to_owned()));
+    let told = core.step(3, said("w", Report::Settled { task, verdict }));
+    assert!(matches!(&steps(&told)[..], [StoreStep::Skip { .. }]), "{told:?}");
+    core.step(4, ok(1));
+    let told = core.step(5, Event::Dead(gone));
+    assert!(steps(&told).is_empty() && !looks(&told), "{told:?}");
+}
+
 /// A create in doubt for which a worker looks, with the digest of its intent.
 fn create_looked_at(probe: bool, options: RunOptions) -> Coordinator {
     let mut plan = outline(OperationKind::Create, &[&[], &[0]], 1);
