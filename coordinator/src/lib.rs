@@ -35,6 +35,7 @@ pub mod term;
 pub mod timing;
 pub mod transport;
 
+mod batch;
 mod gate;
 mod handshakes;
 mod lease;

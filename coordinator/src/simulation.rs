@@ -2,6 +2,7 @@
 
 use weft_state::{Lease, RunStore, TermEnding};
 
+pub use crate::batch::batch_length;
 pub use crate::core::Beginning;
 pub use crate::lease::{Freshness, Look, Looks};
 use crate::outline::Outline;

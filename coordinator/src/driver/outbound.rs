@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use weft_state::{DoubtOutcome, OpIndex, StoreAnswer, StoreError, StoreStep, TokenRequest};
 
+use crate::batch::batch_length;
 use crate::timing::STORE_BATCH;
 
 /// A batch that was sent, and the answer.
@@ -57,7 +58,7 @@ impl Outbound {
         if self.steps.is_empty() || self.failure.is_some() {
             return None;
         }
-        let rest = self.steps.split_off(self.steps.len().min(STORE_BATCH));
+        let rest = self.steps.split_off(batch_length(&self.steps, STORE_BATCH));
         Some(std::mem::replace(&mut self.steps, rest))
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use weft_coordinator::event::{Event, FinishReason, Instruction, UserResolution};
-use weft_coordinator::simulation::Looks;
+use weft_coordinator::simulation::{Looks, batch_length};
 use weft_coordinator::{Outline, term};
 use weft_state::{ModelStore, Opaque, RevisionRule, RunId, TokenGrant, TokenRequest, WorkerId};
 
@@ -224,7 +224,7 @@ impl World {
         let tears = self.happens(8);
         let Some(seat) = self.terms.seats.get_mut(&chosen) else { return };
         if seat.batch.is_empty() {
-            seat.batch = (0..size).filter_map(|_| seat.steps.pop_front()).collect();
+            seat.batch = seat.steps.drain(..batch_length(&seat.steps, size)).collect();
         }
         if lost {
             return;
