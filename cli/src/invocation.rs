@@ -14,8 +14,8 @@ use crate::logging;
 use crate::options::{Arguments, Flag};
 use crate::packages::REATTACH;
 use crate::problems;
-use crate::shell_words;
 use crate::render::events;
+use crate::shell_words;
 use crate::view::View;
 
 /// Runs the command that the arguments name. They do not include the program's name.
