@@ -15,11 +15,9 @@ pub fn manifest_unreadable(path: &Path, why: &dyn Display) -> Diagnostic {
 
 /// The manifest cannot be read, so no module is found. The summary is OpenTofu's.
 pub fn manifest_not_loaded(path: &Path, why: &dyn Display) -> Diagnostic {
-    Diagnostic::error(
-        format!("failed to read module manifest: error unmarshalling snapshot: {why}"),
-        format!("Remove {}, and run \"weft init\" to write it again.", path.display()),
-    )
-    .code("W1045")
+    let summary = format!("failed to read module manifest: error unmarshalling snapshot: {why}");
+    let way_out = format!("Remove {}, and run \"weft init\" to write it again.", path.display());
+    Diagnostic::error(summary, way_out).code("W1045")
 }
 
 /// The manifest cannot be written.
