@@ -231,6 +231,11 @@ pub const STATE: &[Flag] = &[
     text("state-out", "FILE", "Write the new state to FILE. [default: that of -state]").of(State),
     text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
 ];
+/// Where the state is, for commands that can only change it in place.
+pub const STATE_IN_PLACE: &[Flag] = &[
+    text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
+    text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
+];
 /// Where the state is, for commands that do not write it: the other options are accepted all the same.
 pub const STATE_TO_READ: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),

@@ -14,6 +14,7 @@ use crate::logging;
 use crate::options::{Arguments, Flag};
 use crate::packages::REATTACH;
 use crate::problems;
+use crate::render::events;
 use crate::shell_words;
 use crate::view::View;
 
@@ -151,6 +152,10 @@ fn invoke(command: &'static Command, named: &[String], arguments: &[String], lau
     let checked = (command.check)(&invocation.arguments);
     let mistakes: Vec<Diagnostic> = unparsed.into_iter().chain(checked).chain(problem).collect();
     if !mistakes.is_empty() {
+        // As in OpenTofu, the stream begins with its version, but not that of tests.
+        if command.words != ["test"] {
+            invocation.view.event(events::version());
+        }
         return invocation.mistakes(&mistakes);
     }
     let exit = (command.run)(&invocation);

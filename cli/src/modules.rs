@@ -59,13 +59,28 @@ struct Document {
 }
 
 impl ModuleManifest {
-    /// Reads the manifest of a data directory; empty if there is none.
+    /// Reads the manifest of a data directory, to add to it; empty if there is none.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn read(data_directory: &Path) -> Result<ModuleManifest, Diagnostic> {
+        ModuleManifest::read_with(data_directory, problems::manifest_unreadable)
+    }
+
+    /// Reads the manifest of a data directory, to find modules by it; empty if there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read_to_load(data_directory: &Path) -> Result<ModuleManifest, Diagnostic> {
+        ModuleManifest::read_with(data_directory, problems::manifest_not_loaded)
+    }
+
+    fn read_with(
+        data_directory: &Path,
+        problem: fn(&Path, &dyn Display) -> Diagnostic,
+    ) -> Result<ModuleManifest, Diagnostic> {
         let path = data_directory.join(FOLDER).join(LIST);
-        let failed = |why: String| problems::manifest_unreadable(&path, &why);
+        let failed = |why: String| problem(&path, &why);
         let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ModuleManifest::default()),
@@ -81,7 +96,11 @@ impl ModuleManifest {
         }
         // Serde would also accept an array in place of an object.
         let content: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_slice(text).map_err(|error| error.to_string())?;
+            serde_json::from_slice(text).map_err(|error| match error.is_eof() {
+                // OpenTofu's text, which is part of a summary.
+                true => "unexpected end of JSON input".to_owned(),
+                false => error.to_string(),
+            })?;
         let document: Document = serde_json::from_value(content.into()).map_err(|error| error.to_string())?;
         let mut records = BTreeMap::new();
         for mut record in document.modules {
@@ -225,5 +244,6 @@ mod tests {
         ] {
             assert!(ModuleManifest::parse(bad.as_bytes()).is_err(), "{bad}");
         }
+        assert_eq!(ModuleManifest::parse(b"{").unwrap_err(), "unexpected end of JSON input");
     }
 }

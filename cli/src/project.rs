@@ -145,7 +145,7 @@ impl Project {
     }
 
     fn read_installed(invocation: &Invocation<'_>, load: LoadTree<'_>) -> (Project, Vec<Diagnostic>) {
-        let manifest = match ModuleManifest::read(&invocation.context.data_directory) {
+        let manifest = match ModuleManifest::read_to_load(&invocation.context.data_directory) {
             Ok(manifest) => manifest,
             Err(problem) => {
                 let (project, mut problems) = Project::read(invocation, &mut Nowhere, &load_tree_from);

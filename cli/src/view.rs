@@ -167,7 +167,7 @@ impl View {
         if self.told.load(Ordering::Relaxed) && self.takes_events() {
             let plain = without_escapes(text);
             let words: Vec<&str> = plain.split_whitespace().collect();
-            self.event(events::log(&words.join(" ")));
+            self.event(events::told(&words.join(" ")));
         }
         if !self.json {
             self.above(|| write_line(&mut std::io::stdout().lock(), text));

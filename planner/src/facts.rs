@@ -131,8 +131,8 @@ impl Facts {
         DeposedKey(hash.as_str()[..DEPOSED_KEY_DIGITS].into())
     }
 
-    /// Why an unwanted object is kept instead of deleted; `None` if it is deleted. A `removed` block takes precedence.
-    /// `wanted` says whether the configuration has the instance.
+    /// Why an unwanted object is kept instead of deleted; `None` if it is deleted. A `removed` block takes precedence,
+    /// but not in a destroy plan. `wanted` says whether the configuration has the instance.
     pub(crate) fn left_alone(
         &self,
         address: &ResourceInstance,
@@ -141,7 +141,7 @@ impl Facts {
     ) -> Option<Reason> {
         let config = address.config();
         let skips = record.is_some_and(|record| record.skip_destroy);
-        if let Some(removal) = self.declared.removal(&config) {
+        if let Some(removal) = self.declared.removal(&config).filter(|_| !self.rules.empties_state) {
             let reason = match skips {
                 true => Reason::ForgotBecauseLifecycleDestroyInState,
                 false => Reason::DeleteBecauseNoResourceConfig,
@@ -232,6 +232,9 @@ mod tests {
             (PlanKind::Destroy, "a.plain", true, false, Some(state)),
             (PlanKind::Normal, "a.gone", false, false, Some(no_block)),
             (PlanKind::Normal, "a.gone", true, false, Some(state)),
+            (PlanKind::Destroy, "a.gone", false, false, None),
+            (PlanKind::Destroy, "a.gone", true, false, Some(state)),
+            (PlanKind::Destroy, "module.m[0].a.x", false, false, None),
             (PlanKind::Normal, "a.destroyed", true, false, None),
             (PlanKind::Normal, "module.m[0].a.x", false, false, Some(no_block)),
             (PlanKind::Normal, "module.n.a.x", false, false, None),

@@ -16,6 +16,7 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::prior::Prior;
 use crate::report::Report;
+use crate::rules::Drift;
 use crate::whole::protection::{RemovalVerdict, protection, verdict};
 
 /// Plans instances during evaluation. Evaluation is concurrent, so results are behind locks. Each lock is held for a
@@ -90,10 +91,9 @@ impl Planner {
         prior: &Prior,
         schema_version: u64,
     ) {
-        if !self.facts.rules.shows_drift {
-            return;
-        }
-        self.found().drift.extend(drift(address, self.facts.previous(address), provider, prior, schema_version));
+        let previous = self.facts.previous(address);
+        let shown = self.facts.rules.drift;
+        self.found().drift.extend(drift(shown, address, previous, provider, prior, schema_version));
     }
 
     /// Records the results of an object's conditions.
@@ -128,8 +128,10 @@ impl Planner {
     }
 }
 
-/// The drift of an object, if it differs from state. An object that moved to another type always differs.
+/// The drift of an object, if the plan shows it. An object that moved to another type always differs from the state, so
+/// its difference is none.
 fn drift(
+    shown: Drift,
     address: &ResourceInstance,
     previous: Option<&ResourceInstance>,
     provider: &ProviderInstance,
@@ -137,16 +139,19 @@ fn drift(
     schema_version: u64,
 ) -> Option<ResourceChange> {
     let other_type = previous.is_some_and(|previous| previous.resource.type_name != address.resource.type_name);
-    if other_type || prior.stored.same_unmarked(&prior.value) {
-        return None;
-    }
-    let gone = prior.value.is_null();
+    let same = other_type || prior.stored.same_unmarked(&prior.value);
+    let action = match shown {
+        Drift::Differences | Drift::DifferencesAndMoves if !same && prior.value.is_null() => Action::Delete,
+        Drift::Differences | Drift::DifferencesAndMoves if !same => Action::Update,
+        Drift::DifferencesAndMoves if previous.is_some() => Action::NoOp,
+        _ => return None,
+    };
     Some(ResourceChange {
         address: address.clone(),
         previous_address: previous.cloned().map(Box::new),
         deposed: None,
         provider: provider.clone(),
-        action: ChangeAction::Only(if gone { Action::Delete } else { Action::Update }),
+        action: ChangeAction::Only(action),
         reason: Reason::None,
         before: prior.stored.clone(),
         after: prior.value.clone(),
@@ -179,8 +184,15 @@ mod tests {
         ] {
             let prior = Prior { stored, value, ..Prior::gone() };
             let previous: Option<ResourceInstance> = previous.map(|text| text.parse().unwrap());
-            let found = drift(&address.parse().unwrap(), previous.as_ref(), &provider, &prior, 1);
-            assert_eq!(found.map(|change| change.action), want.map(ChangeAction::Only), "{prior:?} {previous:?}");
+            let found = |shown| {
+                let found = drift(shown, &address.parse().unwrap(), previous.as_ref(), &provider, &prior, 1);
+                found.map(|change| change.action)
+            };
+            assert_eq!(found(Drift::Nothing), None);
+            let want = want.map(ChangeAction::Only);
+            assert_eq!(found(Drift::Differences), want, "{prior:?} {previous:?}");
+            let moved = previous.is_some().then_some(ChangeAction::Only(Action::NoOp));
+            assert_eq!(found(Drift::DifferencesAndMoves), want.or(moved), "{prior:?} {previous:?}");
         }
     }
 }

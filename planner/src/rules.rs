@@ -2,6 +2,17 @@
 
 use crate::inputs::PlanKind;
 
+/// What a plan shows as drift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drift {
+    /// Nothing.
+    Nothing,
+    /// Objects that differ from the state.
+    Differences,
+    /// Also objects that only moved, because the plan shows no changes of resources.
+    DifferencesAndMoves,
+}
+
 /// The properties of a kind of plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
@@ -13,7 +24,7 @@ pub(crate) struct Rules {
     pub(crate) needs_state: bool,
     /// Apply creates objects, so unknown values become known: it computes named values and reads data sources.
     pub(crate) makes_objects: bool,
-    /// Removes data sources and outputs from state.
+    /// Removes data sources and outputs from state, and deletes also what a `removed` block would forget.
     pub(crate) empties_state: bool,
     /// Makes no plan after errors, not even one to show, if it refreshes.
     pub(crate) needs_success: bool,
@@ -30,8 +41,8 @@ pub(crate) struct Rules {
     pub(crate) reads_first: bool,
     /// Objects are destroyed as they were read. With a refresh, the plan starts from what was read.
     pub(crate) begins_with_found: bool,
-    /// Shows drift.
-    pub(crate) shows_drift: bool,
+    /// What it shows as drift.
+    pub(crate) drift: Drift,
     /// Apply evaluates conditions again even if their results are known, and repeats the messages of unknown ones.
     pub(crate) looks_again: bool,
     /// Lists the attributes that the plan depends on.
@@ -52,7 +63,7 @@ const NORMAL: Rules = Rules {
     covers_what_goes: false,
     reads_first: false,
     begins_with_found: false,
-    shows_drift: true,
+    drift: Drift::Differences,
     looks_again: false,
     rests_on_attributes: true,
 };
@@ -70,16 +81,22 @@ const DESTROY: Rules = Rules {
     covers_what_goes: true,
     reads_first: true,
     begins_with_found: true,
-    shows_drift: false,
+    drift: Drift::Nothing,
     ..NORMAL
 };
 
 /// The rules of refresh-only plans.
-const REFRESH_ONLY: Rules =
-    Rules { replaces: false, makes_objects: false, looks_again: true, rests_on_attributes: false, ..NORMAL };
+const REFRESH_ONLY: Rules = Rules {
+    replaces: false,
+    makes_objects: false,
+    drift: Drift::DifferencesAndMoves,
+    looks_again: true,
+    rests_on_attributes: false,
+    ..NORMAL
+};
 
 /// The rules of imports. The rest of the configuration may be unfinished, so such a plan depends on no attributes.
-const IMPORT: Rules = Rules { validates: false, plans_orphans: false, ..REFRESH_ONLY };
+const IMPORT: Rules = Rules { validates: false, plans_orphans: false, drift: Drift::Differences, ..REFRESH_ONLY };
 
 impl Rules {
     /// The rules of a kind of plan.

@@ -257,6 +257,7 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
         .filter_map(|(source, problem)| match problem {
             PackageProblem::LockedVersion { .. } => None,
             PackageProblem::NotLocked => Some(problems::provider_missing(source)),
+            problem @ PackageProblem::Changed { .. } => Some(problems::changed(source, problem)),
             problem => Some(problems::unusable(source, problem)),
         })
         .collect()

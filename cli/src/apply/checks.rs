@@ -4,6 +4,8 @@ use weft_coordinator::outline::planned_checks;
 use weft_graph_format::plan_file::{CheckResult, PlanFile};
 use weft_state::{Edit, EditAnswer, RunStore, StoreError, Writes};
 
+use crate::options::Arguments;
+
 /// The results of conditions that a plan knows.
 #[derive(Clone, Debug)]
 pub struct PlanChecks {
@@ -40,12 +42,19 @@ pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), Store
     Ok(())
 }
 
-/// Writes an empty state where none exists, so that an apply without changes leaves one too, as OpenTofu does.
+/// Writes an empty state where none exists, and the present state to a new file of `-state-out`, so that an apply
+/// without changes leaves them too, as OpenTofu does.
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub async fn begin_state(store: &dyn RunStore) -> Result<(), StoreError> {
+pub async fn begin_state(store: &dyn RunStore, arguments: &Arguments) -> Result<(), StoreError> {
     let now = store.snapshot().await?;
+    // The lock has created the file, and nothing was written to it.
+    let is_new = |path: &str| std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
+    if !now.is_empty() && arguments.text("state-out").is_some_and(is_new) {
+        let identity = Some((now.lineage, now.serial));
+        return store.edit(Edit { seen: now.serial, writes: Writes::default(), identity }).await.map(|_| ());
+    }
     if now.serial > 0 || !now.is_empty() || store.export().await?.is_some() {
         return Ok(());
     }

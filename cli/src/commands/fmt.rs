@@ -84,8 +84,9 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     if check && pass.changed { Exit::UNFORMATTED } else { Exit::DONE }
 }
 
-fn is_formatted_file(name: &str) -> bool {
-    !name.starts_with('.') && !name.ends_with('~') && ENDS.iter().any(|end| name.ends_with(end))
+/// Whether files of this kind can be formatted.
+fn can_be_formatted(name: &str) -> bool {
+    ENDS.iter().any(|end| name.ends_with(end))
 }
 
 impl Pass<'_> {
@@ -93,7 +94,7 @@ impl Pass<'_> {
         match std::fs::metadata(path) {
             Err(_) => self.problems.push(problems::nothing_there(path)),
             Ok(found) if found.is_dir() => self.directory(path),
-            Ok(_) if path.file_name().is_some_and(|name| is_formatted_file(&name.to_string_lossy())) => self.file(path),
+            Ok(_) if path.file_name().is_some_and(|name| can_be_formatted(&name.to_string_lossy())) => self.file(path),
             Ok(_) => self.problems.push(problems::other_kind_of_file(path)),
         }
     }
@@ -114,7 +115,7 @@ impl Pass<'_> {
                 if self.recursive && !name.starts_with('.') {
                     self.directory(path);
                 }
-            } else if is_formatted_file(&name) {
+            } else if !name.starts_with('.') && can_be_formatted(&name) {
                 self.file(path);
             }
         }
@@ -154,9 +155,11 @@ impl Pass<'_> {
         }
         let Some(formatted) = self.formatted("<stdin>", &text) else { return };
         self.changed = formatted != text;
-        if self.diff {
+        if check {
+            // As in OpenTofu, -check of the standard input prints nothing, not even with -diff.
+        } else if self.diff {
             self.show_difference("<stdin>", &text, &formatted);
-        } else if !check {
+        } else {
             self.invocation.view.document(&formatted);
         }
     }

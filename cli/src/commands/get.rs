@@ -44,7 +44,8 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.fail(&said));
     }
     invocation.view.diagnostics(&said);
-    let project = install(invocation, update, &mut tests).map_err(|problems| invocation.fail(&problems))?;
+    let project = install(invocation, update, OnFailure::KeepNothing, &mut tests)
+        .map_err(|problems| invocation.fail(&problems))?;
     project.readable().map_err(|problems| invocation.fail(&problems))?;
     // Conflicts between modules stop the commands that use them, not the one that installs them.
     let mut said = project.settled().err().unwrap_or_default();
@@ -53,19 +54,32 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
+/// What happens to the manifest when some modules cannot be installed. The choices are those of OpenTofu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It lists the other modules.
+    KeepOthers,
+    /// It stays as it was.
+    KeepNothing,
+}
+
 /// Installs the modules that the configuration and its tests call, and reports each. With `update` it installs all
 /// again.
 ///
 /// # Errors
 /// Modules that cannot be installed, and a manifest that cannot be read or written.
-pub fn install(invocation: &Invocation<'_>, update: bool, tests: &mut Tests) -> Result<Project, Vec<Diagnostic>> {
+pub fn install(
+    invocation: &Invocation<'_>,
+    update: bool,
+    on_failure: OnFailure,
+    tests: &mut Tests,
+) -> Result<Project, Vec<Diagnostic>> {
     let report = |line: &str| tell(invocation, line);
     let context = &invocation.context;
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
     let of_tests = tests.load_modules(invocation, &mut installer);
-    // As in OpenTofu, modules count as installed only together.
-    if !installer.failed {
+    if !installer.failed || on_failure == OnFailure::KeepOthers {
         installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
     }
     if has_errors(&of_tests) {
@@ -80,6 +94,6 @@ pub fn tell(invocation: &Invocation<'_>, text: &str) {
     invocation.view.line(text);
     let plain = text.trim();
     if !plain.is_empty() {
-        invocation.view.event(events::log(plain));
+        invocation.view.event(events::told(plain));
     }
 }

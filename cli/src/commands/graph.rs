@@ -1,8 +1,10 @@
 //! `weft graph`: prints dependencies in the language of Graphviz: of a configuration, of destroying a state, or of a
 //! plan file.
 
+mod applied;
 mod destroy;
 mod dot;
+mod orphans;
 mod planned;
 mod problems;
 
@@ -56,7 +58,8 @@ fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         (Some(_), Some(kind)) => {
             return Err(one(problems::graph_of_plan(kind)));
         }
-        (None, None | Some("plan" | "plan-refresh-only" | "apply")) => of_configuration(invocation, with_circles)?,
+        (None, None | Some("plan" | "plan-refresh-only")) => of_configuration(invocation, with_circles, false)?,
+        (None, Some("apply")) => of_configuration(invocation, with_circles, true)?,
         (None, Some("plan-destroy")) => of_state(invocation)?,
         (None, Some(gone @ ("validate" | "input" | "eval"))) => {
             return Err(one(problems::former_graph(gone)));
@@ -69,18 +72,22 @@ fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-fn of_configuration(invocation: &Invocation<'_>, with_circles: bool) -> Result<Drawing, Exit> {
+/// The graph of a plan of the configuration, or of an apply that changes nothing.
+fn of_configuration(invocation: &Invocation<'_>, with_circles: bool, applied: bool) -> Result<Drawing, Exit> {
     let project = Project::load(invocation).map_err(|problems| invocation.fail(&problems))?;
     // As in OpenTofu, the graph is that of an initialized configuration.
     let requirements = project.requirements(None);
     requirements
         .and_then(|requirements| InstalledPackages::find(&invocation.context, &requirements, false))
         .map_err(|problems| invocation.fail(&problems))?;
-    // The state is not drawn, but must be readable.
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let place = StoreLocation::find(&invocation.context, &invocation.arguments, Some(&project.root)).map_err(fail)?;
-    block_on(place.snapshot()).unwrap_or_else(Err).map_err(|problem| fail(vec![problem]))?;
+    let snapshot = block_on(place.snapshot()).unwrap_or_else(Err).map_err(|problem| fail(vec![problem]))?;
     let mut drawing = config::draw(&project.root);
+    match applied {
+        true => drawing = applied::draw(&drawing),
+        false => orphans::add(&mut drawing, &project.root, &snapshot),
+    }
     if !with_circles {
         let circles = circles(&drawing);
         if !circles.is_empty() {

@@ -12,7 +12,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::packages::require;
 use weft_state::Snapshot;
 
-use super::get::{install, tell};
+use super::get::{OnFailure, install, tell};
 use crate::backend::StateBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -148,7 +148,8 @@ fn load_modules(invocation: &Invocation<'_>, root: &Project) -> Result<(Project,
         Project::load_from(invocation, &mut FromManifest { manifest: &ModuleManifest::default(), root: ".".into() })
     } else if arguments.switch("get", true) {
         tell(invocation, if upgrade { "\nUpgrading modules..." } else { "\nInitializing modules..." });
-        install(invocation, upgrade, &mut tests).map_err(|problems| invocation.fail(&problems))?
+        install(invocation, upgrade, OnFailure::KeepOthers, &mut tests)
+            .map_err(|problems| invocation.fail(&problems))?
     } else {
         let manifest = ModuleManifest::read(&context.data_directory).map_err(|problem| invocation.fail(&[problem]))?;
         let mut places = FromManifest { manifest: &manifest, root: ".".into() };

@@ -32,7 +32,7 @@ pub const FUNCTIONS: Command = Command {
 };
 
 fn functions(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    invocation.at_most(0, problems::too_many_arguments)?;
+    // As in OpenTofu, operands have no effect.
     if !invocation.arguments.switch("json", false) {
         return Err(invocation.mistake(&problems::functions_without_json()));
     }

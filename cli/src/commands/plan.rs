@@ -93,7 +93,9 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if has_errors(&made.diagnostics) {
         return Ok(Exit::FAILED);
     }
-    let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && !file.changes.drift.is_empty();
+    // As in OpenTofu, an object that only moved does not count.
+    let differs = |file: &PlanFile| file.changes.drift.iter().any(|change| !change.action.is_no_op());
+    let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && differs(file);
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
     // As in OpenTofu, a saved plan without anything to apply is not mentioned.
     if made.file.as_ref().is_some_and(|file| file.manifest.applyable) && !invocation.context.automation {

@@ -103,7 +103,7 @@ async fn refreshed(
             return Err(one(refusal(&answer)));
         }
     }
-    begin_state(&*store).await.map_err(of_store)?;
+    begin_state(&*store, &invocation.arguments).await.map_err(of_store)?;
     let said = made.diagnostics.into_iter().chain(nothing).collect();
     Ok((store.snapshot().await.map_err(of_store)?, said))
 }

@@ -13,6 +13,13 @@ pub fn manifest_unreadable(path: &Path, why: &dyn Display) -> Diagnostic {
     )
 }
 
+/// The manifest cannot be read, so no module is found. The summary is OpenTofu's.
+pub fn manifest_not_loaded(path: &Path, why: &dyn Display) -> Diagnostic {
+    let summary = format!("failed to read module manifest: error unmarshalling snapshot: {why}");
+    let way_out = format!("Remove {}, and run \"weft init\" to write it again.", path.display());
+    Diagnostic::error(summary, way_out).code("W1045")
+}
+
 /// The manifest cannot be written.
 pub fn manifest_not_written(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to update module manifest", format!("{}: {error}.", path.display()))

@@ -156,8 +156,9 @@ fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
                 Vec::new()
             });
             for (text, at) in lines {
-                match check_target(name, &text) {
-                    Ok(()) => selected.push((name, text)),
+                let address = without_comment(&text);
+                match check_target(name, address) {
+                    Ok(()) => selected.push((name, address.to_owned())),
                     Err(_) => problems.extend(invalid_address(&text, Some((path, at)), SELECTED)),
                 }
             }
@@ -172,6 +173,23 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
         return Err(problems::replace_of_unmanaged(&escaped(text)));
     }
     Ok(address)
+}
+
+/// An address without the comment behind it. A key can contain the signs of comments.
+fn without_comment(line: &str) -> &str {
+    let (mut quoted, mut escaped, mut before) = (false, false, ' ');
+    for (at, sign) in line.char_indices() {
+        match sign {
+            _ if escaped => escaped = false,
+            '\\' => escaped = quoted,
+            '"' => quoted = !quoted,
+            '#' if !quoted => return line.get(..at).unwrap_or_default().trim_end(),
+            '/' if !quoted && before == '/' => return line.get(..at - 1).unwrap_or_default().trim_end(),
+            _ => {}
+        }
+        before = sign;
+    }
+    line
 }
 
 /// The addresses in a file with their positions, one on each line. Lines that begin with `#` are comments.
@@ -211,4 +229,23 @@ fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
         return Ok(());
     }
     Err(problems::invalid_selection(option, &escaped(text), SELECTED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_behind_an_address_is_cut_off() {
+        for (line, want) in [
+            ("a.b", "a.b"),
+            ("a.b # c", "a.b"),
+            ("a.b // c", "a.b"),
+            ("a.b[\"#\"] # c", "a.b[\"#\"]"),
+            ("a.b[\"x\\\"#//\"]", "a.b[\"x\\\"#//\"]"),
+            ("a/b", "a/b"),
+        ] {
+            assert_eq!(without_comment(line), want, "{line}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use weft_coordinator::listing::RunListing;
-use weft_graph_format::address::{InstanceKey, ResourceInstance};
+use weft_graph_format::address::{AbsResource, InstanceKey, ProviderSource, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, OutputChange, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_protocol::ShownName;
@@ -44,6 +44,24 @@ pub fn unfinished_run(run: &RunListing) -> Json {
 /// A message without a type of its own.
 pub fn log(message: &str) -> Json {
     event("log", "info", message.to_owned(), [])
+}
+
+/// A line for people, as an event. As in OpenTofu, it has no type.
+pub fn told(message: &str) -> Json {
+    let mut told = log(message);
+    if let Json::Object(fields) = &mut told {
+        fields.remove("type");
+    }
+    told
+}
+
+/// The replacement of a provider in the state, before it is made.
+pub fn replace_provider(from: &ProviderSource, to: &ProviderSource, resources: &[AbsResource]) -> Json {
+    let (old, new) = (from.for_display(), to.for_display());
+    let message = format!("OpenTofu will replace provider from {old} to {new} for {} resources", resources.len());
+    let names: Vec<String> = resources.iter().map(ToString::to_string).collect();
+    let fields = [("from", old.into()), ("to", new.into()), ("resources", names.into())];
+    event("replace_provider", "info", message, fields)
 }
 
 /// A diagnostic. `object` is the result of [`super::diagnostics::object`].

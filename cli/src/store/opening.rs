@@ -5,10 +5,10 @@ use std::sync::Arc;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::second_copy::COPY_INTERVAL;
 use weft_state::{
-    EmbeddedStore, RedisServer, RunHeader, RunStore, SecondCopyOptions, SecondCopyStore, Snapshot, StoreError,
+    Backup, EmbeddedStore, RedisServer, RunHeader, RunStore, SecondCopyOptions, SecondCopyStore, Snapshot, StoreError,
 };
 
-use super::{Access, StoreLocation, problem};
+use super::{Access, StoreLocation, problem, problems};
 
 impl StoreLocation {
     /// Opens the store.
@@ -16,7 +16,23 @@ impl StoreLocation {
     /// # Errors
     /// When it cannot be opened, as a diagnostic.
     pub async fn open(&self, access: Access) -> Result<Arc<dyn RunStore>, Diagnostic> {
+        if access == Access::Change {
+            self.can_back_up()?;
+        }
         self.open_store(access).await.map_err(|error| problem(&error))
+    }
+
+    /// Refuses a backup that cannot be written, before anything is changed.
+    fn can_back_up(&self) -> Result<(), Diagnostic> {
+        let StoreLocation::Embedded(options) = self else { return Ok(()) };
+        let Backup::At(path) = &options.backup else { return Ok(()) };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder {
+            Some(folder) if options.state.exists() && !folder.is_dir() => {
+                Err(problems::backup_without_directory(path, folder))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The store for reading; `None` where nothing was ever kept.

@@ -1,5 +1,7 @@
 //! The diagnostics of stores, as constructors.
 
+use std::path::Path;
+
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::StoreError;
 use weft_state::tfstate::{ContentProblem, StateFileError};
@@ -82,5 +84,18 @@ pub fn two_passwords(first: &str, second: &str) -> Diagnostic {
     Diagnostic::error(
         "Password given twice",
         format!("A password for Redis is in {first} and in {second}. Remove one of them."),
+    )
+}
+
+/// The directory of `-backup` does not exist.
+pub fn backup_without_directory(path: &Path, folder: &Path) -> Diagnostic {
+    Diagnostic::error(
+        "State store failed",
+        format!(
+            "The previous state cannot be kept in {}, because {} is not a directory. Nothing was changed. Create the \
+             directory, or name another file with -backup.",
+            path.display(),
+            folder.display()
+        ),
     )
 }

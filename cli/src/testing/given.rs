@@ -1,8 +1,8 @@
 //! Values of variables in tests.
 //!
-//! From low to high precedence: the environment, the standard variable files beside the configuration and in the
-//! directory of tests, `-var-file` and `-var`; the `variables` block of the file; that of the run. Expressions in test
-//! files see the first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
+//! From low to high precedence: the environment, the standard variable files beside the configuration, `-var-file` and
+//! `-var`, the standard variable files in the directory of tests; the `variables` block of the file; that of the run.
+//! Expressions in test files see the first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,9 +55,6 @@ impl Globals {
         for path in usual_files(Path::new(".")) {
             globals.file(&path);
         }
-        for name in usual_files(Path::new(tests)) {
-            globals.file(&format!("{tests}/{name}"));
-        }
         for (flag, text) in arguments.in_order(&["var", "var-file"]) {
             match flag {
                 "var" => match named_value(text) {
@@ -69,6 +66,9 @@ impl Globals {
                 },
                 _ => globals.file(text),
             }
+        }
+        for name in usual_files(Path::new(tests)) {
+            globals.file(&format!("{tests}/{name}"));
         }
         globals
     }

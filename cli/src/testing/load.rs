@@ -72,7 +72,7 @@ impl Tests {
 
     /// The same, as they are installed.
     pub fn load_installed(&mut self, invocation: &Invocation<'_>) -> Vec<Diagnostic> {
-        match ModuleManifest::read(&invocation.context.data_directory) {
+        match ModuleManifest::read_to_load(&invocation.context.data_directory) {
             Ok(manifest) => self.load_modules(invocation, &mut FromManifest { manifest: &manifest, root: ".".into() }),
             Err(problem) => vec![problem],
         }

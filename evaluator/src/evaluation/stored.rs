@@ -24,8 +24,13 @@ impl ModuleNode {
                 let source = self.config.provider_source(&block.provider_local_name());
                 let resource = self.absolute(&block.resource);
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
-                let (glue, purpose) = (&self.evaluation.glue, self.evaluation.purpose());
-                in_shape_of(&block.repetition, objects, purpose.has_whole_state(), || glue.missing())
+                let settled = self.evaluation.purpose().has_whole_state();
+                let missing = || match &block.repetition {
+                    // A question about its type has an answer before there is an object.
+                    Repetition::Single if !settled => Value::unknown(schema.block.implied_type()),
+                    _ => self.evaluation.glue.missing(),
+                };
+                in_shape_of(&block.repetition, objects, settled, missing)
             }
         };
         Ok(Arc::new(Instances { whole, in_validation: None }))

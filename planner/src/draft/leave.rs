@@ -67,6 +67,8 @@ impl Drafting<'_> {
             Some(number) => self.builder.reserved(number),
             None => &self.builder,
         };
+        // A deposed object is left over from a replacement that created the new object first.
+        let create_first = prior.record.create_before_destroy || deposed.is_some();
         let apply = builder.apply(address.clone(), deposed, plan, shard);
         self.builder.wait(apply.id(), self.after_configuration(instance));
         self.builder.wait(apply.id(), self.after_move(address));
@@ -79,7 +81,6 @@ impl Drafting<'_> {
             }
             None => operation,
         };
-        let create_first = prior.record.create_before_destroy;
         let delete = Delete { first, last: operation, kind, create_first };
         self.ordering.delete(address.all(), delete, &prior.record.dependencies);
         operation

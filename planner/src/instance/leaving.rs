@@ -131,13 +131,17 @@ impl Planner {
         self.agenda().claims.add(of.address, true);
     }
 
-    /// Plans to delete the deposed objects of an instance. `current` is its current object.
+    /// Plans to delete the deposed objects of an instance, unless only its dependents are selected. `current` is its
+    /// current object.
     pub(crate) async fn plan_deposed(
         &self,
         desired: &DesiredInstance,
         current: Option<&Prior>,
     ) -> Result<(), Problems> {
-        let Some(stored) = self.facts.state.get(&desired.address) else { return Ok(()) };
+        let Some(stored) = self.facts.state.get(&desired.address).filter(|_| self.facts.may_go(&desired.address))
+        else {
+            return Ok(());
+        };
         let deposed = &stored.instance.record.deposed;
         if !deposed.is_empty() {
             self.move_first(&desired.address, current, &desired.provider);

@@ -48,3 +48,12 @@ pub(super) fn provider_missing(source: &ProviderSource) -> Diagnostic {
 pub(super) fn unusable(source: &ProviderSource, problem: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("{source}: {problem}"), "").code("W1032")
 }
+
+/// A package has changed. As in OpenTofu, the summary has the reason.
+pub(super) fn changed(source: &ProviderSource, problem: &dyn Display) -> Diagnostic {
+    let summary = format!(
+        "failed to read provider configuration schema for {source}: failed to instantiate provider \"{source}\" to obtain \
+         schema: {problem}, run tofu init to ensure all providers are correctly installed"
+    );
+    Diagnostic::error(summary, "").code("W1032")
+}

@@ -1,45 +1,95 @@
 //! The graph of destroying a state: dependents are destroyed before the objects that they depend on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_evaluator::config::CompiledModule;
+use weft_evaluator::config::{self, CompiledModule};
 use weft_evaluator::drawing::{Drawing, VertexKind};
-use weft_graph_format::address::ResourceMode;
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_state::{Snapshot, StoredInstance};
+
+use super::orphans;
 
 /// Prints it.
 pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
     let mut drawing = Drawing::default();
+    frame(&mut drawing, root);
+    orphans::outputs(&mut drawing, root, snapshot);
+    let wanted = |stored: &StoredInstance| {
+        let ephemeral = stored.record.mode() == ResourceMode::Ephemeral;
+        !ephemeral && stored.record.current.is_some() && stored.record.address.resource.is_valid()
+    };
+    let all = snapshot.in_text_order().into_iter().filter(|(_, stored)| wanted(stored));
+    let mut of_config: BTreeMap<String, Vec<(usize, &ResourceInstance)>> = BTreeMap::new();
+    let mut drawn = Vec::new();
+    for (text, stored) in all {
+        let address = &stored.record.address;
+        let config = address.config().to_string();
+        let vertex = drawing.vertex(&format!("{text} (destroy)"), &config, VertexKind::Box);
+        orphans::use_provider(&mut drawing, vertex, stored);
+        of_config.entry(config).or_default().push((vertex, address));
+        drawn.push((vertex, stored));
+    }
+    for (vertex, stored) in drawn {
+        let address = &stored.record.address;
+        for config in stored.record.dependencies() {
+            let needed = of_config.get(config).into_iter().flatten();
+            needed.filter(|(_, other)| !are_apart(address, other)).for_each(|(other, _)| drawing.edge(*other, vertex));
+        }
+    }
+    configurations(&mut drawing, &config::draw(root));
+    drawing.add_root();
+    drawing
+}
+
+/// Whether two objects are in different instances of one module. Their dependencies do not say which instances belong
+/// together, and others do not.
+fn are_apart(one: &ResourceInstance, other: &ResourceInstance) -> bool {
+    one.module != other.module && one.module.config() == other.module.config()
+}
+
+/// The outputs and variables of the root module, and the ends of all modules.
+fn frame(drawing: &mut Drawing, root: &Arc<CompiledModule>) {
     for name in root.outputs.keys() {
         let name = format!("output.{name}");
         drawing.vertex(&format!("{name} (expand)"), &name, VertexKind::Plain);
     }
-    let valid = |stored: &StoredInstance| stored.record.address.resource.is_valid();
-    let all = snapshot.in_text_order().into_iter();
-    let managed = all.filter(|(_, stored)| stored.record.mode() == ResourceMode::Managed && valid(stored));
-    let mut of_config: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    let mut all = Vec::new();
-    for (text, stored) in managed {
-        let config = stored.record.address.config().to_string();
-        let vertex = drawing.vertex(&format!("{text} (destroy)"), &config, VertexKind::Box);
-        of_config.entry(config).or_default().push(vertex);
-        all.push((vertex, stored));
+    for name in root.variables.keys() {
+        let name = format!("var.{name}");
+        drawing.vertex(&name, &name, VertexKind::Note);
     }
-    for (vertex, stored) in all {
-        if let Ok(instance) = stored.record.provider.instance() {
-            let name = instance.config().to_string();
-            let open = drawing.vertex(&name, &name, VertexKind::Diamond);
-            let close = drawing.vertex(&format!("{name} (close)"), &name, VertexKind::Plain);
-            drawing.edge(vertex, open);
-            drawing.edge(close, vertex);
+    for module in root.all() {
+        let Some(outer) = module.path.parent().filter(|_| !module.path.is_root()) else { continue };
+        let end = orphans::close(drawing, &module.path);
+        if !outer.is_root() {
+            let outer = orphans::close(drawing, &outer);
+            drawing.edge(outer, end);
         }
-        for config in stored.record.dependencies() {
-            for needed in of_config.get(config).into_iter().flatten() {
-                drawing.edge(*needed, vertex);
+    }
+}
+
+/// What the configurations of the used providers refer to, as far as it is not a resource.
+fn configurations(drawing: &mut Drawing, whole: &Drawing) {
+    let mut next: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (from, to) in whole.edges() {
+        next.entry(from).or_default().push(to);
+    }
+    let providers = whole.vertices().iter().enumerate();
+    let used = providers.filter(|(_, vertex)| vertex.shape == VertexKind::Diamond && drawing.has(&vertex.name));
+    let mut pending: Vec<usize> = used.map(|(index, _)| index).collect();
+    let mut seen: BTreeSet<usize> = pending.iter().copied().collect();
+    while let Some(from) = pending.pop() {
+        for to in next.get(&from).into_iter().flatten() {
+            let (Some(one), Some(other)) = (whole.vertices().get(from), whole.vertices().get(*to)) else { continue };
+            if other.shape == VertexKind::Box {
+                continue;
+            }
+            let one = drawing.vertex(&one.name, &one.label, one.shape);
+            let other = drawing.vertex(&other.name, &other.label, other.shape);
+            drawing.edge(one, other);
+            if seen.insert(*to) {
+                pending.push(*to);
             }
         }
     }
-    drawing.add_root();
-    drawing
 }

@@ -24,6 +24,7 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
     if has_configuration(Path::new(".")) {
         return Err(vec![problems::directory_in_use()]);
     }
+    report(&format!("Copying configuration from {text:?}..."));
     for entry in fs::read_dir(".").map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if Path::new(&entry.file_name()) != context.data_directory {
@@ -31,7 +32,6 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
         }
     }
     let source = source(text).map_err(failed)?.map_err(|problem| vec![problem])?;
-    report(&format!("Copying configuration from {text:?}..."));
     let folder = context.data_directory.join(FOLDER);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(failed)?;

@@ -179,7 +179,14 @@ fn plan(
                 return Err(invalid_target(format!("Cannot move {before} to {after}: resource types don't match.")));
             }
         }
-        let occupied = |selection: &StateSelector| !selection.of(target).is_empty();
+        let occupied = |selection: &StateSelector| match selection {
+            // Exactly this module instance: one without a key can stand beside ones with keys.
+            StateSelector::Module(module) => {
+                let mut addresses = target.instances.values().map(|record| &record.address);
+                addresses.any(|address| address.resource.is_valid() && address.module == *module)
+            }
+            other => !other.of(target).is_empty(),
+        };
         let kind = match &moved.to {
             StateSelector::Module(_) => "module",
             StateSelector::Resource(_) => "resource",

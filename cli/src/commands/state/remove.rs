@@ -21,7 +21,7 @@ pub const REMOVE: Command = Command {
         command::JSON,
         command::VARIABLES_UNLISTED,
         command::LOCK,
-        command::STATE,
+        command::STATE_IN_PLACE,
         command::STORE,
         &[switch("dry-run", "Only print what would be removed."), switch("ignore-remote-version", "")],
     ],

@@ -11,6 +11,7 @@ use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
+use crate::render::events;
 use crate::store::StoreLocation;
 use crate::view::View;
 
@@ -27,7 +28,7 @@ pub const REPLACE_PROVIDER: Command = Command {
         command::INPUT,
         command::VARIABLES_UNLISTED,
         command::LOCK,
-        command::STATE,
+        command::STATE_IN_PLACE,
         command::STORE,
         &[switch("auto-approve", "Do not ask for approval."), switch("ignore-remote-version", "")],
     ],
@@ -103,6 +104,10 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 /// OpenTofu's text and colors: scripts look for them.
 fn announce(view: &View, from: &ProviderSource, to: &ProviderSource, resources: &[AbsResource]) {
+    view.event(events::replace_provider(from, to, resources));
+    if view.is_json() {
+        return;
+    }
     let code = |code: &str| view.escape(code);
     let reset = code("0");
     view.document(&format!(

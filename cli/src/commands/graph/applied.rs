@@ -1,0 +1,91 @@
+//! The graph of an apply without a plan: nothing changes, so only what outputs and checks read is left, with the
+//! variables of the root module and the ends of modules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weft_evaluator::drawing::{Drawing, Vertex, VertexKind};
+
+/// The mark of the end of a module or provider.
+const CLOSE: &str = " (close)";
+/// The mark of a check's report.
+const REPORT: &str = " (report)";
+
+/// The reduced graph of a configuration.
+pub fn draw(whole: &Drawing) -> Drawing {
+    let mut next: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (from, to) in whole.edges() {
+        next.entry(from).or_default().push(to);
+    }
+    let mut kept: BTreeSet<usize> = BTreeSet::new();
+    let mut pending: Vec<usize> = Vec::new();
+    for (index, vertex) in whole.vertices().iter().enumerate() {
+        if is_end_of_module(vertex) || vertex.shape == VertexKind::Note {
+            kept.insert(index);
+        } else if is_read_last(vertex) {
+            pending.push(index);
+        }
+    }
+    while let Some(index) = pending.pop() {
+        let report = whole.vertices().get(index).is_some_and(|vertex| vertex.name.ends_with(REPORT));
+        if !report && kept.insert(index) {
+            pending.extend(next.get(&index).into_iter().flatten());
+        }
+    }
+    let ends = whole.vertices().iter().enumerate().filter(|(_, vertex)| is_end_of_provider(vertex));
+    let used: Vec<usize> = ends
+        .filter(|(index, _)| next.get(index).into_iter().flatten().any(|to| kept.contains(to)))
+        .map(|(index, _)| index)
+        .collect();
+    kept.extend(used);
+    let mut drawing = Drawing::default();
+    let mut places: BTreeMap<usize, usize> = BTreeMap::new();
+    for (index, vertex) in whole.vertices().iter().enumerate().filter(|(index, _)| kept.contains(index)) {
+        places.insert(index, drawing.vertex(&vertex.name, &vertex.label, vertex.shape));
+    }
+    for (from, to) in whole.edges() {
+        if let (Some(from), Some(to)) = (places.get(&from), places.get(&to)) {
+            drawing.edge(*from, *to);
+        }
+    }
+    drawing.add_root();
+    drawing
+}
+
+fn is_end_of_module(vertex: &Vertex) -> bool {
+    vertex.name.ends_with(CLOSE) && !is_end_of_provider(vertex)
+}
+
+fn is_end_of_provider(vertex: &Vertex) -> bool {
+    vertex.name.ends_with(CLOSE) && vertex.label.contains("provider[")
+}
+
+/// An output of the root module, or a check.
+fn is_read_last(vertex: &Vertex) -> bool {
+    let of_check = |label: &str| label.starts_with("check.") || label.contains(".check.");
+    vertex.label.starts_with("output.") || of_check(&vertex.label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nothing_reads_is_left_out() {
+        let mut whole = Drawing::default();
+        let mut vertex = |name: &str, label: &str, shape| whole.vertex(name, label, shape);
+        let read = vertex("a.read (expand)", "a.read", VertexKind::Box);
+        let unread = vertex("a.unread (expand)", "a.unread", VertexKind::Box);
+        let output = vertex("output.o (expand)", "output.o", VertexKind::Plain);
+        let open = vertex("provider[\"p\"]", "provider[\"p\"]", VertexKind::Diamond);
+        let end = vertex("provider[\"p\"] (close)", "provider[\"p\"]", VertexKind::Plain);
+        vertex("var.x", "var.x", VertexKind::Note);
+        for (from, to) in [(output, read), (read, open), (unread, open), (end, read), (end, unread), (end, open)] {
+            whole.edge(from, to);
+        }
+        let found = draw(&whole);
+        let names: Vec<&str> = found.vertices().iter().map(|vertex| vertex.name.as_str()).collect();
+        let want =
+            ["a.read (expand)", "output.o (expand)", "provider[\"p\"]", "provider[\"p\"] (close)", "var.x", "root"];
+        assert_eq!(names, want);
+    }
+}

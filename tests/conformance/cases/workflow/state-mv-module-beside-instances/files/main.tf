@@ -1,0 +1,7 @@
+module "m" {
+  for_each = toset(["one", "two"])
+  source   = "./m"
+}
+module "s" {
+  source = "./m"
+}
