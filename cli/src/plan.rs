@@ -17,7 +17,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use weft_evaluator::config::{CompiledModule, SourceFiles};
 use weft_evaluator::given_variables::GivenVariables;
 use weft_executor::EphemeralStep;
-use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{
+    ConfigResource, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode,
+};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::FormulaOp;
@@ -311,7 +313,7 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
         places,
         prior_state: wishes
             .prior_state
-            .then(|| prior_state::text(&snapshot, &refreshed, &found, &schemas, &outputs))
+            .then(|| prior_state::text(&snapshot, &refreshed, &found, &schemas, (&changes.resources, &outputs)))
             .flatten(),
         ..Manifest::default()
     };
@@ -368,6 +370,11 @@ fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, Sou
     let mut places: BTreeMap<String, SourceRange> =
         variables::ephemeral(root).map(|(name, variable)| (format!("var.{name}"), variable.range.clone())).collect();
     for module in root.all() {
+        for block in module.providers.values() {
+            let (source, alias) = (module.provider_source(&block.local_name), block.alias.clone());
+            let address = ProviderConfig { module: module.path.clone(), source, alias }.to_string();
+            places.insert(address, block.body.missing());
+        }
         for (resource, block) in &module.resources {
             let address = ConfigResource { module: module.path.clone(), resource: resource.clone() }.to_string();
             if pending.contains(&address) {

@@ -106,8 +106,17 @@ fn role(schema: &Block, name: &str) -> NameRole<'static> {
 
 /// A written or generated block: its content, or a formula for any number of blocks.
 enum Item {
-    Known { labels: Vec<SmolStr>, value: Value, range: SourceRange },
-    Unknown { formula: Formula, source: Value },
+    /// `body` is the header of the body: of `content` in a `dynamic` block.
+    Known {
+        labels: Vec<SmolStr>,
+        value: Value,
+        range: SourceRange,
+        body: SourceRange,
+    },
+    Unknown {
+        formula: Formula,
+        source: Value,
+    },
 }
 
 struct Decoder {
@@ -243,7 +252,7 @@ impl Decoder {
         }
         let inner = BodySource::inner(tree, block.body, header.clone());
         let value = self.block(&inner, &nested.block, scope, depth - 1);
-        Some(Item::Known { labels, value, range: header })
+        Some(Item::Known { labels, value, range: header.clone(), body: header })
     }
 
     fn unsupported_block(&mut self, block_type: &str, schema: &Block, at: &SourceRange) {
@@ -291,7 +300,8 @@ impl Decoder {
                 .map(|iteration| {
                     // The marks of the collection apply to its blocks too.
                     let value = content(self, iteration).mark(collection.marks());
-                    Item::Known { labels: Vec::new(), value, range: dynamic.label_range.clone() }
+                    let (range, body) = (dynamic.label_range.clone(), dynamic.content_range.clone());
+                    Item::Known { labels: Vec::new(), value, range, body }
                 })
                 .collect(),
             Ok(None) => {
@@ -332,10 +342,15 @@ impl Decoder {
         if items.iter().any(|i| matches!(i, Item::Unknown { .. })) {
             return unknown_blocks(nested, items);
         }
+        let bodies = items.iter().filter_map(|item| match item {
+            Item::Known { body, .. } => Some(body),
+            Item::Unknown { .. } => None,
+        });
+        let surplus = bodies.cloned().nth(nested.max_items as usize);
         let known: Vec<(Vec<SmolStr>, Value, SourceRange)> = items
             .into_iter()
             .filter_map(|item| match item {
-                Item::Known { labels, value, range } => Some((labels, value, range)),
+                Item::Known { labels, value, range, .. } => Some((labels, value, range)),
                 Item::Unknown { .. } => None,
             })
             .collect();
@@ -354,7 +369,7 @@ impl Decoder {
                     self.diagnostics.push(problems::insufficient_blocks(name, nested.min_items, missing));
                 }
                 if nested.max_items > 0 && count > nested.max_items {
-                    let at = known.get(nested.max_items as usize).map_or(missing.clone(), |k| k.2.clone());
+                    let at = surplus.unwrap_or_else(|| missing.clone());
                     self.diagnostics.push(problems::too_many_blocks(name, nested.max_items, at));
                 }
             }

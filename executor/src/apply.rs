@@ -62,7 +62,7 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
     let (begun, plan, absent) = match prepare(context, &change).await {
         Ok(Prepared::Call(begun, plan, absent)) => (begun, plan, absent),
         Ok(Prepared::Done(done)) => return TaskOutcome::Done(done),
-        Err(problems) => return failed(problems),
+        Err(problems) => return failed(problems::not_begun(problems)),
     };
     let digest = match plan.digest(&change, absent.as_deref()) {
         Ok(digest) => digest,

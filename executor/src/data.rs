@@ -26,7 +26,8 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let Some(kind) = shard.resource_type(&slot.instance.source, address) else {
         return Err(vec![problems::no_schema(&subject, &address.resource.type_name)]);
     };
-    let (config, marks) = shard.evaluate(&context.host, *config, &text).await?.unmark_with_paths();
+    let config = shard.evaluate(&context.host, *config, &text).await.map_err(problems::not_begun)?;
+    let (config, marks) = config.unmark_with_paths();
     let given = || marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).chain(sensitive);
     let places = |object: &Value| kind.sensitive_paths(object, given());
     let (found, said) = match ask(context, slot, address, &subject, &config).await {
@@ -66,7 +67,7 @@ async fn ask(
 ) -> Result<(Value, Problems), Problems> {
     let type_name = &address.resource.type_name;
     slot.forgive(context.task.attempt).await;
-    let opened = slot.acquire(&context.shard, &context.host).await?;
+    let opened = slot.acquire(&context.shard, &context.host).await.map_err(problems::not_begun)?;
     let mut said = opened.warnings;
     let validated = opened.provider.validate_config(ResourceMode::Data, type_name, config).await;
     said.extend(subject.said(&validated.map_err(|error| vec![problems::call_failed(subject, &error)])?));

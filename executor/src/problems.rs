@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use weft_graph_format::address::{FunctionProvider, ResourceInstance};
-use weft_graph_format::diagnostic::{Diagnostic, UNSUITABLE_CONDITION};
+use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, UNSUITABLE_CONDITION};
 use weft_graph_format::graph::{CheckKind, OperationId};
 use weft_graph_format::path::Path;
 use weft_providers::{CallError, ProviderOpenError};
@@ -128,11 +128,21 @@ pub(crate) fn unsuitable_condition(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION)
 }
 
+/// Problems that came up before the operation began.
+pub(crate) fn not_begun(mut found: Problems) -> Problems {
+    for problem in found.iter_mut().filter(|problem| problem.code.is_empty()) {
+        problem.code = NOT_BEGUN.into();
+    }
+    found
+}
+
 /// The summary of a condition that is false.
 pub(crate) fn condition_summary(kind: CheckKind, address: &str) -> String {
-    let whose =
-        if address.starts_with("output.") || address.contains(".output.") { "Module output value" } else { "Resource" };
+    let is_of = |what: &str| address.starts_with(what) || address.contains(&format!(".{what}"));
+    let whose = if is_of("output.") { "Module output value" } else { "Resource" };
     match kind {
+        // The only precondition of a variable: its value must not be null.
+        CheckKind::Precondition if is_of("var.") => String::from("Required variable not set"),
         CheckKind::Precondition => format!("{whose} precondition failed"),
         CheckKind::Postcondition => format!("{whose} postcondition failed"),
         CheckKind::Validation => String::from("Invalid value for variable"),

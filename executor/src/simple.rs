@@ -210,5 +210,6 @@ mod tests {
             "Module output value precondition failed"
         );
         assert_eq!(problems::condition_summary(CheckKind::Validation, "var.x"), "Invalid value for variable");
+        assert_eq!(problems::condition_summary(CheckKind::Precondition, "module.m.var.x"), "Required variable not set");
     }
 }

@@ -29,7 +29,7 @@ pub use plan_valid::plan_problems;
 pub use proposed::{all_null, proposed_new};
 pub use replacement::{ReplacePaths, replace_paths};
 pub use schema_marks::{deprecated_paths, sensitive_paths};
-pub use schema_path::attribute_at;
+pub use schema_path::{attribute_above, attribute_at};
 pub use stored::{all_unknown, settle_unknowns, without_write_only};
 
 /// A value that breaks a rule.

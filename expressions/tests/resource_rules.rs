@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use weft_expressions::resource_rules::{
-    ignore_changes, plan_problems, prior_for_ignoring_all, proposed_new, replace_paths, result_problems,
+    attribute_above, ignore_changes, plan_problems, prior_for_ignoring_all, proposed_new, replace_paths,
+    result_problems,
 };
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
@@ -216,4 +217,29 @@ fn ignored_changes_keep_the_prior_value() {
     let all = ignore_changes(&config, &prior_for_ignoring_all(&schema(), &prior), None);
     assert!(at(&all, "id").is_null());
     assert_eq!(at(&all, "name"), text("a"));
+}
+
+#[test]
+fn the_attribute_above_a_path_is_the_longest_prefix_in_the_schema() {
+    let tags = attribute(Type::map(Type::String), "o");
+    let rules = NestedBlock { block: nested_block(), nesting: Nesting::List, min_items: 0, max_items: 0 };
+    let block = Block {
+        attributes: BTreeMap::from([("any".into(), attribute(Type::Dynamic, "o")), ("tags".into(), tags)]),
+        blocks: BTreeMap::from([("rule".into(), rules)]),
+        ..Block::default()
+    };
+    let name = |name: &str| ValueStep::Attribute(name.into());
+    let rule = || vec![name("rule"), ValueStep::Index(0)];
+    for (path, want) in [
+        (vec![name("any")], Some(1)),
+        (vec![name("any"), ValueStep::Index(1), name("k")], Some(1)),
+        (vec![name("tags"), ValueStep::Key("k".into())], Some(1)),
+        (rule(), None),
+        ([rule(), vec![name("port")]].concat(), Some(3)),
+        ([rule(), vec![name("port"), name("x")]].concat(), Some(3)),
+        (vec![name("none")], None),
+    ] {
+        let found = attribute_above(&block, &Path(path.clone())).map(|(_, path)| path.0.len());
+        assert_eq!(found, want, "{path:?}");
+    }
 }

@@ -200,6 +200,12 @@ pub const HIDDEN_MESSAGE: &str = "hidden-message";
 /// applying a plan does not.
 pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
+/// The code of warnings about entries of ignore_changes without effect. Only the plan reports them.
+pub const REDUNDANT_IGNORED: &str = "redundant-ignored";
+
+/// The code of what went wrong before an operation began: OpenTofu reports no operation that failed.
+pub const NOT_BEGUN: &str = "not-begun";
+
 /// Whether any of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)

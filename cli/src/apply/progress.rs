@@ -10,8 +10,8 @@ use weft_coordinator::doubts::KnownDoubt;
 use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Cancel, OperationEventKind};
 use weft_executor::HostMessage;
-use weft_graph_format::address::{DeposedKey, ResourceInstance, ResourceMode};
-use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
+use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, READ_FOR_CHECK};
 use weft_graph_format::graph::ProvisionWhen;
 
 pub use foreknown::{Foreknown, Provisioner};
@@ -197,11 +197,15 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Problems of an object point at its block when they have no better position.
+    /// Problems of an object or a provider point at its block when they have no better position.
     fn placed(&self, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for problem in problems.iter_mut().filter(|problem| problem.subject.is_none()) {
-            let address = problem.address.as_ref().and_then(|text| text.parse::<ResourceInstance>().ok());
-            problem.subject = address.and_then(|address| self.known.places.get(&address.config().to_string()).cloned());
+            let Some(text) = &problem.address else { continue };
+            let block = match text.parse::<ResourceInstance>() {
+                Ok(address) => Some(address.config().to_string()),
+                Err(_) => text.parse::<ProviderInstance>().ok().map(|instance| instance.config().to_string()),
+            };
+            problem.subject = block.and_then(|block| self.known.places.get(&block).cloned());
         }
         problems
     }
@@ -304,7 +308,10 @@ impl<'a> Progress<'a> {
         self.results.doubts.remove(&happening.subject());
         // OpenTofu sends no event for the end of an object that is set aside and stays.
         let aside = happening.deposed.is_some() && happening.action == "delete";
-        if let Some(hook) = hook.filter(|_| !aside) {
+        let mut errors = happening.diagnostics.iter().filter(|problem| problem.is_error()).peekable();
+        let begun =
+            errors.peek().is_none() || errors.any(|problem| problem.code != NOT_BEGUN && !is_of_provider(problem));
+        if let Some(hook) = hook.filter(|_| !aside && begun) {
             self.view.event(events::apply_errored(&hook));
         }
         self.results.failures.insert(happening.operation, happening.diagnostics);
@@ -500,6 +507,11 @@ fn no_worker(address: &str, labels: &BTreeMap<String, String>) -> String {
         sets => format!("The plan needs workers with these labels: {}", sets.join("; ")),
     };
     format!("No worker is connected, so nothing happens yet. {address} waits. {wanted}")
+}
+
+/// Whether a problem is about a provider. What needs the provider has not begun then.
+fn is_of_provider(problem: &Diagnostic) -> bool {
+    problem.address.as_ref().is_some_and(|address| address.parse::<ProviderInstance>().is_ok())
 }
 
 #[cfg(test)]

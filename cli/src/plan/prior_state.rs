@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 
 use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
-use weft_graph_format::changes::OutputChange;
+use weft_graph_format::changes::{OutputChange, ResourceChange};
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::graph::Action;
 use weft_graph_format::schema::{ProviderSchema, Schema};
@@ -22,7 +22,7 @@ pub fn text(
     refreshed: &BTreeMap<ResourceInstance, Prior>,
     read: &BTreeMap<ResourceInstance, ProviderInstance>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
-    outputs: &BTreeMap<SmolStr, OutputChange>,
+    (changes, outputs): (&[ResourceChange], &BTreeMap<SmolStr, OutputChange>),
 ) -> Option<String> {
     let mut state = file_of(snapshot);
     // Plans carry no schemas of built-in providers.
@@ -49,6 +49,19 @@ pub fn text(
         });
         if let Some(object) = schema.and_then(|schema| object(prior, schema)) {
             record.current = Some(object);
+        }
+    }
+    // Objects that were set aside are deleted, and were read before.
+    for change in changes.iter().filter(|change| !change.before.is_null()) {
+        let Some(key) = &change.deposed else { continue };
+        let record = state.instances.get_mut(&change.address.to_string());
+        let Some(object) = record.and_then(|record| record.deposed.get_mut(key)) else { continue };
+        let schema = schemas.get(&change.provider.source).and_then(|known| schema_of(known, &change.address));
+        let encoded = |schema: &Schema| {
+            json::encode(&change.before.unmark_deep().0, &schema.block.implied_type()).ok().map(RawJson::new)
+        };
+        if let Some(attributes) = schema.and_then(encoded) {
+            object.attributes = attributes;
         }
     }
     for (name, change) in outputs {

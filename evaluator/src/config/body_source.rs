@@ -50,7 +50,7 @@ impl BodySource {
 
     /// This body with the content of another one above it, as if that were in an override file.
     pub(crate) fn below(&self, above: &BodySource) -> BodySource {
-        let own = OverrideBody { tree: above.tree.clone(), body: above.body };
+        let own = OverrideBody { tree: above.tree.clone(), body: above.body, range: above.range.clone() };
         let layers = self.layers.iter().cloned().chain([own]).chain(above.layers.iter().cloned()).collect();
         let escaped = self.escaped.iter().chain(&above.escaped).cloned().collect();
         BodySource { layers, escaped, ..self.clone() }
@@ -138,7 +138,7 @@ impl BodySource {
             self.add_attributes(&mut found, tree, &body);
             self.add_blocks(&mut found, tree, &body);
         }
-        for OverrideBody { tree, body } in &self.escaped {
+        for OverrideBody { tree, body, .. } in &self.escaped {
             let BodyView { body, problems } = read(tree, *body, true);
             found.problems.extend(problems);
             add_escaped(&mut found, tree, &body);

@@ -77,7 +77,7 @@ impl Compiling<'_> {
         for second in escaping {
             self.report(problems::declarations::second_escape(&first.range, &second.range));
         }
-        vec![OverrideBody { tree: first.tree.clone(), body: first.body }]
+        vec![OverrideBody { tree: first.tree.clone(), body: first.body, range: first.range.clone() }]
     }
 
     /// Checks that a name is an identifier.

@@ -66,6 +66,8 @@ pub struct OverrideBody {
     pub(crate) tree: Arc<Tree>,
     /// The body in it.
     pub(crate) body: BodyId,
+    /// The range of the type and the labels of its block.
+    pub(crate) range: SourceRange,
 }
 
 /// A block that matches its schema.
@@ -149,7 +151,7 @@ pub fn read_block(
             let base =
                 found.blocks.iter_mut().find(|base| base.block_type == "lifecycle" && inner.block_type == "lifecycle");
             match base {
-                Some(base) => base.layers.push(OverrideBody { tree: inner.tree, body: inner.body }),
+                Some(base) => base.layers.push(OverrideBody { tree: inner.tree, body: inner.body, range: inner.range }),
                 None => {
                     found
                         .blocks

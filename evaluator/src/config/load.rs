@@ -373,7 +373,8 @@ impl<'a> Loader<'a> {
     /// Variables that must be known before planning.
     fn check_constants(&mut self, module: &CompiledModule, caller: Option<&ModuleCall>) {
         for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
-            if caller.is_some_and(|call| !call.arguments.contains_key(&variable.name)) {
+            let left_out = caller.is_some_and(|call| !call.arguments.contains_key(&variable.name));
+            if left_out && variable.has_default() {
                 continue;
             }
             let at = caller.map(|call| call.range.clone()).unwrap_or_default();

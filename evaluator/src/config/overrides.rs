@@ -45,7 +45,8 @@ impl Compiling<'_> {
                         self.report_together(problems::overrides::depends_on(first.range()));
                     }
                     self.incomplete(&block);
-                    below.layers.push(OverrideBody { tree: block.tree.clone(), body: block.body });
+                    let (tree, range) = (block.tree.clone(), block.range.clone());
+                    below.layers.push(OverrideBody { tree, body: block.body, range });
                 }
                 // The default configuration of a provider needs no other block.
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),

@@ -478,7 +478,10 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
             Referent::Resource(resource) if module.resources.contains_key(resource) => {
                 Some(Node::Resource(here.clone(), resource.clone()))
             }
-            // Provider functions without an alias use an unconfigured provider.
+            Referent::ProviderFunction(name, None) if module.providers.contains_key(&(name.clone(), None)) => {
+                Some(Node::Provider(here.clone(), name.clone(), None))
+            }
+            // Without such a block, functions without an alias use an unconfigured provider.
             Referent::ProviderFunction(name, alias @ Some(_))
                 if !module.has_provider_keys(name, alias.as_ref())
                     && (module.providers.contains_key(&(name.clone(), alias.clone()))

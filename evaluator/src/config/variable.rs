@@ -16,7 +16,7 @@ use weft_syntax::Expression;
 
 use super::call_arguments::check_ignored;
 use super::compiling::Compiling;
-use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::content::{BlockRule, ContentRules, FoundBlock, OverrideBody};
 use super::literal::optional;
 use super::{CompiledModule, Variable, problems};
 use crate::reference::{Referent, resolve};
@@ -110,7 +110,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     };
     let nullable = compiling.flag(content.get("nullable"), true);
     if let Some(default) = content.get("default") {
-        check_default(compiling, default, &ty, &defaults, nullable);
+        check_default(compiling, default, &ty, &defaults, nullable, &merged_from(block));
         check_ignored(&name, default, &ty, compiling.diagnostics);
     }
     let mut validations = Vec::new();
@@ -175,6 +175,21 @@ fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeCo
     variable_type_with(&expression, if module.settings.experiments.provider_values { Some(&source_of) } else { None })
 }
 
+/// The override blocks to blame if the parts of a variable do not fit each other.
+struct Merged<'a> {
+    /// The default and the type are from different files: the later one of these blocks.
+    misfit: Option<&'a OverrideBody>,
+    /// The last block with `default` or `nullable`.
+    null: Option<&'a OverrideBody>,
+}
+
+fn merged_from(block: &FoundBlock) -> Merged<'_> {
+    let last = |name: &str| block.layers.iter().rposition(|layer| layer.tree.argument(layer.body, name).is_some());
+    let later = |a: Option<usize>, b: Option<usize>| a.max(b).and_then(|at| block.layers.get(at));
+    let (ty, default, nullable) = (last("type"), last("default"), last("nullable"));
+    Merged { misfit: if ty == default { None } else { later(ty, default) }, null: later(default, nullable) }
+}
+
 /// A default must be a literal that fits the type.
 fn check_default(
     compiling: &mut Compiling<'_>,
@@ -182,18 +197,20 @@ fn check_default(
     ty: &Type,
     defaults: &TypeDefaults,
     nullable: bool,
+    merged: &Merged<'_>,
 ) {
     let (value, problems) = evaluate_constant(default);
     if has_errors(&problems) {
         compiling.diagnostics.extend(problems);
         return;
     }
+    let at = |layer: Option<&OverrideBody>| layer.map_or_else(|| default.range(), |layer| layer.range.clone());
     match convert_with_defaults(&value, ty, defaults) {
         Err(problem) => {
-            compiling.report(problems::variable::incompatible_default(&problem.with_path(), default.range()));
+            compiling.report(problems::variable::incompatible_default(&problem.with_path(), at(merged.misfit)));
         }
         Ok(value) if value.is_null() && !nullable => {
-            compiling.report(problems::variable::null_default(default.range()));
+            compiling.report(problems::variable::null_default(at(merged.null)));
         }
         Ok(_) => {}
     }

@@ -8,6 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::module_node::ModuleNode;
+use super::references::check_loose;
 use super::repetition_data::RepetitionData;
 use crate::config::ResourceBlock;
 use crate::evaluation::problems::blocks as problems;
@@ -38,8 +39,10 @@ impl ModuleNode {
             };
             Some((name, reference.range.clone()))
         });
+        let wrong = check_loose(&self.evaluation, &self.config, &references).await;
         let value = match of_instances {
             Some(_) => Value::null(Type::Bool),
+            None if !wrong.is_empty() => return self.report_all(wrong),
             None => self.evaluate(expression, &RepetitionData::default()).await?,
         };
         Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances }))

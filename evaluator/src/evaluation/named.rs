@@ -117,7 +117,7 @@ impl ModuleNode {
             return self.fail(problems::null_argument(variable, expression.range()));
         }
         match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
-            Ok(value) => Ok(value),
+            Ok(value) => self.not_null(variable, value, expression.range()).await,
             Err(problem) => {
                 let name = self.name_of(&format!("var.{}", variable.name));
                 self.fail(problems::unsuitable_argument(variable, &name, &problem.with_path()))
@@ -160,7 +160,7 @@ impl ModuleNode {
     }
 
     /// The converted default; `None` if there is none.
-    async fn default_of(self: &Arc<Self>, variable: &Variable) -> Result<Option<Value>, Failed> {
+    pub(super) async fn default_of(self: &Arc<Self>, variable: &Variable) -> Result<Option<Value>, Failed> {
         let Some(expression) = &variable.default else { return Ok(None) };
         let value = self.evaluate(expression, &RepetitionData::default()).await?;
         match convert_with_defaults(&value, &variable.ty, &variable.defaults) {

@@ -299,13 +299,15 @@ impl<'a> Checking<'a> {
     }
 
     /// Unsupported arguments and blocks of a resource and its provisioners, and parts of connections that none of them uses.
-    /// Content of `dynamic` blocks is checked when a block is generated.
+    /// Content of `dynamic` blocks is checked when a block is generated, `prevent_destroy` when a plan needs it.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
         }
         found.extend(unused_parts(resource));
+        // Planning checks it when it is evaluated.
+        found.extend(resource.lifecycle.prevent_destroy.as_ref().map(Expression::range));
         for provisioner in &resource.provisioners {
             if let Some(schema) = provisioner_schema(&provisioner.kind) {
                 found.extend(unknown_parts(&provisioner.body, &schema));

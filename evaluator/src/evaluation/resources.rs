@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
-use weft_expressions::resource_rules::{attribute_at, deprecated_paths, sensitive_paths};
+use weft_expressions::resource_rules::{attribute_above, deprecated_paths, sensitive_paths};
 use weft_graph_format::address::{
     ConfigResource, InstanceKey, ProviderInstance, Resource, ResourceInstance, ResourceMode,
 };
@@ -31,7 +31,7 @@ use super::provider_instances::Chosen;
 use super::provider_values::provider_problem;
 use super::repetition_data::RepetitionData;
 use super::schema_traversal::unread_parts;
-use super::scope::{ReadyScope, is_out_of_scope};
+use super::scope::ReadyScope;
 use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
 use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed};
@@ -255,10 +255,7 @@ impl ModuleNode {
             false => self.block_scope(block, repeated).await?,
         };
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
-        if problems.iter().any(is_out_of_scope) {
-            // A body with invalid references is not decoded.
-            problems.retain(is_out_of_scope);
-        }
+        self.evaluation.wrong_references_first(&mut problems);
         failed |= problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {
@@ -487,8 +484,11 @@ fn ephemeral_problems(config: &Value, schema: &Schema, block: &ResourceBlock, ad
         return Vec::new();
     }
     let (_, marks) = config.unmark_with_paths();
-    let stored = marks.iter().filter(|(path, marks)| {
-        marks.is_ephemeral() && !attribute_at(&schema.block, path).is_some_and(|attribute| attribute.write_only)
+    let ephemeral = marks.iter().filter(|(_, marks)| marks.is_ephemeral());
+    let stored = ephemeral.filter_map(|(path, _)| match attribute_above(&schema.block, path) {
+        Some((attribute, _)) if attribute.write_only => None,
+        Some((_, path)) => Some(path),
+        None => Some(path.clone()),
     });
-    stored.map(|(path, _)| problems::ephemeral_stored(path, address, block.body.locate(path))).collect()
+    stored.map(|path| problems::ephemeral_stored(&path, address, block.body.locate(&path))).collect()
 }

@@ -101,8 +101,8 @@ impl Scope for ReadyScope {
             let value = self.providers.get(&named).cloned().ok_or_else(|| vec![out_of_scope(&reference)])?;
             return Ok(ResolvedReference { value, consumed });
         }
-        if let Some(problem) = self.evaluation.in_elements.get().and_then(|found| found.get(&reference.range)) {
-            return Err(vec![problem.clone()]);
+        if let Some(wrong) = self.evaluation.in_elements.get().and_then(|found| found.get(&reference.range)) {
+            return Err(vec![wrong.problem.clone()]);
         }
         match self.value(&reference) {
             Some(value) => Ok(ResolvedReference { value, consumed: reference.steps }),

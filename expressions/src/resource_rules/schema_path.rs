@@ -11,6 +11,13 @@ pub fn attribute_at<'s>(block: &'s Block, path: &Path) -> Option<&'s Attribute> 
     in_block(block, &path.0)
 }
 
+/// The attribute whose value contains the path, and the path of the attribute. `None` for blocks and their elements.
+pub fn attribute_above<'s>(block: &'s Block, path: &Path) -> Option<(&'s Attribute, Path)> {
+    let lengths = (1..=path.0.len()).rev();
+    let mut prefixes = lengths.map(|length| Path(path.0.iter().take(length).cloned().collect()));
+    prefixes.find_map(|prefix| Some((attribute_at(block, &prefix)?, prefix)))
+}
+
 fn in_block<'s>(block: &'s Block, steps: &[ValueStep]) -> Option<&'s Attribute> {
     let (name, rest) = named(steps)?;
     if block.attributes.contains_key(name) {

@@ -193,8 +193,8 @@ pub struct Manifest {
     pub timestamp: String,
     /// The `provider_meta` of modules, by [`Manifest::meta_key`].
     pub provider_metas: BTreeMap<String, Value>,
-    /// Where the blocks of resources that something happens to begin, by their address without keys: what problems of
-    /// the apply point at.
+    /// Where the blocks of providers, and of resources that something happens to, begin, by their address without keys:
+    /// what problems of the apply point at.
     pub places: BTreeMap<String, SourceRange>,
     /// Blocks that were written for imported objects, by address.
     #[serde(skip)]

@@ -44,17 +44,23 @@ fn repeated(kind: ExpansionKind) -> KeyKind {
     }
 }
 
-/// An error for each statement whose source is a whole resource that is still declared. These are known before
+/// An error for each statement whose source is a whole resource or call that is still declared. These are known before
 /// planning.
 fn declared_still(statements: &[Statement], declared: &Declared) -> Problems {
     let found = statements.iter().filter_map(|statement| {
-        let (resource, _) = statement.from.resource.as_ref()?;
-        let module = statement.from.module_from(&statement.base);
-        let config = ConfigResource { module, resource: resource.clone() };
         let (from, to) = (&statement.from, &statement.to);
-        let moves = from.module != to.module || from.resource != to.resource;
-        let there = moves && !statement.by_instance() && declared.has(&config);
-        there.then(|| problems::moved_object_still_exists(&config.to_string(), &statement.range))
+        if statement.by_instance() || (from.module == to.module && from.resource == to.resource) {
+            return None;
+        }
+        let module = from.module_from(&statement.base);
+        let (there, name) = match &from.resource {
+            Some((resource, _)) => {
+                let config = ConfigResource { module, resource: resource.clone() };
+                (declared.has(&config), config.to_string())
+            }
+            None => (Declared::module(declared, &module).is_some(), module.to_string()),
+        };
+        there.then(|| problems::moved_object_still_exists(&name, &statement.range))
     });
     found.collect()
 }

@@ -8,6 +8,15 @@ pub(in crate::config) fn local_refers_to_itself(address: &str) -> Diagnostic {
     Diagnostic::error("Self-referencing local value", detail)
 }
 
+/// A provider whose arguments need the provider itself.
+pub(in crate::config) fn provider_refers_to_itself(address: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Self reference: {address}"),
+        "The arguments of this provider use one of its own functions, so it cannot be configured. Use a function of \
+         another configuration, or compute the value without it.",
+    )
+}
+
 /// A cycle of several nodes.
 pub(in crate::config) fn cycle(steps: &[String]) -> Diagnostic {
     Diagnostic::error(

@@ -30,8 +30,12 @@ impl StaticGraph {
     }
 
     fn cycle(&self, members: &[usize], modules: &BTreeMap<Module, Arc<CompiledModule>>) -> Diagnostic {
-        let steps: BTreeSet<String> = members.iter().map(|i| name(&self.nodes[*i], modules)).collect();
+        let own = members.iter().map(|i| &self.nodes[*i]).filter(|node| !is_passed_on(node, modules));
+        let steps: BTreeSet<String> = own.map(|node| name(node, modules)).collect();
         let steps: Vec<String> = steps.into_iter().collect();
+        if let ([one], Node::Provider(..)) = (steps.as_slice(), &self.nodes[members[0]]) {
+            return problems::cycles::provider_refers_to_itself(one);
+        }
         if let ([one], Node::Local(module, name)) = (steps.as_slice(), &self.nodes[members[0]]) {
             let problem = problems::cycles::local_refers_to_itself(one);
             return match modules.get(module).and_then(|module| module.locals.get(name)) {
@@ -41,6 +45,13 @@ impl StaticGraph {
         }
         problems::cycles::cycle(&steps)
     }
+}
+
+/// Whether a node is a provider that a module has from its caller. It is no step of its own.
+fn is_passed_on(node: &Node, modules: &BTreeMap<Module, Arc<CompiledModule>>) -> bool {
+    let Node::Provider(path, local_name, alias) = node else { return false };
+    let block = modules.get(path).and_then(|module| module.providers.get(&(local_name.clone(), alias.clone())));
+    !path.is_root() && !block.is_some_and(|block| block.is_configured())
 }
 
 /// The name of a node in OpenTofu's graph, where providers have their sources.

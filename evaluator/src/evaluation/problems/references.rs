@@ -1,7 +1,7 @@
 //! Diagnostics of references to names and into objects.
 
 use weft_graph_format::address::{Module, Resource};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, REDUNDANT_IGNORED};
 use weft_graph_format::nearest::did_you_mean;
 use weft_graph_format::source::SourceRange;
 
@@ -127,7 +127,7 @@ pub(in crate::evaluation) fn ignored_computed(name: &str, at: &SourceRange) -> D
         "Only the provider sets the attribute {name:?}, so the configuration cannot change it and this entry of \
          ignore_changes has no effect. Remove the entry."
     );
-    Diagnostic::warning("Redundant ignore_changes element", detail).at(at.clone())
+    Diagnostic::warning("Redundant ignore_changes element", detail).at(at.clone()).code(REDUNDANT_IGNORED)
 }
 
 /// A reference without a key to an attribute of a resource with `count`.

@@ -74,7 +74,7 @@ fn undeclared_output(
     // Without an index the name may be the key of an instance.
     let of_instance = |call: &Arc<ModuleCall>| matches!(call.repetition, Repetition::ForEach(_));
     let by_name = reference.key.is_none() && module.calls.get(name).is_some_and(of_instance);
-    if by_name || child.outputs.contains_key(output) {
+    if by_name || reference.tried || child.outputs.contains_key(output) {
         return None;
     }
     let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());

@@ -1,0 +1,10 @@
+output "x" {
+  value = <<EOT
+bad ${
+EOT
+}
+output "y" {
+  value = <<"EOT"
+x
+EOT
+}

@@ -1,0 +1,6 @@
+variable "a" {
+  default = ["x"]
+}
+variable "b" {
+  type     = list(string)
+}

@@ -1,0 +1,4 @@
+variable "a" {
+  nullable = false
+  default  = null
+}

@@ -1,0 +1,10 @@
+variable "a" {
+  type    = string
+  default = "x"
+}
+variable "b" {
+  default = 1
+}
+output "o" {
+  value = [var.a, var.b]
+}

@@ -1,0 +1,14 @@
+module "a" {
+  source = "./m"
+}
+module "b" {
+  source = "./m"
+}
+moved {
+  from = module.a
+  to   = module.b
+}
+moved {
+  from = module.b
+  to   = module.a
+}

@@ -1,0 +1,11 @@
+module "c" {
+  source = "./m"
+}
+moved {
+  from = module.a
+  to   = module.b
+}
+moved {
+  from = module.b
+  to   = module.a
+}

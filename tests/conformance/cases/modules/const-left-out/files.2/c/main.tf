@@ -1,0 +1,8 @@
+variable "which" {
+  type    = string
+  const   = true
+  default = "x"
+}
+output "v" {
+  value = var.which
+}

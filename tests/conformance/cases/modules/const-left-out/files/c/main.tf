@@ -1,0 +1,7 @@
+variable "which" {
+  type  = string
+  const = true
+}
+output "v" {
+  value = var.which
+}

@@ -1,0 +1,8 @@
+provider "lab" {
+  alias  = "a"
+  region = module.m.n.out
+}
+module "m" {
+  source    = "./m"
+  providers = { lab = lab.a }
+}

@@ -1,0 +1,6 @@
+module "n" {
+  source = "./n"
+}
+output "n" {
+  value = module.n
+}

@@ -1,0 +1,6 @@
+provider "lab" {
+  region = module.m.n.out
+}
+module "m" {
+  source = "./m"
+}

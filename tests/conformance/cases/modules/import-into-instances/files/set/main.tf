@@ -1,0 +1,5 @@
+variable "name" {}
+module "thing" {
+  source = "./thing"
+  name   = var.name
+}

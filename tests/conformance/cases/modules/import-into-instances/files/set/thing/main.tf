@@ -1,0 +1,5 @@
+variable "name" {}
+resource "lab_thing" "it" {
+  name  = var.name
+  color = "red"
+}

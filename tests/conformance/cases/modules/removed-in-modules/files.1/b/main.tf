@@ -1,0 +1,7 @@
+resource "terraform_data" "p" {}
+removed {
+  from = terraform_data.r
+  lifecycle {
+    destroy = false
+  }
+}

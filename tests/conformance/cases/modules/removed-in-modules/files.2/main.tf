@@ -1,0 +1,6 @@
+removed {
+  from = module.b
+  lifecycle {
+    destroy = false
+  }
+}

@@ -1,0 +1,7 @@
+module "outer" {
+  source = "./outer"
+  secret = "s3cret"
+}
+output "pair" {
+  value = module.outer.pair
+}

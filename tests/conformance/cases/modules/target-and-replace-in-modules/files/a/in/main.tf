@@ -1,0 +1,5 @@
+variable "up" {}
+resource "terraform_data" "deep" {
+  count = 2
+  input = "${var.up}${count.index}"
+}

@@ -1,0 +1,11 @@
+variable "k" {}
+resource "terraform_data" "top" {
+  input = var.k
+}
+module "in" {
+  source = "./in"
+  up     = terraform_data.top.output
+}
+output "top" {
+  value = terraform_data.top.output
+}

@@ -1,0 +1,6 @@
+resource "lab_thing" "t" {
+  name = "t"
+  lifecycle {
+    ignore_changes = [endpoint, revision, size]
+  }
+}

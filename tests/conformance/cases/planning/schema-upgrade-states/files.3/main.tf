@@ -1,0 +1,3 @@
+resource "lab_thing" "other" {
+  name = "other"
+}
