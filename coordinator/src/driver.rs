@@ -10,7 +10,6 @@ mod release;
 
 pub use in_process::{InProcess, run_in_process};
 
-use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +20,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tracing::{error, info, warn};
 use weft_state::{
     Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, TokenGrant,
-    WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
@@ -31,6 +29,7 @@ use crate::figures::Counted;
 use crate::hub::Hub;
 use crate::lease::Freshness;
 use crate::operation_event::{OperationEvent, OperationEventKind};
+use crate::orders::Orders;
 use crate::outline::OutlineError;
 use crate::packages::Packages;
 use crate::patience::Patience;
@@ -44,7 +43,7 @@ use crate::timing::{
 use outbound::{Outbound, SentBatch};
 use release::{Released, deadline, release};
 use weft_protocol::clock::Moment;
-use weft_protocol::{CoordinatorFrame, Order, OutputLine, RunOrders};
+use weft_protocol::{CoordinatorFrame, OutputLine, RunOrders};
 
 /// The capacity of the queue of event batches. When it is full, workers wait.
 pub(crate) const EVENT_BATCHES: usize = 1024;
@@ -141,7 +140,7 @@ pub(crate) struct Driver {
     events: mpsc::Sender<Vec<Event>>,
     begun: Instant,
     outbound: Outbound,
-    orders: BTreeMap<WorkerId, Vec<Order>>,
+    orders: Orders,
     finish: Option<Finish>,
     lease_age: LeaseAge,
     strays: Vec<String>,
@@ -190,7 +189,7 @@ impl Driver {
             events,
             begun: Instant::now(),
             outbound: Outbound::new(collects),
-            orders: BTreeMap::new(),
+            orders: Orders::default(),
             finish: None,
             lease_age: LeaseAge::new(),
             strays: Vec::new(),
@@ -313,6 +312,7 @@ impl Driver {
     }
 
     fn step(&mut self, event: Event) {
+        self.orders.hear(&event);
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let instructions = self.core.step(now, event);
         self.take(instructions);
@@ -332,7 +332,7 @@ impl Driver {
             match instruction {
                 Instruction::Store(steps) => self.outbound.push(steps),
                 Instruction::TakeTokens(requests) => self.outbound.want_tokens(requests),
-                Instruction::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
+                Instruction::Send { worker, orders } => self.orders.add(&worker, orders),
                 Instruction::Progress(progress) => {
                     if progress.what == OperationEventKind::Stray {
                         self.strays.push(progress.address.clone());
@@ -354,7 +354,7 @@ impl Driver {
 
     /// Sends queued orders to each worker in as few frames as possible.
     fn send_orders(&mut self) {
-        for (worker, orders) in std::mem::take(&mut self.orders) {
+        for (worker, connection, orders) in self.orders.take() {
             let mut orders = orders.into_iter().map(|order| self.packages.complete(order)).peekable();
             while orders.peek().is_some() {
                 let orders = RunOrders {
@@ -363,7 +363,7 @@ impl Driver {
                     orders: orders.by_ref().take(FRAME_ORDERS).collect(),
                 };
                 let frame = CoordinatorFrame { orders: vec![orders], ..CoordinatorFrame::default() };
-                self.hub.send(&worker, frame);
+                self.hub.send(&worker, connection, frame);
             }
         }
     }

@@ -13,6 +13,8 @@ use crate::operation_event::OperationEvent;
 pub struct Hello {
     /// `NAME/INCARNATION`: the worker and its process.
     pub worker: WorkerId,
+    /// The number of its connection. It rises with each one.
+    pub connection: u64,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// The maximum number of concurrent tasks.

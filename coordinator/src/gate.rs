@@ -176,6 +176,6 @@ mod tests {
                 methods += 1;
             }
         }
-        assert_eq!(methods, 11);
+        assert_eq!(methods, 12);
     }
 }

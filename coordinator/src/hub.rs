@@ -227,7 +227,7 @@ impl Hub {
             let unheard = held.filter(|run| !state.runs.contains_key(run)).collect();
             let drained = state.drained.contains(&hello.name).then(|| Event::Leaving(id.clone()));
             let events = |run| {
-                let joined = Event::Joined(for_run(&id, &hello, run));
+                let joined = Event::Joined(for_run(&id, connection, &hello, run));
                 std::iter::once(joined).chain(drained.clone()).collect()
             };
             let told: Vec<(EventSender, Vec<Event>)> =
@@ -377,7 +377,7 @@ impl Hub {
                 if worker.unheard.contains(run) {
                     worker.hang_up = None;
                 } else {
-                    events.push(Event::Joined(for_run(&worker.id, &worker.hello, run)));
+                    events.push(Event::Joined(for_run(&worker.id, worker.connection, &worker.hello, run)));
                     if worker.leaving || drained.contains(name) {
                         events.push(Event::Leaving(worker.id.clone()));
                     }
@@ -389,10 +389,11 @@ impl Hub {
         Listening { run: run.clone(), hub: Arc::downgrade(&self.state), meters: Arc::clone(&self.meters) }
     }
 
-    /// Sends a frame to a worker. A worker that does not take its frames is disconnected.
-    pub(crate) fn send(&self, id: &WorkerId, frame: CoordinatorFrame) {
+    /// Sends a frame to a worker, if this is still its connection. A worker that does not take its frames is disconnected.
+    pub(crate) fn send(&self, id: &WorkerId, connection: u64, frame: CoordinatorFrame) {
         let mut state = self.state.lock();
-        let Some(worker) = state.workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id) else { return };
+        let is_asked = |worker: &&mut Connected| worker.id == *id && worker.connection == connection;
+        let Some(worker) = state.workers.get_mut(worker_name(id)).filter(is_asked) else { return };
         if worker.outgoing.try_send(frame).is_err() {
             worker.hang_up = None;
         }
@@ -485,9 +486,10 @@ impl Hub {
 }
 
 /// A worker's greeting as one run sees it.
-fn for_run(id: &WorkerId, greeting: &Greeting, run: &RunId) -> Hello {
+fn for_run(id: &WorkerId, connection: u64, greeting: &Greeting, run: &RunId) -> Hello {
     Hello {
         worker: id.clone(),
+        connection,
         labels: greeting.labels.clone(),
         capacity: greeting.capacity,
         packages: greeting.packages.iter().flat_map(|package| package.checksums.iter().cloned()).collect(),

@@ -39,6 +39,7 @@ mod batch;
 mod gate;
 mod handshakes;
 mod lease;
+mod orders;
 mod packages;
 mod patience;
 mod problems;

@@ -5,6 +5,7 @@ use weft_state::{Lease, RunStore, TermEnding};
 pub use crate::batch::batch_length;
 pub use crate::core::Beginning;
 pub use crate::lease::{Freshness, Look, Looks};
+pub use crate::orders::Orders;
 use crate::outline::Outline;
 use crate::term::{self, RunError};
 

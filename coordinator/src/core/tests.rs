@@ -54,6 +54,7 @@ fn outline(kind: OperationKind, needs: &[&[u32]], shards: u32) -> Outline {
 fn hello(name: &str) -> Event {
     Event::Joined(Hello {
         worker: WorkerId(format!("{name}/1")),
+        connection: 1,
         labels: BTreeMap::new(),
         capacity: 10,
         packages: Vec::new(),

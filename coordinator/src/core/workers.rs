@@ -17,7 +17,7 @@ use weft_protocol::{HeldPhase, HeldTask, Order, Task, TaskResult};
 
 impl Coordinator {
     pub(super) fn joined(&mut self, hello: Hello) -> Handled {
-        let Hello { worker, labels, capacity, packages, held } = hello;
+        let Hello { worker, connection: _, labels, capacity, packages, held } = hello;
         let index = self.roster.enlist(&worker, self.clock.now());
         let only_home = is_of_command_line(worker_name(&worker), &labels);
         self.roster.join(index, Abilities { labels, only_home, packages, window: capacity.clamp(1, WINDOW) });

@@ -60,6 +60,8 @@ pub(crate) struct Process {
     pub(crate) leaving: bool,
     /// Its coordinator, while it is connected.
     pub(crate) connection: Option<usize>,
+    /// The number of its connections.
+    pub(crate) connections: u64,
     pub(crate) inbox: VecDeque<Vec<u8>>,
     /// It does nothing until then. Its clock counts that time.
     pub(crate) suspended_until: u64,
@@ -104,6 +106,7 @@ impl Process {
             alive: true,
             leaving: false,
             connection: None,
+            connections: 0,
             inbox: VecDeque::new(),
             suspended_until: 0,
             docket: Docket::default(),
@@ -149,10 +152,12 @@ impl Process {
     /// Connects and greets. Reports without an answer are queued again.
     pub(crate) fn connect(&mut self, coordinator: usize) -> Hello {
         self.connection = Some(coordinator);
+        self.connections += 1;
         self.inbox.clear();
         self.docket.connected(PROTOCOL);
         Hello {
             worker: self.id.clone(),
+            connection: self.connections,
             labels: BTreeMap::new(),
             capacity: 6,
             packages: Vec::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weft_coordinator::Coordinator;
 use weft_coordinator::event::{Event, Finish};
-use weft_coordinator::simulation::Freshness;
+use weft_coordinator::simulation::{Freshness, Orders};
 use weft_state::{Lease, RenewAnswer, StoreStep};
 
 /// The times of the simulation: a thirtieth of the shipped ones, with the same relations.
@@ -25,6 +25,8 @@ pub(crate) struct Renewal {
 /// A coordinator that believes that it holds the lease.
 pub(crate) struct Seat {
     pub(crate) core: Coordinator,
+    /// The connections that it knows.
+    pub(crate) orders: Orders,
     pub(crate) lease: Lease,
     pub(crate) steps: VecDeque<StoreStep>,
     /// The batch that was sent and has no answer.
@@ -47,6 +49,7 @@ impl Seat {
     pub(crate) fn new(core: Coordinator, lease: Lease, now: u64) -> Seat {
         Seat {
             core,
+            orders: Orders::default(),
             lease,
             steps: VecDeque::new(),
             batch: Vec::new(),

@@ -281,6 +281,7 @@ impl World {
                 self.diary.write(now, || format!("term {index} hears {}", brief(&event)));
             }
             let clock = seat.clock(now);
+            seat.orders.hear(&event);
             let instructions = seat.core.step(clock, event);
             seat.core.check_invariants();
             self.perform(index, instructions);
@@ -301,7 +302,10 @@ impl World {
                 }
                 Instruction::Send { worker, orders } => {
                     let epoch = seat.lease.token.epoch;
-                    let mine = |process: &&mut Process| process.id == worker && process.connection == Some(index);
+                    let known = seat.orders.connection(&worker);
+                    let mine = |process: &&mut Process| {
+                        process.id == worker && process.connection == Some(index) && known == Some(process.connections)
+                    };
                     if let Some(process) = self.workers.iter_mut().find(mine) {
                         self.diary.count(orders.len() as u64);
                         orders.into_iter().for_each(|order| process.receive(&self.run, epoch, order));
