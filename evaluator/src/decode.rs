@@ -342,11 +342,11 @@ impl Decoder {
         if items.iter().any(|i| matches!(i, Item::Unknown { .. })) {
             return unknown_blocks(nested, items);
         }
-        let bodies = items.iter().filter_map(|item| match item {
+        let mut bodies = items.iter().filter_map(|item| match item {
             Item::Known { body, .. } => Some(body),
             Item::Unknown { .. } => None,
         });
-        let surplus = bodies.cloned().nth(nested.max_items as usize);
+        let surplus = bodies.nth(nested.max_items as usize).cloned();
         let known: Vec<(Vec<SmolStr>, Value, SourceRange)> = items
             .into_iter()
             .filter_map(|item| match item {
