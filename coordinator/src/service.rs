@@ -325,16 +325,24 @@ impl Service {
         };
         self.check_decision(&plan, operation, &decision).await?;
         let resolution = UserResolution { operation, decision };
+        let mut started = None;
         if !self.active.lock().contains_key(run) {
             let options =
                 RunOptions { resolutions: vec![resolution.clone()], only_resolve: true, ..RunOptions::default() };
-            self.start(run, plan, options, None).await?;
+            started = self.start(run, plan, options, None).await?;
         }
         let active = self.active.lock().get(run).cloned();
         if let Some(active) = &active {
             let watch = active.watchers.subscribe();
             let _ = active.events.send(vec![Event::Resolve(resolution)]).await;
-            let _ = timeout(RESOLVE_WAIT, settled(watch, operation)).await;
+            let outcome = async {
+                settled(watch, operation).await;
+                // A resume must not find a term that only resolves.
+                if let Some(started) = started {
+                    ended(started.notices).await;
+                }
+            };
+            let _ = timeout(RESOLVE_WAIT, outcome).await;
         }
         let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
         let status = view.ops.get(&OpIndex(operation)).map(|record| record.status).unwrap_or_default();
