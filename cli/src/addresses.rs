@@ -1,11 +1,13 @@
 //! Addresses that people type.
 
-use crate::problems;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use weft_graph_format::address::{ModuleInstance, ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::{Position, SourceRange};
+
+use crate::problems;
 
 /// What `-target` and similar options accept.
 pub const SELECTED: &str = "a module, a resource, or an instance of one";
@@ -13,14 +15,23 @@ pub const SELECTED: &str = "a module, a resource, or an instance of one";
 /// What commands accept that work on one object.
 pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
 
+/// An address in an argument without the spaces and comments between its parts, which OpenTofu allows. A text that is no
+/// address stays as it is.
+pub fn compact(text: &str) -> Cow<'_, str> {
+    match text.contains(|sign: char| sign.is_whitespace() || sign == '#' || sign == '/') {
+        true => weft_syntax::compact_traversal(text).map_or(Cow::Borrowed(text), Cow::Owned),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// The address of an instance in an argument. As in OpenTofu, it has no negative key, although a state may have one.
 pub fn written_instance(text: &str) -> Option<ResourceInstance> {
-    text.parse().ok().filter(|address: &ResourceInstance| !address.has_negative_key())
+    compact(text).parse().ok().filter(|address: &ResourceInstance| !address.has_negative_key())
 }
 
 /// The address of a module instance other than the root module in an argument, without negative keys.
 pub fn written_module(text: &str) -> Option<ModuleInstance> {
-    text.parse().ok().filter(|module: &ModuleInstance| !module.is_root() && !module.has_negative_key())
+    compact(text).parse().ok().filter(|module: &ModuleInstance| !module.is_root() && !module.has_negative_key())
 }
 
 /// A text in quotes.
@@ -43,4 +54,26 @@ pub fn invalid_address(text: &str, at: Option<(&str, Position)>, wanted: &str) -
         problems.iter_mut().for_each(|problem| problem.subject = None);
     }
     problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_and_comments_are_no_part_of_an_address() {
+        for (text, want) in [
+            ("a.b", "a.b"),
+            ("a.b # c", "a.b"),
+            ("a.b//c", "a.b"),
+            ("/* c */ a /* d */ . b [ 0 ]", "a.b[0]"),
+            ("a.b[\"# / \\\"\"] # c", "a.b[\"# / \\\"\"]"),
+            ("module.m [\"k\"].a.b", "module.m[\"k\"].a.b"),
+            ("a.b /* c", "a.b /* c"),
+            ("a.b c.d", "a.b c.d"),
+            ("", ""),
+        ] {
+            assert_eq!(compact(text), want, "{text}");
+        }
+    }
 }

@@ -28,13 +28,16 @@ const LIST: &str = "modules.json";
 #[serde(rename_all = "PascalCase")]
 pub struct ModuleRecord {
     /// The names of the calls that lead to it, separated by dots; empty for the root module.
+    #[serde(default)]
     pub key: String,
     /// Its source, in normalized form.
+    #[serde(default)]
     pub source: String,
     /// The selected version, for modules from a registry.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
     /// Its directory, relative to that of the root module, or absolute.
+    #[serde(default)]
     pub dir: String,
 }
 
@@ -55,7 +58,7 @@ pub struct ModuleManifest {
 #[derive(Serialize, Deserialize)]
 struct Document {
     #[serde(rename = "Modules", default)]
-    modules: Vec<ModuleRecord>,
+    modules: Option<Vec<ModuleRecord>>,
 }
 
 impl ModuleManifest {
@@ -94,16 +97,17 @@ impl ModuleManifest {
         if text.is_empty() {
             return Ok(ModuleManifest::default());
         }
-        // Serde would also accept an array in place of an object.
-        let content: serde_json::Map<String, serde_json::Value> =
+        // As in OpenTofu, what is missing or null is empty. Serde would also accept an array in place of an object.
+        let content: Option<serde_json::Map<String, serde_json::Value>> =
             serde_json::from_slice(text).map_err(|error| match error.is_eof() {
                 // OpenTofu's text, which is part of a summary.
                 true => "unexpected end of JSON input".to_owned(),
                 false => error.to_string(),
             })?;
-        let document: Document = serde_json::from_value(content.into()).map_err(|error| error.to_string())?;
+        let document: Document =
+            serde_json::from_value(content.unwrap_or_default().into()).map_err(|error| error.to_string())?;
         let mut records = BTreeMap::new();
-        for mut record in document.modules {
+        for mut record in document.modules.unwrap_or_default() {
             if !record.version.is_empty() && record.version().is_none() {
                 return Err(format!("{:?} is not a valid version of the module {:?}", record.version, record.key));
             }
@@ -122,7 +126,7 @@ impl ModuleManifest {
 
     /// Serializes it. JSON as Go writes it: characters that could end a script in a page are escaped.
     fn text(&self) -> String {
-        let document = Document { modules: self.records.values().cloned().collect() };
+        let document = Document { modules: Some(self.records.values().cloned().collect()) };
         let text = serde_json::to_string(&document).unwrap_or_default();
         let escapes =
             [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];

@@ -359,6 +359,8 @@ impl Coordinator {
     }
 
     fn skip(&mut self, position: Position, because: Position) -> Handled {
+        // It could start already if what it needs is done, and a live result behind that failed in this term.
+        self.backlog.unqueue(self.outline.at(position).shard, self.nodes.height(position), position);
         self.happen(position, Happening::Skip)?;
         let because = self.outline.at(because).index;
         if !self.results.is_live(position) {

@@ -1,34 +1,31 @@
 //! Many runs at a time on one store: submit, watch, resume, resolve, cancel, and take over runs that others left.
 
+mod resolving;
+
+pub use resolving::ResolveAnswer;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tracing::{info, warn};
 use weft_identity::signature::TrustedKeys;
-use weft_state::{
-    Digest, Holder, IdOwners, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError,
-};
+use weft_state::{Digest, Holder, LeaseView, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
 
 use crate::core::RunOptions;
-use crate::doubts::{KnownDoubt, KnownDoubts};
-use crate::driver::{BegunTerm, RunEvent, RunOutcome, TakenBy, begin_term};
-use crate::event::{Cancel, Decision, Event, UserResolution};
+use crate::doubts::KnownDoubts;
+use crate::driver::{BegunTerm, RunEvent, TakenBy, begin_term};
+use crate::event::{Cancel, Event};
 use crate::figures::Figures;
 use crate::hub::Hub;
 use crate::lease::{Look, Looks};
-use crate::listing::{RunDetails, RunListing, doubtful, fitting, listings, resumable};
+use crate::listing::{RunDetails, RunListing, listings, resumable};
 use crate::plan::{ReadPlan, RunPlan};
 use crate::term::{self, RunError};
 use crate::timing::{GATHER_CONNECTED, LABELS_WAIT, LEASE_TTL, RENEW_INTERVAL, TICK};
-
-/// How long `resolve` waits for the outcome. Adopting an object reads from a provider.
-const RESOLVE_WAIT: Duration = Duration::from_secs(60);
-/// How long `look_up` waits. Each object in doubt is read or looked up, many at the same time.
-const LOOK_UP_WAIT: Duration = Duration::from_secs(180);
 
 #[derive(Clone)]
 struct Active {
@@ -89,15 +86,6 @@ pub struct Resumption {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-}
-
-/// The outcome of a user's resolution.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResolveAnswer {
-    /// The status of the operation now.
-    pub status: OpStatus,
-    /// Why it is still in doubt; empty otherwise.
-    pub reason: String,
 }
 
 impl Service {
@@ -305,115 +293,6 @@ impl Service {
         }
     }
 
-    /// Carries out the user's decision on an operation in doubt, in the running term or in a term of its own.
-    ///
-    /// # Errors
-    /// When the run does not exist, nothing at the address is in doubt, or the store does not answer.
-    pub async fn resolve(
-        self: &Arc<Self>,
-        run: &RunId,
-        address: &str,
-        decision: Decision,
-    ) -> Result<ResolveAnswer, RunError> {
-        let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
-        let plan = self.plan(run).await?;
-        let operations = doubtful(&view, &plan.outline, address);
-        let operation = match operations.as_slice() {
-            [operation] => *operation,
-            [] => return Err(RunError::NotInDoubt { run: run.clone(), address: address.to_owned() }),
-            _ => return Err(RunError::Ambiguous(address.to_owned())),
-        };
-        self.check_decision(&plan, operation, &decision).await?;
-        let resolution = UserResolution { operation, decision };
-        let mut started = None;
-        if !self.active.lock().contains_key(run) {
-            let options =
-                RunOptions { resolutions: vec![resolution.clone()], only_resolve: true, ..RunOptions::default() };
-            started = self.start(run, plan, options, None).await?;
-        }
-        let active = self.active.lock().get(run).cloned();
-        if let Some(active) = &active {
-            let watch = active.watchers.subscribe();
-            let _ = active.events.send(vec![Event::Resolve(resolution)]).await;
-            let outcome = async {
-                settled(watch, operation).await;
-                // A resume must not find a term that only resolves.
-                if let Some(started) = started {
-                    ended(started.notices).await;
-                }
-            };
-            let _ = timeout(RESOLVE_WAIT, outcome).await;
-        }
-        let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
-        let status = view.ops.get(&OpIndex(operation)).map(|record| record.status).unwrap_or_default();
-        let known = active.and_then(|active| active.doubts.get(operation));
-        let reason = match (status, known) {
-            (OpStatus::InDoubt, Some(known)) => known.reason,
-            (OpStatus::InDoubt, None) => "no evidence was found".to_owned(),
-            _ => String::new(),
-        };
-        Ok(ResolveAnswer { status, reason })
-    }
-
-    /// Looks for evidence about the operations in doubt of a run. A term that is under way has done so; otherwise a term
-    /// of its own does, and starts nothing else. Returns what is known about the doubts that are left, by the numbers of
-    /// their operations.
-    ///
-    /// # Errors
-    /// When the run does not exist, or the store does not answer.
-    pub async fn look_up(self: &Arc<Self>, run: &RunId) -> Result<BTreeMap<u32, KnownDoubt>, RunError> {
-        let plan = self.plan(run).await?;
-        let outline = Arc::clone(&plan.outline);
-        let mut doubts = self.active.lock().get(run).map(|active| Arc::clone(&active.doubts));
-        if doubts.is_none() {
-            let options = RunOptions { only_resolve: true, look_up: true, ..RunOptions::default() };
-            if let Some(started) = self.start(run, plan, options, None).await? {
-                doubts = Some(started.doubts);
-                if timeout(LOOK_UP_WAIT, ended(started.notices)).await.is_err() {
-                    // No worker fits, or a provider does not answer.
-                    self.cancel(run, Cancel::Drain).await;
-                }
-            }
-        }
-        let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
-        let snapshot = self.store.snapshot().await?;
-        let mut known: BTreeMap<u32, KnownDoubt> = BTreeMap::new();
-        for doubt in snapshot.doubts.values().filter(|doubt| doubt.run == *run) {
-            let reason = doubt.reason.clone();
-            known.insert(doubt.op.0, KnownDoubt { reason, candidate: None });
-        }
-        known.retain(|operation, _| {
-            view.ops.get(&OpIndex(*operation)).is_some_and(|record| record.status == OpStatus::InDoubt)
-        });
-        let owners = IdOwners::of(&snapshot);
-        for (operation, doubt) in &mut known {
-            let noted = doubts.as_ref().and_then(|doubts| doubts.get(*operation));
-            if let (Some(noted), Some(listed)) = (noted, outline.operation(*operation)) {
-                *doubt = noted.without_owned(&listed.address, &owners);
-            }
-        }
-        Ok(known)
-    }
-
-    /// Refuses a decision that does not fit the operation, and an id that belongs to another address.
-    async fn check_decision(&self, plan: &RunPlan, operation: u32, decision: &Decision) -> Result<(), RunError> {
-        let Some(position) = plan.outline.position(operation) else { return Ok(()) };
-        let operation = plan.outline.at(position);
-        if !fitting(&operation.action).contains(&decision.name()) {
-            return Err(RunError::DecisionDoesNotFit {
-                address: operation.address.clone(),
-                action: operation.action.clone(),
-                decision: decision.name(),
-            });
-        }
-        if let Decision::Adopt(id) = decision
-            && let Some(owner) = IdOwners::of(&self.store.snapshot().await?).other(&operation.address, id)
-        {
-            return Err(RunError::IdTaken { id: id.clone(), address: operation.address.clone(), owner });
-        }
-        Ok(())
-    }
-
     /// Looks for runs whose coordinator is gone, until the process ends. A lease that has not moved for a TTL is taken
     /// over. Where only one process has the store, the runs of the last one are continued at once.
     pub async fn take_over_runs(self: Arc<Self>) {
@@ -482,33 +361,6 @@ impl Service {
     /// Whether this coordinator carries out no run.
     pub fn is_idle(&self) -> bool {
         self.active.lock().is_empty()
-    }
-}
-
-/// Waits for the outcome of a resolution.
-async fn settled(mut watch: broadcast::Receiver<RunEvent>, operation: u32) -> Option<RunOutcome> {
-    use crate::operation_event::OperationEventKind as K;
-    loop {
-        match watch.recv().await {
-            Ok(RunEvent::Progress(progress)) if progress.operation == operation => {
-                if matches!(progress.what, K::Done { .. } | K::Failed | K::InDoubt { .. } | K::Returned | K::Started) {
-                    return None;
-                }
-            }
-            Ok(RunEvent::Ended(outcome)) => return Some(*outcome),
-            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
-            Err(broadcast::error::RecvError::Closed) => return None,
-        }
-    }
-}
-
-/// Waits for the end of a term.
-async fn ended(mut watch: broadcast::Receiver<RunEvent>) {
-    loop {
-        match watch.recv().await {
-            Ok(RunEvent::Ended(_)) | Err(broadcast::error::RecvError::Closed) => return,
-            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
-        }
     }
 }
 

@@ -47,7 +47,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, ModuleInstance};
-use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::marks::Deprecation;
 use weft_graph_format::source::SourceRange;
 
@@ -92,7 +92,7 @@ pub(crate) struct Evaluation {
     /// Invalid references. Their blocks are not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
     /// Invalid references in `dynamic` blocks, reported only if the block has elements.
-    pub(crate) in_elements: OnceLock<in_elements::InElements>,
+    pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,
     /// The numbers that were given out.
     pub(crate) numbers: Numbers,
 }

@@ -69,6 +69,10 @@ pub enum Cause {
     Schema,
     /// A `for` expression produces a key twice.
     RepeatedKey,
+    /// A reference to an object that does not exist, or to a name without a value at its place.
+    WrongObject,
+    /// Another wrong reference.
+    WrongValue,
 }
 
 impl Diagnostic {

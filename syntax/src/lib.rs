@@ -41,7 +41,8 @@ pub use expression::{
 pub use format::format;
 pub use lexer::is_identifier;
 pub use parse::{
-    parse_bytes, parse_expression, parse_file, parse_json_bytes, parse_json_file, parse_template, parse_traversal,
+    compact_traversal, parse_bytes, parse_expression, parse_file, parse_json_bytes, parse_json_file, parse_template,
+    parse_traversal,
 };
 pub use references::references;
 pub use source::{SourceFile, Span};

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use weft_graph_format::address::quoted;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::Position;
 
+use crate::expression::{ExprKind, Key, StepKind};
 use crate::json;
 use crate::parser::{Goal, parse};
 use crate::problems::text as problems;
@@ -74,6 +76,22 @@ pub fn parse_template(name: &str, text: Arc<str>, start: Position) -> (Expressio
 /// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_traversal(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
     part(SourceFile::starting_at(name, text, start), Goal::Traversal)
+}
+
+/// The text of a traversal with literal keys, without the spaces and comments between its parts; `None` if the text is no
+/// such traversal.
+pub fn compact_traversal(text: &str) -> Option<String> {
+    let (expression, problems) = parse_traversal("", Arc::from(text), Position::START);
+    let ExprKind::Traversal(traversal) = expression.kind() else { return None };
+    let mut compact = traversal.root.text.to_string();
+    for step in &traversal.steps {
+        match &step.kind {
+            StepKind::Attribute(name) | StepKind::LegacyIndex(name) => compact.push_str(&format!(".{name}")),
+            StepKind::Index(Key::Number(number)) => compact.push_str(&format!("[{number}]")),
+            StepKind::Index(Key::String(key)) => compact.push_str(&format!("[{}]", quoted(key))),
+        }
+    }
+    problems.is_empty().then_some(compact)
 }
 
 fn part(source: SourceFile, goal: Goal) -> (Expression, Vec<Diagnostic>) {

@@ -7,7 +7,7 @@ use weft_graph_format::plan_file::UiMode;
 use weft_graph_format::source::Position;
 use weft_planner::{PlanKind, PlanOptions};
 
-use crate::addresses::{SELECTED, escaped, invalid_address, written_instance, written_module};
+use crate::addresses::{SELECTED, compact, escaped, invalid_address, written_instance, written_module};
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::options::Arguments;
@@ -146,7 +146,7 @@ fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
     for (name, list) in [("target", "target-file"), ("exclude", "exclude-file")] {
         for text in arguments.values(name) {
             match check_target(name, text) {
-                Ok(()) => selected.push((name, text.to_owned())),
+                Ok(address) => selected.push((name, address)),
                 Err(problem) => problems.push(problem),
             }
         }
@@ -156,9 +156,8 @@ fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
                 Vec::new()
             });
             for (text, at) in lines {
-                let address = without_comment(&text);
-                match check_target(name, address) {
-                    Ok(()) => selected.push((name, address.to_owned())),
+                match check_target(name, &text) {
+                    Ok(address) => selected.push((name, address)),
                     Err(_) => problems.extend(invalid_address(&text, Some((path, at)), SELECTED)),
                 }
             }
@@ -173,23 +172,6 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
         return Err(problems::replace_of_unmanaged(&escaped(text)));
     }
     Ok(address)
-}
-
-/// An address without the comment behind it. A key can contain the signs of comments.
-fn without_comment(line: &str) -> &str {
-    let (mut quoted, mut escaped, mut before) = (false, false, ' ');
-    for (at, sign) in line.char_indices() {
-        match sign {
-            _ if escaped => escaped = false,
-            '\\' => escaped = quoted,
-            '"' => quoted = !quoted,
-            '#' if !quoted => return line.get(..at).unwrap_or_default().trim_end(),
-            '/' if !quoted && before == '/' => return line.get(..at - 1).unwrap_or_default().trim_end(),
-            _ => {}
-        }
-        before = sign;
-    }
-    line
 }
 
 /// The addresses in a file with their positions, one on each line. Lines that begin with `#` are comments.
@@ -224,28 +206,10 @@ pub fn selection(selected: &[(&'static str, String)]) -> Selection {
     }
 }
 
-fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
+/// The address of a target.
+fn check_target(option: &str, text: &str) -> Result<String, Diagnostic> {
     if written_module(text).is_some() || written_instance(text).is_some() {
-        return Ok(());
+        return Ok(compact(text).into_owned());
     }
     Err(problems::invalid_selection(option, &escaped(text), SELECTED))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comment_behind_an_address_is_cut_off() {
-        for (line, want) in [
-            ("a.b", "a.b"),
-            ("a.b # c", "a.b"),
-            ("a.b // c", "a.b"),
-            ("a.b[\"#\"] # c", "a.b[\"#\"]"),
-            ("a.b[\"x\\\"#//\"]", "a.b[\"x\\\"#//\"]"),
-            ("a/b", "a/b"),
-        ] {
-            assert_eq!(without_comment(line), want, "{line}");
-        }
-    }
 }

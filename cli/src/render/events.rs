@@ -57,7 +57,7 @@ pub fn told(message: &str) -> Json {
 
 /// The replacement of a provider in the state, before it is made.
 pub fn replace_provider(from: &ProviderSource, to: &ProviderSource, resources: &[AbsResource]) -> Json {
-    let (old, new) = (from.for_display(), to.for_display());
+    let (old, new) = (from.to_string(), to.to_string());
     let message = format!("OpenTofu will replace provider from {old} to {new} for {} resources", resources.len());
     let names: Vec<String> = resources.iter().map(ToString::to_string).collect();
     let fields = [("from", old.into()), ("to", new.into()), ("resources", names.into())];

@@ -2,7 +2,8 @@
 //!
 //! From low to high precedence: the environment, the standard variable files beside the configuration, `-var-file` and
 //! `-var`, the standard variable files in the directory of tests; the `variables` block of the file; that of the run.
-//! Expressions in test files see the first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
+//! Expressions in test files see the first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of
+//! `tofu test`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

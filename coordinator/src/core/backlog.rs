@@ -131,6 +131,11 @@ impl Backlog {
         self.shards[shard].ready.insert((Reverse(height), position));
     }
 
+    /// An operation may not start any more.
+    pub(super) fn unqueue(&mut self, shard: ShardIndex, height: u32, position: Position) {
+        self.shards[shard].ready.remove(&(Reverse(height), position));
+    }
+
     /// Queues an operation that needs evidence.
     pub(super) fn queue_settle(&mut self, shard: ShardIndex, position: Position) {
         self.shards[shard].settles.insert(position);

@@ -224,6 +224,25 @@ fn a_live_result_is_computed_again_without_a_second_commit() {
 }
 
 #[test]
+fn an_operation_that_could_start_is_skipped_when_a_live_result_fails() {
+    let mut plan = outline(OperationKind::Evaluate, &[&[], &[0], &[1], &[0]], 1);
+    plan.operations[0].journalled = false;
+    let record = || OpRecord { status: OpStatus::Done, attempt: Attempt(1), ..OpRecord::default() };
+    let options = RunOptions { parallelism: Some(1), ..RunOptions::in_process() };
+    let (mut core, _) = begin(plan, options, vec![(0, record()), (1, record())]);
+    let [task] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
+    assert_eq!(task.operation, 0);
+    // The third operation has all its results, and waits for its turn.
+    let result = Arc::new(TaskResult::failed(Opaque::default()));
+    let told = core.step(1, said("w", Report::Result { task, result }));
+    core.check_invariants();
+    assert!(started(&told).is_empty(), "{told:?}");
+    let told = if finish(&told).is_some() { told } else { core.step(2, ok(steps(&told).len())) };
+    let end = finish(&told).unwrap();
+    assert_eq!((end.reason, end.counts.skipped, end.counts.done), (FinishReason::Complete, 2, 1));
+}
+
+#[test]
 fn a_result_is_sent_once_to_each_shard_that_reads_it() {
     let mut plan = outline(OperationKind::Read, &[&[], &[0], &[0]], 2);
     plan.operations[0].exports = vec![OutlineExport { paths: Vec::new(), readers: vec![ShardIndex(1)] }];

@@ -24,6 +24,7 @@ use weft_graph_format::value::Value;
 
 use super::condition_tally::ConditionTally;
 use super::conditions::Conditions;
+use super::in_elements::wrong_references_first;
 use super::instances::{Expanded, assemble, expand};
 use super::module_node::{Instances, ModuleNode};
 use super::problems::resources as problems;
@@ -255,7 +256,7 @@ impl ModuleNode {
             false => self.block_scope(block, repeated).await?,
         };
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
-        self.evaluation.wrong_references_first(&mut problems);
+        wrong_references_first(&mut problems);
         failed |= problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {

@@ -12,7 +12,7 @@ use weft_expressions::function_table::FunctionTable;
 use weft_expressions::functions::{self, FunctionError};
 use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::address::{Resource, ResourceMode};
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::{Cause, Diagnostic, has_errors};
 use weft_graph_format::formula::{Formula, Parameter};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::source::SourceRange;
@@ -102,7 +102,7 @@ impl Scope for ReadyScope {
             return Ok(ResolvedReference { value, consumed });
         }
         if let Some(wrong) = self.evaluation.in_elements.get().and_then(|found| found.get(&reference.range)) {
-            return Err(vec![wrong.problem.clone()]);
+            return Err(vec![wrong.clone()]);
         }
         match self.value(&reference) {
             Some(value) => Ok(ResolvedReference { value, consumed: reference.steps }),
@@ -138,14 +138,6 @@ impl Scope for ReadyScope {
     }
 }
 
-/// The code for a name that has a value only elsewhere.
-const OUT_OF_SCOPE: &str = "out-of-scope";
-
-/// Whether a problem is about a name that has a value only elsewhere.
-pub(super) fn is_out_of_scope(problem: &Diagnostic) -> bool {
-    problem.code == OUT_OF_SCOPE
-}
-
 /// The error for a name that has no value at its location.
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let at = reference.range.clone();
@@ -159,7 +151,7 @@ pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     };
     match &reference.subject {
         Referent::CountIndex | Referent::EachValue | Referent::EachKey | Referent::SelfObject => {
-            problem.code(OUT_OF_SCOPE)
+            problem.cause(Cause::WrongObject)
         }
         _ => problem,
     }

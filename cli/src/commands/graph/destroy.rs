@@ -42,8 +42,8 @@ pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
     drawing
 }
 
-/// Whether two objects are in different instances of one module. Their dependencies do not say which instances belong
-/// together, and others do not.
+/// Whether two objects are in different instances of one module. Recorded dependencies name no instances, so each seems to
+/// depend on those of all instances, but there is no edge between two instances of one module.
 fn are_apart(one: &ResourceInstance, other: &ResourceInstance) -> bool {
     one.module != other.module && one.module.config() == other.module.config()
 }
