@@ -8,7 +8,7 @@ mod outbound;
 mod pace;
 mod release;
 
-pub use in_process::{InProcess, run_in_process};
+pub use in_process::{InProcess, Notices, run_in_process};
 
 use std::future::{Future, pending};
 use std::pin::Pin;

@@ -54,7 +54,7 @@ pub use client::Client;
 pub use core::{Coordinator, RunOptions};
 pub use dial::{Address, Dialer};
 pub use door::{Guard, Inherited};
-pub use driver::{InProcess, RunEvent, RunOutcome, run_in_process};
+pub use driver::{InProcess, Notices, RunEvent, RunOutcome, run_in_process};
 pub use event::{Cancel, Decision, FinishReason, UserResolution};
 pub use operation_event::{OperationEvent, OperationEventKind};
 pub use outline::{

@@ -53,6 +53,7 @@ mod spool;
 mod spool_writer;
 mod subject;
 mod task;
+mod unsent;
 mod worker;
 
 #[cfg(feature = "simulation")]

@@ -18,15 +18,6 @@ pub const DEFAULT_CAPACITY: u32 = 256;
 /// Messages to the host, beside the results of operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostMessage {
-    /// A line that a provisioner wrote.
-    Line {
-        /// The instance of the provisioner.
-        address: String,
-        /// The kind of provisioner: `local-exec`.
-        provisioner: String,
-        /// The line, without its end.
-        line: String,
-    },
     /// An event of an ephemeral object.
     Ephemeral {
         /// The instance.
@@ -74,8 +65,8 @@ pub struct WorkerOptions {
     pub files: Arc<dyn Files>,
     /// The base of relative file names.
     pub base_directory: PathBuf,
-    /// Receives the output of provisioners and the events of ephemeral objects. Without it, the coordinator receives the
-    /// output, for those who watch the run.
+    /// Receives the events of ephemeral objects. The worker is in the process of its host then, which shows every output
+    /// line of provisioners.
     pub said: Option<mpsc::Sender<HostMessage>>,
     /// Keeps results that no coordinator has acknowledged, so that they outlive the process.
     pub spool: Option<WorkerSpool>,

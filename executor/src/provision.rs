@@ -357,21 +357,10 @@ mod tests {
         assert!(read(&arguments(&[("command", Value::null(Type::String))])).is_err());
     }
 
-    fn saying(to: tokio::sync::mpsc::Sender<crate::options::HostMessage>) -> Saying {
-        let options = crate::options::WorkerOptions {
-            said: Some(to),
-            ..crate::options::WorkerOptions::new("w", "1", std::sync::Arc::new(crate::packages::NoPackages))
-        };
-        let (lines, _) = tokio::sync::mpsc::channel(1);
-        let host = crate::host::Host::new(options, lines);
+    fn saying(to: tokio::sync::mpsc::Sender<weft_protocol::RunLine>) -> Saying {
+        let packages = std::sync::Arc::new(crate::packages::NoPackages);
+        let host = crate::host::Host::new(crate::options::WorkerOptions::new("w", "1", packages), to);
         Saying::new(&host, &weft_graph_format::run::RunId::parse("r").unwrap(), "a.b", LOCAL_EXEC)
-    }
-
-    fn line_of(said: crate::options::HostMessage) -> Option<String> {
-        match said {
-            crate::options::HostMessage::Line { line, .. } => Some(line),
-            _ => None,
-        }
     }
 
     #[tokio::test]
@@ -383,7 +372,7 @@ mod tests {
         assert_eq!((error.to_string().as_str(), output.as_str()), ("exit status 3", "one\ntwo\nend"));
         let mut heard = Vec::new();
         while let Some(said) = lines.recv().await {
-            heard.extend(line_of(said));
+            heard.push(said.line.text);
         }
         assert_eq!(&heard[1..], ["one", "two", "end"]);
         assert!(heard[0].starts_with("Executing: [\"/bin/sh\" \"-c\" "));
@@ -395,7 +384,7 @@ mod tests {
         let saying = saying(sender);
         let command = read(&arguments(&[("command", Value::string("echo secret"))])).unwrap();
         run(&command, PathBuf::from("."), saying, Some("sensitive")).await.unwrap();
-        let first = lines.recv().await.and_then(line_of);
+        let first = lines.recv().await.map(|said| said.line.text);
         assert_eq!(first.as_deref(), Some("(output suppressed due to sensitive value in config)"));
         assert!(lines.recv().await.is_none());
     }

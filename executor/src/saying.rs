@@ -1,4 +1,4 @@
-//! The output lines of provisioners: to the host, or to the coordinator for those who watch the run.
+//! The output lines of provisioners, which go to the coordinator for those who watch the run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,6 @@ use weft_graph_format::run::RunId;
 use weft_protocol::{OutputLine, RunLine};
 
 use crate::host::Host;
-use crate::options::HostMessage;
 
 /// How long a provisioner waits for a coordinator to take a line. A coordinator that takes longer gets no lines until it
 /// takes one at once: the command goes on.
@@ -23,67 +22,65 @@ const LINE_PAUSE: Duration = Duration::from_millis(10);
 /// Sends the output lines of one provisioner.
 #[derive(Clone, Debug)]
 pub(crate) struct Saying {
-    to: Listener,
+    to: mpsc::Sender<RunLine>,
+    run: RunId,
     address: String,
     provisioner: String,
-}
-
-/// Who receives lines.
-#[derive(Clone, Debug)]
-enum Listener {
-    /// The host of the worker.
-    Host(mpsc::Sender<HostMessage>),
-    /// The coordinator, for watchers of the run. The flag says that it did not take the last line.
-    Coordinator(mpsc::Sender<RunLine>, RunId, Arc<AtomicBool>),
+    /// Each line is shown in this process, so a provisioner waits until there is room.
+    is_patient: bool,
+    /// The coordinator did not take the last line.
+    absent: Arc<AtomicBool>,
 }
 
 impl Saying {
-    /// Sends lines to the host, or to the coordinator of the run if the host does not listen.
+    /// Sends lines to the coordinator of the run.
     pub(crate) fn new(host: &Host, run: &RunId, address: &str, provisioner: &str) -> Saying {
-        let to = match &host.options.said {
-            Some(said) => Listener::Host(said.clone()),
-            None => Listener::Coordinator(host.lines.clone(), run.clone(), Arc::default()),
-        };
-        Saying { to, address: address.to_owned(), provisioner: provisioner.to_owned() }
+        Saying {
+            to: host.lines.clone(),
+            run: run.clone(),
+            address: address.to_owned(),
+            provisioner: provisioner.to_owned(),
+            is_patient: host.options.said.is_some(),
+            absent: Arc::default(),
+        }
     }
 
-    fn of_host(&self, line: String) -> HostMessage {
-        HostMessage::Line { address: self.address.clone(), provisioner: self.provisioner.clone(), line }
-    }
-
-    fn of_run(&self, run: &RunId, text: String) -> RunLine {
+    fn line(&self, text: String) -> RunLine {
         let (address, provisioner) = (self.address.clone(), self.provisioner.clone());
-        RunLine { run: run.clone(), line: OutputLine { address, provisioner, text } }
+        RunLine { run: self.run.clone(), line: OutputLine { address, provisioner, text } }
+    }
+
+    fn wait(&self) -> Duration {
+        if self.absent.load(Ordering::Relaxed) { Duration::ZERO } else { LINE_WAIT }
     }
 
     /// Sends a line, if someone listens.
     pub(crate) async fn say(&self, text: String) {
-        // In each case the listener may be gone.
-        match &self.to {
-            Listener::Host(to) => drop(to.send(self.of_host(text)).await),
-            Listener::Coordinator(to, run, absent) => {
-                let wait = if absent.load(Ordering::Relaxed) { Duration::ZERO } else { LINE_WAIT };
-                let sent = timeout(wait, to.send(self.of_run(run, text))).await;
-                absent.store(sent.is_err(), Ordering::Relaxed);
-            }
+        let sending = self.to.send(self.line(text));
+        if self.is_patient {
+            // The listener may be gone.
+            let _ = sending.await;
+            return;
         }
+        let sent = timeout(self.wait(), sending).await;
+        self.absent.store(sent.is_err(), Ordering::Relaxed);
     }
 
     /// Sends a line from outside the runtime.
     pub(crate) fn say_blocking(&self, text: String) {
-        match &self.to {
-            Listener::Host(to) => drop(to.blocking_send(self.of_host(text))),
-            Listener::Coordinator(to, run, absent) => {
-                let mut line = self.of_run(run, text);
-                let end = Instant::now() + if absent.load(Ordering::Relaxed) { Duration::ZERO } else { LINE_WAIT };
-                loop {
-                    match to.try_send(line) {
-                        Err(TrySendError::Full(left)) if Instant::now() < end => line = left,
-                        sent => return absent.store(sent.is_err(), Ordering::Relaxed),
-                    }
-                    std::thread::sleep(LINE_PAUSE);
-                }
+        let mut line = self.line(text);
+        if self.is_patient {
+            // The listener may be gone.
+            let _ = self.to.blocking_send(line);
+            return;
+        }
+        let end = Instant::now() + self.wait();
+        loop {
+            match self.to.try_send(line) {
+                Err(TrySendError::Full(left)) if Instant::now() < end => line = left,
+                sent => return self.absent.store(sent.is_err(), Ordering::Relaxed),
             }
+            std::thread::sleep(LINE_PAUSE);
         }
     }
 }

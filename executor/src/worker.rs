@@ -14,6 +14,7 @@ use crate::held::UnfinishedWork;
 use crate::host::Host;
 use crate::options::WorkerOptions;
 use crate::spool_writer::{ACKNOWLEDGEMENT, SpoolWriter};
+use crate::unsent::Unsent;
 
 /// A worker's end of its connection: two channels in one process, or a stream over the network that is pumped into
 /// them.
@@ -53,9 +54,6 @@ const FRAME_REPORTS: usize = 256;
 
 /// The capacity of the queue of lines for coordinators. When it is full, provisioners wait for a moment.
 const LINES: usize = 1_024;
-
-/// The maximum number of lines in one frame. With lines of the maximum length, a frame has 4 MiB.
-const FRAME_LINES: usize = 64;
 
 /// The shortest heartbeat and pause that a coordinator may ask for. Nothing shorter is useful.
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
@@ -290,14 +288,14 @@ impl Worker {
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut heard, mut spoke, mut beats) = (Instant::now(), Instant::now(), 0);
         let (mut told, mut rests_since): (bool, Option<Instant>) = (false, None);
-        let mut lines: Vec<RunLine> = Vec::new();
+        let mut unsent = Unsent::default();
         let mut spools = interval(ACKNOWLEDGEMENT);
         spools.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             self.pass_wish();
             let ends = self.passed > Wish::Stay;
             let docket = self.desk.docket();
-            if told && docket.is_idle() {
+            if told && docket.is_idle() && unsent.is_empty() {
                 return Ended::Drained;
             }
             let rests = ends && docket.only_results();
@@ -341,15 +339,14 @@ impl Worker {
                         }
                     }
                 }
-                // Before events: a line comes before the result of its operation.
-                _ = self.lines.recv_many(&mut lines, FRAME_LINES), if lines.is_empty() => {}
+                () = unsent.receive(&mut self.lines), if !unsent.has_lines() => {}
                 event = self.events.recv(), if reports < FRAME_REPORTS => {
                     self.happened_all(event);
                 }
                 // The announcement comes before the returned tasks, so that these do not come back.
-                permit = outgoing.reserve(), if reports > 0 || !lines.is_empty() || (ends && !told) => {
+                permit = outgoing.reserve(), if reports > 0 || !unsent.is_empty() || (ends && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
-                    permit.send(self.next_frame(ends && !told, &mut lines).encode());
+                    permit.send(self.next_frame(ends && !told, &mut unsent).encode());
                     told |= ends;
                     spoke = Instant::now();
                 }
@@ -358,18 +355,11 @@ impl Worker {
     }
 
     /// The next frame for the coordinator: that the worker is about to leave, or reports and output lines.
-    fn next_frame(&mut self, leaves: bool, lines: &mut Vec<RunLine>) -> WorkerFrame {
-        if leaves {
-            return WorkerFrame { leaving: true, ..WorkerFrame::default() };
+    fn next_frame(&mut self, leaves: bool, unsent: &mut Unsent) -> WorkerFrame {
+        match leaves {
+            true => WorkerFrame { leaving: true, ..WorkerFrame::default() },
+            false => unsent.frame(&mut self.lines, || self.desk.take_reports(FRAME_REPORTS).collect()),
         }
-        let reports = WorkerFrame::of_reports(self.desk.take_reports(FRAME_REPORTS));
-        let mut lines = std::mem::take(lines);
-        while lines.len() < FRAME_LINES
-            && let Ok(line) = self.lines.try_recv()
-        {
-            lines.push(line);
-        }
-        WorkerFrame { lines, ..reports }
     }
 
     /// Handles an event, and those that have arrived meanwhile.

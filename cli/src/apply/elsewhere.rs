@@ -12,13 +12,12 @@ use weft_coordinator::outline::outline;
 use weft_coordinator::plan::read_plan;
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{Client, Dialer, process};
-use weft_executor::{Channel, Ended, HostMessage, Packages, Worker, WorkerOptions};
+use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
 use weft_graph_format::plan_file::PlanFile;
-use weft_protocol::OutputLine;
 use weft_sealing::TargetName;
 use weft_state::{OpStatus, RunStatus};
 
@@ -210,9 +209,7 @@ fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> Sh
         shown = Shown::Events;
         match event {
             WatchEvent::Operation(event) => progress.happened(event),
-            WatchEvent::Line(OutputLine { address, provisioner, text: line }) => {
-                progress.said(&HostMessage::Line { address, provisioner, line });
-            }
+            WatchEvent::Line(line) => progress.line(&line),
             WatchEvent::Notice(text) => view.aside(&text),
             WatchEvent::Summary(_) => {}
             WatchEvent::End(end) => return Shown::End(Box::new(end)),

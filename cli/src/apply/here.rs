@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::{
-    Cancel, CoordinatorEnd, FinishReason, InProcess, Outline, RunError, RunEvent, RunOptions, RunOutcome, RunPlan,
-    pair, process, run_in_process, term,
+    Cancel, CoordinatorEnd, FinishReason, InProcess, Notices, Outline, RunError, RunEvent, RunOptions, RunOutcome,
+    RunPlan, pair, process, run_in_process, term,
 };
 use weft_executor::{Channel, HostMessage, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
@@ -33,14 +33,12 @@ use crate::view::View;
 
 /// The name of the worker inside this process.
 const WORKER: &str = "home";
-/// The capacity of the queue of notices.
-const NOTICES: usize = 16_384;
 /// How long providers may take to end after the user left the run. They were asked to stop before.
 const LEAVING_WAIT: Duration = Duration::from_secs(1);
 /// The capacity of the queue of the user's wishes.
 const WISHES: usize = 4;
-/// The capacity of the queue of provisioner output. A command that writes faster than it is shown waits.
-const LINES: usize = 1_024;
+/// The capacity of the queue of messages of the worker.
+const MESSAGES: usize = 1_024;
 
 /// What a run in this process needs beside the plan.
 pub struct LocalRun<'a> {
@@ -130,7 +128,7 @@ async fn run_to_end(
         progress.leave_doubts_to_the_caller();
     }
     let (ours, mut home) = Home::begin(context, &run, packages);
-    let (notices, told) = mpsc::channel(NOTICES);
+    let (notices, told) = Notices::channel();
     let (wishes, cancel) = mpsc::channel(WISHES);
     let options = RunOptions { parallelism: u32::try_from(parallelism).ok(), ..options };
     let outline = Arc::clone(&plan.outline);
@@ -167,7 +165,7 @@ async fn watch(
     progress: &mut Progress<'_>,
     view: &View,
     home: &mut Home,
-    mut told: mpsc::Receiver<RunEvent>,
+    mut told: Notices,
     (wishes, watched): (mpsc::Sender<Cancel>, RunHere<'_>),
 ) -> Result<RunOutcome, RunError> {
     tokio::pin!(running);
@@ -178,7 +176,7 @@ async fn watch(
         tokio::select! {
             biased;
             Some(notice) = told.recv() => show(progress, view, notice),
-            Some(said) = home.lines.recv() => progress.said(&said),
+            Some(said) = home.messages.recv() => progress.said(&said),
             Some(wish) = signals.recv() => {
                 progress.interrupted(wish, watched.id);
                 // A run that has ended accepts no wishes.
@@ -193,10 +191,10 @@ async fn watch(
             }
         }
     };
-    while let Ok(said) = home.lines.try_recv() {
+    while let Ok(said) = home.messages.try_recv() {
         progress.said(&said);
     }
-    while let Ok(notice) = told.try_recv() {
+    while let Some(notice) = told.try_recv() {
         show(progress, view, notice);
     }
     outcome
@@ -206,13 +204,13 @@ async fn watch(
 struct Home {
     working: JoinHandle<Worker>,
     /// What it reports beside the results of operations.
-    lines: mpsc::Receiver<HostMessage>,
+    messages: mpsc::Receiver<HostMessage>,
 }
 
 impl Home {
     /// Starts it. Also returns the coordinator's end of the channel.
     fn begin(context: &Context, run: &RunId, packages: Arc<dyn Packages>) -> (CoordinatorEnd, Home) {
-        let (said, lines) = mpsc::channel::<HostMessage>(LINES);
+        let (said, messages) = mpsc::channel::<HostMessage>(MESSAGES);
         let (ours, theirs) = pair();
         let mut worker = Worker::new(WorkerOptions {
             pool: pool_options(context),
@@ -227,12 +225,12 @@ impl Home {
             tracing::debug!(?ended, "the worker in this process has ended");
             worker
         });
-        (ours, Home { working, lines })
+        (ours, Home { working, messages })
     }
 
     /// Ends it with its providers, within [`LEAVING_WAIT`] when the user has `left` the run.
     async fn close(self, left: bool, progress: &mut Progress<'_>) {
-        let Home { working, mut lines } = self;
+        let Home { working, mut messages } = self;
         let closing = async move {
             let Ok(worker) = working.await else { return };
             match left {
@@ -244,11 +242,11 @@ impl Home {
         loop {
             tokio::select! {
                 biased;
-                Some(said) = lines.recv() => progress.said(&said),
+                Some(said) = messages.recv() => progress.said(&said),
                 () = &mut closing => break,
             }
         }
-        while let Ok(said) = lines.try_recv() {
+        while let Ok(said) = messages.try_recv() {
             progress.said(&said);
         }
     }
@@ -263,8 +261,8 @@ fn show(progress: &mut Progress<'_>, view: &View, notice: RunEvent) {
             view.aside(&format!("The store has failed. Waiting for the results of {calls} calls."));
         }
         RunEvent::StoreBack => view.aside("The store answers again."),
-        // The worker in this process passes on its lines itself.
-        RunEvent::Line(_) | RunEvent::Counts(_) | RunEvent::Ended(_) => {}
+        RunEvent::Line(line) => progress.line(&line),
+        RunEvent::Counts(_) | RunEvent::Ended(_) => {}
     }
 }
 

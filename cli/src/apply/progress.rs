@@ -13,6 +13,7 @@ use weft_executor::HostMessage;
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, READ_FOR_CHECK};
 use weft_graph_format::graph::ProvisionWhen;
+use weft_protocol::OutputLine;
 
 pub use foreknown::{Foreknown, Provisioner};
 use shown_event::ShownEvent;
@@ -128,15 +129,18 @@ impl<'a> Progress<'a> {
         self.results.doubts.clone()
     }
 
-    /// Handles a report of the worker in this process.
+    /// Handles a line of a provisioner.
+    pub fn line(&mut self, line: &OutputLine) {
+        let OutputLine { address, provisioner, text } = line;
+        if let Ok(address) = address.parse() {
+            self.view.event(events::provision_progress(&address, provisioner, text));
+        }
+        self.say(|| format!("{address} ({provisioner}): {text}"));
+    }
+
+    /// Handles a message of the worker in this process.
     pub fn said(&mut self, said: &HostMessage) {
         match said {
-            HostMessage::Line { address, provisioner, line } => {
-                if let Ok(address) = address.parse() {
-                    self.view.event(events::provision_progress(&address, provisioner, line));
-                }
-                self.say(|| format!("{address} ({provisioner}): {line}"));
-            }
             HostMessage::Ephemeral { address, step } => {
                 let since = self.underway.ephemeral.insert(address.clone(), Instant::now());
                 if let Ok(address) = address.parse() {

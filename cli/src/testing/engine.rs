@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicUsize;
 use smol_str::SmolStr;
 use tokio::sync::mpsc;
 use weft_coordinator::{
-    Cancel, InProcess, OperationEvent, OperationEventKind, RunEvent, RunOptions, RunOutcome, RunPlan, pair, process,
-    run_in_process, term,
+    Cancel, InProcess, Notices, OperationEvent, OperationEventKind, RunEvent, RunOptions, RunOutcome, RunPlan, pair,
+    process, run_in_process, term,
 };
 use weft_evaluator::Session;
 use weft_evaluator::config::CompiledModule;
@@ -41,10 +41,8 @@ use crate::view::View;
 
 /// The name of the worker inside this process.
 const WORKER: &str = "test";
-/// The capacity of the queue of notices.
-const NOTICES: usize = 16_384;
-/// The capacity of the queue of provisioner output, which is dropped.
-const LINES: usize = 1_024;
+/// The capacity of the queue of messages of the worker.
+const MESSAGES: usize = 1_024;
 /// The capacity of the queue of the user's wishes.
 const WISHES: usize = 2;
 
@@ -199,7 +197,7 @@ impl Engine<'_> {
         let run = weft_state::random_run_id().map_err(|error| vec![problems::run_not_begun(&error)])?;
         let content = Opaque(bytes);
         term::create(store.as_ref(), run.clone(), unix_ms(), &run_of.outline, content).await.map_err(run_problem)?;
-        let (said, mut lines) = mpsc::channel::<HostMessage>(LINES);
+        let (said, mut messages) = mpsc::channel::<HostMessage>(MESSAGES);
         let (ours, theirs) = pair();
         let mut worker = Worker::new(WorkerOptions {
             pool: self.pool(tested),
@@ -214,7 +212,7 @@ impl Engine<'_> {
             tracing::debug!(?ended, "the worker of a test has ended");
             worker
         });
-        let (notices, mut told) = mpsc::channel(NOTICES);
+        let (notices, mut told) = Notices::channel();
         let (wishes, cancel) = mpsc::channel(WISHES);
         let options = RunOptions { parallelism: u32::try_from(PARALLELISM).ok(), ..RunOptions::in_process() };
         let workers = vec![ours];
@@ -226,7 +224,7 @@ impl Engine<'_> {
             tokio::select! {
                 biased;
                 Some(notice) = told.recv() => heard.notice(notice),
-                Some(said) = lines.recv() => heard.said(said),
+                Some(said) = messages.recv() => heard.said(said),
                 () = self.interrupts.cancelled(), if !stopping => {
                     stopping = true;
                     // A run that has ended accepts no wishes.
@@ -236,7 +234,7 @@ impl Engine<'_> {
                 outcome = &mut running => break outcome,
             }
         };
-        while let Ok(notice) = told.try_recv() {
+        while let Some(notice) = told.try_recv() {
             heard.notice(notice);
         }
         let closing = async {
@@ -248,11 +246,11 @@ impl Engine<'_> {
         loop {
             tokio::select! {
                 biased;
-                Some(said) = lines.recv() => heard.said(said),
+                Some(said) = messages.recv() => heard.said(said),
                 () = &mut closing => break,
             }
         }
-        while let Ok(said) = lines.try_recv() {
+        while let Ok(said) = messages.try_recv() {
             heard.said(said);
         }
         Ok(heard.problems(&outcome.map_err(run_problem)?))

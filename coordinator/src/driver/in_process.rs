@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::timeout;
 use weft_state::{Holder, RunId, RunStore};
 
 use super::{Driver, EVENT_BATCHES, RunEvent, RunOutcome, Surroundings};
@@ -12,7 +12,7 @@ use crate::event::{Cancel, Event};
 use crate::hub::Hub;
 use crate::plan::RunPlan;
 use crate::term::{self, RunError};
-use crate::timing::{LEAVE_DEADLINE, WATCH_EVENTS};
+use crate::timing::WATCH_EVENTS;
 use crate::transport::CoordinatorEnd;
 
 /// The input of a run in this process.
@@ -30,10 +30,44 @@ pub struct InProcess {
     pub holder: Holder,
     /// The coordinator's ends of the workers' connections.
     pub workers: Vec<CoordinatorEnd>,
-    /// Receives notices. When it is full, progress is dropped and the run continues.
-    pub notices: mpsc::Sender<RunEvent>,
+    /// Receives notices. When it is full, the oldest are dropped and the run continues.
+    pub notices: broadcast::Sender<RunEvent>,
     /// The user's signals.
     pub cancel: mpsc::Receiver<Cancel>,
+}
+
+/// The notices of a run, in order.
+#[derive(Debug)]
+pub struct Notices(broadcast::Receiver<RunEvent>);
+
+impl Notices {
+    /// The two ends of a queue of notices.
+    pub fn channel() -> (broadcast::Sender<RunEvent>, Notices) {
+        let (sender, receiver) = broadcast::channel(WATCH_EVENTS);
+        (sender, Notices(receiver))
+    }
+
+    /// The next notice, or `None` after the last one. A reader that is too slow misses the oldest.
+    pub async fn recv(&mut self) -> Option<RunEvent> {
+        loop {
+            match self.0.recv().await {
+                Ok(notice) => return Some(notice),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// The next notice, if there is one already.
+    pub fn try_recv(&mut self) -> Option<RunEvent> {
+        loop {
+            match self.0.try_recv() {
+                Ok(notice) => return Some(notice),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+            }
+        }
+    }
 }
 
 /// Carries out or resumes a run with workers in this process, until the term ends.
@@ -49,29 +83,13 @@ pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> 
         tokio::spawn(async move { hub.attach(end).await });
     }
     let begun = term::begin(&store, &run, &plan.outline, &holder, None).await.inspect_err(|_| hub.hang_up())?;
-    let (watchers, mut watch) = broadcast::channel(WATCH_EVENTS);
     let (events, inbox) = mpsc::channel(EVENT_BATCHES);
-    let forward = tokio::spawn(async move {
-        loop {
-            match watch.recv().await {
-                Ok(notice) => {
-                    if notices.send(notice).await.is_err() {
-                        return;
-                    }
-                }
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
-                Err(broadcast::error::RecvError::Closed) => return,
-            }
-        }
-    });
     let signals = tokio::spawn(forward_signals(cancel, events.clone()));
-    let surroundings = Surroundings { store, run, plan, hub: hub.clone(), watchers, events, collects: true };
+    let surroundings = Surroundings { store, run, plan, hub: hub.clone(), watchers: notices, events, collects: true };
     let driver = Driver::new(surroundings, options, begun)?;
     let outcome = driver.run(inbox).await;
     signals.abort();
     hub.hang_up();
-    // Watchers had time to read. The outcome does not wait for them.
-    let _ = timeout(LEAVE_DEADLINE, forward).await;
     Ok(outcome)
 }
 

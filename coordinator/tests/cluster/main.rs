@@ -17,7 +17,7 @@ use weft_coordinator::driver::RunEvent;
 use weft_coordinator::server::Server;
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{
-    Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, OperationEventKind, ReadPlan,
+    Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, Notices, OperationEventKind, ReadPlan,
     RunOptions, RunOutcome, Service, UserResolution, pair, run_in_process, term,
 };
 use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore, StoreError, StoreStep};
@@ -54,7 +54,7 @@ async fn run_plan(
         ends.push(ours);
         tokio::spawn(work(theirs, habits));
     }
-    let (notices, mut heard) = mpsc::channel(1024);
+    let (notices, mut heard) = Notices::channel();
     let (_cancel, cancelled) = mpsc::channel::<Cancel>(2);
     let listening = tokio::spawn(async move {
         let mut all = Vec::new();
@@ -368,7 +368,7 @@ async fn a_worker_that_greets_after_the_end_is_dismissed() {
     assert_eq!((outcome.counts.in_doubt, outcome.exit_code()), (1, 3));
     let (plan, (ours, theirs)) = (Reader.read(b"1 1").unwrap(), pair());
     let run = RunId::parse("r").unwrap();
-    let (notices, _heard) = mpsc::channel(100);
+    let (notices, _heard) = Notices::channel();
     let (_cancel, cancelled) = mpsc::channel(1);
     let options = RunOptions {
         resolutions: vec![UserResolution { operation: 0, decision: Decision::Absent }],

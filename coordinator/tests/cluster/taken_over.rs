@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 use weft_coordinator::term::{RunError, take_lease};
-use weft_coordinator::{Cancel, FinishReason, InProcess, ReadPlan, RunOptions, pair, run_in_process, term};
+use weft_coordinator::{Cancel, FinishReason, InProcess, Notices, ReadPlan, RunOptions, pair, run_in_process, term};
 use weft_state::{EmbeddedOptions, EmbeddedStore, Opaque, RunId, RunStore, TermEnding};
 
 use crate::plan::Reader;
@@ -33,7 +33,7 @@ async fn a_term_that_a_later_one_follows_ends_as_taken_over() {
         std::fs::write(journal, []).unwrap();
         work(theirs, habits("me")).await;
     });
-    let (notices, _heard) = mpsc::channel(1024);
+    let (notices, _heard) = Notices::channel();
     let (_cancel, cancel) = mpsc::channel::<Cancel>(1);
     let request = InProcess {
         store: Arc::clone(&store),
@@ -63,7 +63,7 @@ async fn continued_after_the_claims(store: Arc<dyn RunStore>, lineage: &str) -> 
     store.release(&lease, TermEnding::Stopped).await.unwrap();
     let (ours, theirs) = pair();
     tokio::spawn(work(theirs, habits("me")));
-    let (notices, _heard) = mpsc::channel(1024);
+    let (notices, _heard) = Notices::channel();
     let (_cancel, cancel) = mpsc::channel::<Cancel>(1);
     let (options, workers) = (RunOptions::in_process(), vec![ours]);
     let request = InProcess { store, run, plan, options, holder: holder(), workers, notices, cancel };
