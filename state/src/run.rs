@@ -172,6 +172,8 @@ pub struct NewRun {
     pub operations: u32,
     /// The plan file, whole.
     pub plan: Opaque,
+    /// Whether the caller takes the lease at once. The run may become durable only then: a crash before leaves nothing.
+    pub starts_now: bool,
 }
 
 /// The number of objects that a run has added, changed and destroyed so far.

@@ -192,12 +192,12 @@ async fn a_state_that_another_program_changed_is_not_overwritten() {
 
 /// A run whose process ends after so many changes in the backend. Returns the number of acknowledged commits, and whether
 /// the run came to its end.
-async fn cut_off(memory: &Memory, changes: u64) -> (usize, bool) {
+async fn cut_off(memory: &Memory, changes: u64, starts_now: bool) -> (usize, bool) {
     memory.held().changes_left = Some(changes);
     let mut acknowledged = 0;
     let Ok(store) = EmbeddedStore::open_remote(options(memory)) else { return (0, false) };
     let ended = async {
-        store.create_run(new_run("run-a", 2, 1)).await?;
+        store.create_run(NewRun { starts_now, ..new_run("run-a", 2, 1) }).await?;
         let AcquireAnswer::Granted(lease) = store.acquire(acquire_request("run-a", 7)).await? else {
             panic!("it is free")
         };
@@ -220,9 +220,18 @@ async fn cut_off(memory: &Memory, changes: u64) -> (usize, bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_ends_at_any_request_loses_nothing() {
+    end_at_each_request(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_one_that_starts_its_run_at_once() {
+    end_at_each_request(true).await;
+}
+
+async fn end_at_each_request(starts_now: bool) {
     for changes in 0.. {
         let memory = Memory::default();
-        let (acknowledged, ended) = cut_off(&memory, changes).await;
+        let (acknowledged, ended) = cut_off(&memory, changes, starts_now).await;
         memory.held().changes_left = None;
         if memory.names("holder/").is_empty() {
             assert_eq!(memory.held().lock, None, "after {changes} changes");

@@ -66,7 +66,9 @@ pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<
     plan.place_here();
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
-    term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
+    term::create_to_start(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes)
+        .await
+        .map_err(run_problem)?;
     if place.view.shows_progress() {
         imports.iter().for_each(|line| place.view.line(line));
     }

@@ -129,7 +129,8 @@ impl RunFolders {
         Ok(Some(RunFolder { files, id, header, plan, summary, seals }))
     }
 
-    /// Writes the files of a new run durably. Both together make the run valid.
+    /// Writes the files of a new run. Both together make the run valid. They are durable now, or with the first journal if
+    /// the run starts now.
     pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
         let plan = plan_name(&run.id);
         let sealed = self.seals.plan(&run.id, &run.plan, &self.files.path(&plan))?;
@@ -141,7 +142,11 @@ impl RunFolders {
             operations: run.operations,
             started_unix_ms: run.started_unix_ms,
         };
-        self.files.write_all(&[(plan, sealed), (header_name(&run.id), json(&header))])
+        let files = [(plan, sealed), (header_name(&run.id), json(&header))];
+        match run.starts_now {
+            true => self.files.write_with_journal(&files),
+            false => self.files.write_all(&files),
+        }
     }
 
     /// The plan file of a run.

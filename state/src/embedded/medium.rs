@@ -108,6 +108,11 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
         files.iter().try_for_each(|(name, content)| self.write(name, content))
     }
 
+    /// Writes files as [`RunFiles::write_all`] does. They may become durable only when the next journal starts.
+    fn write_with_journal(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
+        self.write_all(files)
+    }
+
     /// Writes a file that can be missing without harm. The answer may come before the file is written.
     fn write_late(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         self.write(name, content)
@@ -131,7 +136,7 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// Removes a journal.
     fn remove_journal(&self, run: &RunId, epoch: u64) -> Result<(), StoreError>;
 
-    /// Creates a journal with its first frame, durably.
+    /// Creates a journal with its first frame, durably, with what [`RunFiles::write_with_journal`] has begun to write.
     fn start_journal(&self, run: &RunId, epoch: u64, frame: &[u8]) -> Result<Box<dyn JournalSink>, StoreError>;
 
     /// Makes the journals of a finished run cheaper to read. The content stays the same.

@@ -338,6 +338,7 @@ fn create(ledger: &mut Ledger, folder: &RunFolder) {
         started_unix_ms: folder.header.started_unix_ms,
         operations: folder.header.operations,
         plan: Opaque::default(),
+        starts_now: false,
     };
     ledger.create(run, false);
     if let Some(run) = ledger.runs.get_mut(&folder.id) {

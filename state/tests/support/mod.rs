@@ -15,7 +15,8 @@ pub fn run_id(text: &str) -> RunId {
 }
 
 pub fn new_run(id: &str, operations: u32, started: u64) -> NewRun {
-    NewRun { id: run_id(id), started_unix_ms: started, operations, plan: Opaque(format!("plan of {id}").into_bytes()) }
+    let plan = Opaque(format!("plan of {id}").into_bytes());
+    NewRun { id: run_id(id), started_unix_ms: started, operations, plan, starts_now: false }
 }
 
 pub fn acquire_request(id: &str, term: u128) -> Acquire {

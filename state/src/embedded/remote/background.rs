@@ -21,6 +21,8 @@ struct UnderWay {
     packing: Vec<JoinHandle<Result<Vec<String>, BackendError>>>,
     /// Writes of files that can be missing.
     writing: Vec<JoinHandle<Result<(), BackendError>>>,
+    /// Writes that the next journal needs.
+    needed: Vec<JoinHandle<Result<(), BackendError>>>,
 }
 
 /// A removal in the background. Its end is waited for when it is dropped.
@@ -39,18 +41,45 @@ impl Background {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn put(&self, name: String, content: Bytes) -> JoinHandle<Result<(), BackendError>> {
+        let objects = Arc::clone(&self.objects);
+        self.bridge.handle().spawn(async move { objects.put(&name, content).await.map(drop) })
+    }
+
     /// Writes a file that can be missing.
     pub(super) fn write(&self, name: String, content: Bytes) {
-        let objects = Arc::clone(&self.objects);
-        let writing = self.bridge.handle().spawn(async move { objects.put(&name, content).await.map(drop) });
+        let writing = self.put(name, content);
         self.under_way().writing.push(writing);
+    }
+
+    /// Writes a file that the next journal needs.
+    pub(super) fn write_needed(&self, name: String, content: Bytes) {
+        let writing = self.put(name, content);
+        self.under_way().needed.push(writing);
+    }
+
+    /// The writes that the next journal needs. Its start waits for them.
+    pub(super) fn take_needed(&self) -> impl Future<Output = Result<(), BackendError>> + Send + 'static {
+        let needed = std::mem::take(&mut self.under_way().needed);
+        async move {
+            for written in futures::future::join_all(needed).await {
+                // A task ends without an answer only with its runtime, which then also ends the caller.
+                written.unwrap_or(Ok(()))?;
+            }
+            Ok(())
+        }
     }
 
     /// Waits for the writes.
     pub(super) fn finish_writing(&self) {
-        let writing = std::mem::take(&mut self.under_way().writing);
+        let writing = {
+            let mut under_way = self.under_way();
+            let mut writing = std::mem::take(&mut under_way.writing);
+            writing.append(&mut under_way.needed);
+            writing
+        };
         for error in self.join(writing).into_iter().filter_map(Result::err) {
-            tracing::warn!("the summary of a finished run could not be written: {error}");
+            tracing::warn!("a file of a run could not be written: {error}");
         }
     }
 

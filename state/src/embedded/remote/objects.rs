@@ -200,14 +200,14 @@ impl ObjectFiles {
     }
 
     fn delete(&self, mut names: Vec<String>) -> Result<(), StoreError> {
-        // A late write must not bring back what is removed.
-        self.background.finish_writing();
         if let Some(known) = self.known().as_ref() {
             names.retain(|name| known.content(name) != Content::Absent);
         }
         if names.is_empty() {
             return Ok(());
         }
+        // A late write must not bring back what is removed.
+        self.background.finish_writing();
         let (objects, gone) = (Arc::clone(&self.objects), names.clone());
         self.bridge.wait(async move { objects.remove(&names).await })??;
         if let Some(known) = self.known().as_mut() {
@@ -312,6 +312,21 @@ impl RunFiles for ObjectFiles {
         Ok(())
     }
 
+    fn write_with_journal(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
+        // Without the lock, other processes may read and write the files meanwhile.
+        if self.known().is_none() {
+            return self.write_all(files);
+        }
+        for (name, content) in files {
+            let (name, content) = (format!("{RUNS}{name}"), Bytes::copy_from_slice(content));
+            if let Some(known) = self.known().as_mut() {
+                known.set(&name, content.clone());
+            }
+            self.background.write_needed(name, content);
+        }
+        Ok(())
+    }
+
     fn write_late(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         let (name, content) = (format!("{RUNS}{name}"), Bytes::copy_from_slice(content));
         if let Some(known) = self.known().as_mut() {
@@ -367,9 +382,17 @@ impl RunFiles for ObjectFiles {
         let path = self.path(&format!("{run}/journal.{epoch}"));
         let first = Part::Segment(epoch, 1).name(run.as_str());
         let content = Bytes::copy_from_slice(frame);
-        if self.create(first.clone(), content.clone())? == Written::Conflict {
+        let (objects, key, written) = (Arc::clone(&self.objects), first.clone(), content.clone());
+        let needed = self.background.take_needed();
+        let begun = self.bridge.wait(async move { futures::join!(objects.create(&key, written), needed) });
+        let (begun, needed) = begun?;
+        if begun? == Written::Conflict {
             self.superseded.store(true, Ordering::Relaxed);
             return Err(problems::superseded(&path));
+        }
+        needed?;
+        if let Some(known) = self.known().as_mut() {
+            known.set(&first, content.clone());
         }
         // A proxy may drop the conditions of writes. Then nothing would fence two writers. The two contents differ, so that
         // a repeated attempt does not mistake the first object for its own. Readers ignore the byte at the end.
