@@ -71,6 +71,14 @@ impl Node {
     }
 }
 
+/// Values that nothing needs, by module and name.
+#[derive(Debug, Default)]
+pub(crate) struct Unused {
+    pub(crate) locals: BTreeSet<(Module, SmolStr)>,
+    /// Outputs of called modules.
+    pub(crate) outputs: BTreeSet<(Module, SmolStr)>,
+}
+
 /// The graph of static references.
 pub(crate) struct StaticGraph {
     /// The references of the import blocks of a resource.
@@ -368,8 +376,8 @@ impl StaticGraph {
         blocks.filter_map(|node| self.position(&node)).collect()
     }
 
-    /// Outputs of called modules that no resource, provider, check or output of the root module needs.
-    pub(crate) fn unused_outputs(&self, root: &Arc<CompiledModule>) -> BTreeSet<(Module, SmolStr)> {
+    /// Local values, and outputs of called modules, that no resource, provider, check or output of the root module needs.
+    pub(crate) fn unused(&self, root: &Arc<CompiledModule>) -> Unused {
         let is_needed = |node: &Node| match node {
             Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,
             Node::Output(module, _) => module.is_root(),
@@ -386,11 +394,15 @@ impl StaticGraph {
                 pending.extend(self.next[index].iter().copied());
             }
         }
-        let outputs = self.nodes.iter().zip(needed).filter_map(|(node, needed)| match node {
-            Node::Output(module, name) if !needed => Some((module.clone(), name.clone())),
-            _ => None,
-        });
-        outputs.collect()
+        let mut unused = Unused::default();
+        for (node, _) in self.nodes.iter().zip(needed).filter(|(_, needed)| !needed) {
+            match node {
+                Node::Output(module, name) => drop(unused.outputs.insert((module.clone(), name.clone()))),
+                Node::Local(module, name) => drop(unused.locals.insert((module.clone(), name.clone()))),
+                _ => {}
+            }
+        }
+        unused
     }
 
     /// For each resource, all resources that it depends on, directly or indirectly, sorted by text.

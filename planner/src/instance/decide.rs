@@ -298,6 +298,7 @@ fn step(
     PlannedStep::Change(Box::new(Change {
         config: full.to_formula(),
         waits: Origin::union(waits.into_iter().flatten()),
+        checked: desired.checked.clone(),
         planned,
         depended: case.prior.map(|prior| prior.record.dependencies.clone()).unwrap_or_default(),
         old: match (action, case.prior.cloned().map(Box::new)) {
