@@ -37,6 +37,7 @@ mod scope;
 mod session;
 mod statements;
 mod stored;
+mod undeclared;
 mod unsound;
 
 use std::collections::{BTreeMap, BTreeSet};

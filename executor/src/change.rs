@@ -132,11 +132,7 @@ impl<'s> Change<'s> {
     }
 
     /// Evaluates the configuration.
-    pub(crate) async fn configuration(
-        &self,
-        shard: &Arc<Shard>,
-        host: &Arc<Host>,
-    ) -> Result<Configuration, Problems> {
+    pub(crate) async fn configuration(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Configuration, Problems> {
         let Some(index) = self.config else {
             return Ok(Configuration { value: self.kind.null(), sensitive: Vec::new() });
         };

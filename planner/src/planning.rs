@@ -10,7 +10,9 @@ use weft_evaluator::selection::Selection;
 use weft_evaluator::{Begun, Counters, Declared, Session, begin_evaluation};
 use weft_graph_format::address::{ModuleInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::changes::{Changes, RelevantAttribute, ResourceChange};
-use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, IGNORED_ATTRIBUTE, READ_FOR_CHECK, REDUNDANT_IGNORED, has_errors};
+use weft_graph_format::diagnostic::{
+    Diagnostic, FAILED_CONDITION, IGNORED_ATTRIBUTE, READ_FOR_CHECK, REDUNDANT_IGNORED, has_errors,
+};
 use weft_graph_format::graph::{Action, Builder, ExecutionGraph, FinishError};
 use weft_graph_format::schema::ProviderSchema;
 use weft_state::Snapshot;

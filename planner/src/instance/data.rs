@@ -14,7 +14,7 @@ use weft_graph_format::value::Value;
 use weft_providers::Provider;
 use weft_state::StoredInstance;
 
-use super::decide::planned_result;
+use super::decide::{placed as placed_formula, planned_result};
 use super::problems;
 use crate::agenda::planned::{PlannedStep, Read, Record};
 use crate::ask::{Accepted, Ask};
@@ -79,7 +79,9 @@ impl Planner {
             let operation = self.take_read(desired, &value, Reason::ReadBecauseCheckNested, first);
             return Ok(planned_result(&marked, operation, true));
         }
-        let origin = Origin::union([desired.waits.clone(), desired.checked.clone(), desired.config.deep_origin()].into_iter().flatten());
+        let origin = Origin::union(
+            [desired.waits.clone(), desired.checked.clone(), desired.config.deep_origin()].into_iter().flatten(),
+        );
         Ok(marked.add_origin(origin.as_ref()))
     }
 
@@ -108,7 +110,7 @@ impl Planner {
         let (planned, marks) = after.unmark_with_paths();
         let waits = [desired.waits.clone(), desired.checked.clone(), desired.config.deep_origin()];
         let read = Read {
-            config: desired.config.unmark_deep().0.to_formula(),
+            config: placed_formula(desired.config.unmark_deep().0.to_formula(), &desired.block.places),
             waits: Origin::union(waits.into_iter().flatten()),
             planned: without_provenance(&planned),
             record: record(desired),

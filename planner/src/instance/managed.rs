@@ -110,7 +110,8 @@ impl Planner {
         let Some(stored) = self.facts.state.get(address) else { return };
         let Some(current) = stored.instance.record.current.as_ref().filter(|_| self.ask.refresh) else { return };
         let Some(prior) = self.found().refreshed.get(address).cloned() else { return };
-        let same = prior.stored.same_content(&prior.value) && current.dependencies.iter().eq(&prior.record.dependencies);
+        let same =
+            prior.stored.same_content(&prior.value) && current.dependencies.iter().eq(&prior.record.dependencies);
         if prior.value.is_null() || same {
             return;
         }
