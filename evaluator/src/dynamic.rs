@@ -123,7 +123,10 @@ impl DynamicReader<'_> {
         let Some(attribute) = self.body.attribute("iterator") else { return Ok(label.text.clone()) };
         let expression = self.tree.expression(attribute.expression);
         let at = || self.tree.range(attribute.span);
-        expression.as_keyword().map(SmolStr::new).ok_or_else(|| problems::dynamic_iterator(at()))
+        expression
+            .as_keyword()
+            .map(SmolStr::new)
+            .ok_or_else(|| problems::dynamic_iterator(expression.as_traversal().is_some(), at()))
     }
 
     /// The `content` block.

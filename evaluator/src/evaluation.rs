@@ -37,6 +37,7 @@ mod scope;
 mod session;
 mod statements;
 mod stored;
+mod undeclared;
 mod unsound;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,13 +47,13 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, Module, ModuleInstance};
+use weft_graph_format::address::{ConfigResource, ModuleInstance};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::marks::Deprecation;
 use weft_graph_format::source::SourceRange;
 
 use crate::config::named_instances::{Keys, NamedInstances};
-use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
+use crate::config::{CompiledModule, StaticGraph, Unused, argument_problems, missing_providers};
 use crate::given_variables::GivenVariables;
 use crate::glue::{Brief, Failed, Glue};
 use crate::purpose::Purpose;
@@ -78,8 +79,8 @@ pub(crate) struct Evaluation {
     pub(crate) create_first: BTreeSet<SmolStr>,
     /// Configured resources with import blocks.
     pub(crate) imported: BTreeSet<SmolStr>,
-    /// Outputs of called modules without users.
-    pub(crate) unused_outputs: BTreeSet<(Module, SmolStr)>,
+    /// Values without users. Apply does not evaluate them.
+    pub(crate) unused: Unused,
     /// Deprecated outputs of modules from other sources.
     pub(crate) remote_deprecations: Mutex<BTreeSet<SmolStr>>,
     /// Deprecation warnings that were reported, with their places.
@@ -205,7 +206,7 @@ fn begin(
         selected,
         remote_deprecations: Mutex::default(),
         told_deprecations: Mutex::default(),
-        unused_outputs: graph.unused_outputs(&root),
+        unused: graph.unused(&root),
         create_first,
         imported: match brief.purpose.imports() {
             true => root.statements.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),

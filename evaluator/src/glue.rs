@@ -153,9 +153,11 @@ pub struct DesiredInstance {
     pub schema: Arc<Schema>,
     /// The settings of its block beside the arguments.
     pub block: Arc<BlockRules>,
-    /// What the instance waits for beside the origins of its arguments: repetition, `depends_on`, conditions, the key
-    /// of the provider.
+    /// What the instance waits for beside the origins of its arguments: repetition, `depends_on`, what its preconditions
+    /// read, the key of the provider.
     pub waits: Option<Origin>,
+    /// What its preconditions depend on, with their checks at apply.
+    pub checked: Option<Origin>,
     /// Its dependencies for state: addresses of configured resources, sorted.
     pub dependencies: Arc<[SmolStr]>,
     /// Whether a dependent that is replaced create-first requires the same here.

@@ -140,10 +140,11 @@ pub(crate) fn dynamic_without_for_each(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Missing required argument", detail).at(at).cause(Cause::Schema)
 }
 
-/// An `iterator` that is not a name.
-pub(crate) fn dynamic_iterator(at: SourceRange) -> Diagnostic {
+/// An `iterator` that is not a name. `is_path` says that it is several names, as in a reference.
+pub(crate) fn dynamic_iterator(is_path: bool, at: SourceRange) -> Diagnostic {
     let detail = "The argument \"iterator\" must be a plain name without quotes, such as iterator = rule.";
-    Diagnostic::error("Invalid expression", detail).at(at)
+    let summary = if is_path { "Invalid dynamic iterator name" } else { "Invalid expression" };
+    Diagnostic::error(summary, detail).at(at)
 }
 
 /// A `dynamic` block without `content`.

@@ -55,18 +55,26 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         Ok(change) => change,
         Err(problems) => return TaskOutcome::failed(problems),
     };
-    let failed = |diagnostics: Problems| {
-        let writes = change.restored();
-        TaskOutcome::Failed { writes, diagnostics, absence_unproven: false }
+    let refused = |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false };
+    // An object that is replaced stays deposed if the change cannot begin: the next plan creates the new object, and
+    // deletes the old one. It becomes the current one again if the provider could not be opened, or made nothing.
+    let config = match change.configuration(&shard, &context.host).await {
+        Ok(config) => config,
+        Err(problems) => return refused(TaskWrites::default(), problems::not_begun(problems)),
     };
-    let (begun, plan, absent) = match prepare(context, &change).await {
+    change.slot.forgive(context.task.attempt).await;
+    let begun = match change.begun(&shard, &context.host, config).await {
+        Ok(begun) => begun,
+        Err(problems) => return refused(change.restored(), problems::not_begun(problems)),
+    };
+    let (begun, plan, absent) = match prepare(context, &change, begun).await {
         Ok(Prepared::Call(begun, plan, absent)) => (begun, plan, absent),
         Ok(Prepared::Done(done)) => return TaskOutcome::Done(done),
-        Err(problems) => return failed(problems::not_begun(problems)),
+        Err(problems) => return refused(TaskWrites::default(), problems::not_begun(problems)),
     };
     let digest = match plan.digest(&change, absent.as_deref()) {
         Ok(digest) => digest,
-        Err(error) => return failed(vec![problems::plan_not_sent(&change.subject(), &error)]),
+        Err(error) => return refused(change.restored(), vec![problems::plan_not_sent(&change.subject(), &error)]),
     };
     if let Err(reason) = context.ask(digest).await {
         return TaskOutcome::NotCalled { reason };
@@ -90,10 +98,8 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
     }
 }
 
-/// Prepares the call: configuration, provider, final plan, and after an earlier attempt a look at the object.
-async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared, Problems> {
-    change.slot.forgive(context.task.attempt).await;
-    let mut begun = change.begin(&context.shard, &context.host).await?;
+/// Prepares the call: the final plan, and after an earlier attempt a look at the object.
+async fn prepare(context: &TaskContext, change: &Change<'_>, mut begun: Begun) -> Result<Prepared, Problems> {
     let creates = change.planned.action == Action::Create;
     let mut moved_on = false;
     if context.read_first && !creates {

@@ -41,6 +41,13 @@ pub(crate) struct Change<'s> {
     pub(crate) meta: Option<&'s Value>,
 }
 
+/// The configuration of a change; null for a delete. Without marks.
+pub(crate) struct Configuration {
+    value: Value,
+    /// Its sensitive paths.
+    sensitive: Vec<Path>,
+}
+
 /// The input of a change.
 pub(crate) struct Begun {
     pub(crate) provider: Arc<Provider>,
@@ -120,22 +127,35 @@ impl<'s> Change<'s> {
 
     /// Evaluates the configuration, then opens the provider.
     pub(crate) async fn begin(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Begun, Problems> {
-        let (config, config_sensitive) = match self.config {
-            Some(index) => {
-                let (config, marks) = shard.evaluate(host, index, &self.text).await?.unmark_with_paths();
-                let sensitive = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).collect();
-                (config, sensitive)
-            }
-            None => (self.kind.null(), Vec::new()),
+        let config = self.configuration(shard, host).await?;
+        self.begun(shard, host, config).await
+    }
+
+    /// Evaluates the configuration.
+    pub(crate) async fn configuration(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Configuration, Problems> {
+        let Some(index) = self.config else {
+            return Ok(Configuration { value: self.kind.null(), sensitive: Vec::new() });
         };
+        let (value, marks) = shard.evaluate(host, index, &self.text).await?.unmark_with_paths();
+        let sensitive = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).collect();
+        Ok(Configuration { value, sensitive })
+    }
+
+    /// Opens the provider. No other one is open then.
+    pub(crate) async fn begun(
+        &self,
+        shard: &Arc<Shard>,
+        host: &Arc<Host>,
+        config: Configuration,
+    ) -> Result<Begun, Problems> {
         let opened = self.slot.acquire(shard, host).await?;
         Ok(Begun {
             provider: opened.provider,
             prior: self.prior.map_or_else(|| self.kind.null(), |prior| prior.value.unmark_deep().0),
             prior_private: self.prior.map(|prior| prior.private.clone()).unwrap_or_default(),
             prior_identity: self.prior.and_then(|prior| self.kind.identity_of(&prior.record)),
-            config,
-            config_sensitive,
+            config: config.value,
+            config_sensitive: config.sensitive,
             warnings: opened.warnings,
         })
     }

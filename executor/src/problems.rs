@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 use weft_graph_format::address::{FunctionProvider, ResourceInstance};
-use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, UNSUITABLE_CONDITION};
+use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, NOT_BEGUN_BY_PROVIDER, UNSUITABLE_CONDITION};
+use weft_graph_format::explain::SAID_BY_A_PROVIDER;
 use weft_graph_format::graph::{CheckKind, OperationId};
 use weft_graph_format::path::Path;
 use weft_providers::{CallError, ProviderOpenError};
@@ -130,8 +131,12 @@ pub(crate) fn unsuitable_condition(error: &dyn Display) -> Diagnostic {
 
 /// Problems that came up before the operation began.
 pub(crate) fn not_begun(mut found: Problems) -> Problems {
-    for problem in found.iter_mut().filter(|problem| problem.code.is_empty()) {
-        problem.code = NOT_BEGUN.into();
+    for problem in found.iter_mut().filter(|problem| problem.is_error()) {
+        match problem.code.as_str() {
+            "" => problem.code = NOT_BEGUN.into(),
+            SAID_BY_A_PROVIDER => problem.code = NOT_BEGUN_BY_PROVIDER.into(),
+            _ => {}
+        }
     }
     found
 }

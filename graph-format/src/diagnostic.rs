@@ -210,6 +210,9 @@ pub const REDUNDANT_IGNORED: &str = "redundant-ignored";
 /// The code of what went wrong before an operation began: OpenTofu reports no operation that failed.
 pub const NOT_BEGUN: &str = "not-begun";
 
+/// The same, of what a provider said.
+pub const NOT_BEGUN_BY_PROVIDER: &str = "not-begun-by-provider";
+
 /// Whether any of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)

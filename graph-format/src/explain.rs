@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, NOT_BEGUN_BY_PROVIDER};
 
 /// The code of whatever a provider reports: summaries are the provider's own words.
 pub const SAID_BY_A_PROVIDER: &str = "W1033";
@@ -148,7 +148,10 @@ pub fn code_of(summary: &str) -> Option<&'static str> {
 
 /// The code of a problem: its own where it has one, otherwise that of its summary.
 pub fn code(problem: &Diagnostic) -> Option<&str> {
-    if is_code(&problem.code) { Some(problem.code.as_str()) } else { code_of(&problem.summary) }
+    if is_code(&problem.code) {
+        return Some(problem.code.as_str());
+    }
+    if problem.code == NOT_BEGUN_BY_PROVIDER { Some(SAID_BY_A_PROVIDER) } else { code_of(&problem.summary) }
 }
 
 /// Whether a text matches a pattern, in which each `*` matches any text.

@@ -37,7 +37,8 @@ pub(crate) struct Agenda {
     pub(crate) provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
     /// Changes of state without a provider.
     pub(crate) records: Vec<Record>,
-    /// Objects that are moved before anything else happens to them, with the stored object if there is one.
+    /// Objects that are moved, or written as the refresh found them, before anything else happens to them. With the
+    /// stored object if there is one.
     pub(crate) moves: BTreeMap<ResourceInstance, (Option<PriorObject>, ProviderInstance)>,
     /// Deposed objects that no longer exist.
     pub(crate) vanished: Vec<(ResourceInstance, DeposedKey)>,

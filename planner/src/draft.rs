@@ -43,7 +43,7 @@ pub(crate) struct Drafting<'a> {
     opened: BTreeMap<ProviderInstance, Ref<Provider>>,
     /// Operations in the shards of providers.
     in_shard: BTreeMap<ProviderInstance, Vec<OperationId>>,
-    /// The operations that move objects before something else happens to them.
+    /// The operations that move or write objects before something else happens to them.
     moves: BTreeMap<ResourceInstance, OperationId>,
     ordering: DeleteOrder,
     claims: Claims,

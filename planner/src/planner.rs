@@ -74,7 +74,7 @@ impl Planner {
         self.agenda().records.push(record);
     }
 
-    /// Plans the move of an object before another step. The first given object counts.
+    /// Plans the move of an object to its address, before another step. The first given object counts.
     pub(crate) fn move_first(&self, address: &ResourceInstance, prior: Option<&Prior>, provider: &ProviderInstance) {
         if self.facts.previous(address).is_none() {
             return;

@@ -10,7 +10,9 @@ use weft_evaluator::selection::Selection;
 use weft_evaluator::{Begun, Counters, Declared, Session, begin_evaluation};
 use weft_graph_format::address::{ModuleInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::changes::{Changes, RelevantAttribute, ResourceChange};
-use weft_graph_format::diagnostic::{Diagnostic, IGNORED_ATTRIBUTE, READ_FOR_CHECK, REDUNDANT_IGNORED, has_errors};
+use weft_graph_format::diagnostic::{
+    Diagnostic, FAILED_CONDITION, IGNORED_ATTRIBUTE, READ_FOR_CHECK, REDUNDANT_IGNORED, has_errors,
+};
 use weft_graph_format::graph::{Action, Builder, ExecutionGraph, FinishError};
 use weft_graph_format::schema::ProviderSchema;
 use weft_state::Snapshot;
@@ -366,7 +368,7 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
 /// Whether apply repeats a warning: apply does not evaluate its subject again, and it concerns more than planning.
 fn is_kept(facts: &Facts, warning: &Diagnostic) -> bool {
     let open_until_apply = warning.is_open_check() && !facts.rules.looks_again;
-    let of_plan = [READ_FOR_CHECK, IGNORED_ATTRIBUTE, REDUNDANT_IGNORED];
+    let of_plan = [READ_FOR_CHECK, FAILED_CONDITION, IGNORED_ATTRIBUTE, REDUNDANT_IGNORED];
     !open_until_apply && !of_plan.contains(&warning.code.as_str())
 }
 

@@ -43,7 +43,7 @@ pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), Store
 }
 
 /// Writes an empty state where none exists, and the present state to a new file of `-state-out`, so that an apply
-/// without changes leaves them too, as OpenTofu does.
+/// without changes, or one that failed at once, leaves them too, as OpenTofu does.
 ///
 /// # Errors
 /// When the store cannot be read or written.

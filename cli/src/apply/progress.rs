@@ -11,7 +11,7 @@ use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Cancel, OperationEventKind};
 use weft_executor::HostMessage;
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
-use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, READ_FOR_CHECK};
+use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, NOT_BEGUN_BY_PROVIDER, READ_FOR_CHECK};
 use weft_graph_format::graph::ProvisionWhen;
 use weft_protocol::OutputLine;
 
@@ -310,12 +310,12 @@ impl<'a> Progress<'a> {
     fn failed(&mut self, happening: ShownEvent, hook: Option<Hook>) {
         self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
-        // OpenTofu sends no event for the end of an object that is set aside and stays.
-        let aside = happening.deposed.is_some() && happening.action == "delete";
+        // OpenTofu sends no event for the end of an object that is set aside and stays, or of a read.
+        let untold = happening.deposed.is_some() && happening.action == "delete" || happening.action == "read";
         let mut errors = happening.diagnostics.iter().filter(|problem| problem.is_error()).peekable();
         let begun =
-            errors.peek().is_none() || errors.any(|problem| problem.code != NOT_BEGUN && !is_of_provider(problem));
-        if let Some(hook) = hook.filter(|_| !aside && begun) {
+            errors.peek().is_none() || errors.any(|problem| !is_before_begin(problem) && !is_of_provider(problem));
+        if let Some(hook) = hook.filter(|_| !untold && begun) {
             self.view.event(events::apply_errored(&hook));
         }
         self.results.failures.insert(happening.operation, happening.diagnostics);
@@ -511,6 +511,11 @@ fn no_worker(address: &str, labels: &BTreeMap<String, String>) -> String {
         sets => format!("The plan needs workers with these labels: {}", sets.join("; ")),
     };
     format!("No worker is connected, so nothing happens yet. {address} waits. {wanted}")
+}
+
+/// Whether a problem came up before an operation began.
+fn is_before_begin(problem: &Diagnostic) -> bool {
+    problem.code == NOT_BEGUN || problem.code == NOT_BEGUN_BY_PROVIDER
 }
 
 /// Whether a problem is about a provider. What needs the provider has not begun then.

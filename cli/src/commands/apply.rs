@@ -443,8 +443,8 @@ impl<'a> Site<'a> {
             if !applyable {
                 apply::checks::store(store.as_ref(), &known).await.map_err(failed)?;
             }
+            apply::checks::begin_state(store.as_ref(), arguments).await.map_err(failed)?;
             if ending.code == 0 {
-                apply::checks::begin_state(store.as_ref(), arguments).await.map_err(failed)?;
                 store.reseal().await.map_err(failed)?;
                 retention::prune_by_age(store.as_ref(), view).await;
             }

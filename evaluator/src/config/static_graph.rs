@@ -2,6 +2,7 @@
 //! resources in state.
 
 mod cycles;
+pub(super) mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -366,31 +367,6 @@ impl StaticGraph {
             blocks.map(|(name, alias)| Node::Provider(provider.module.clone(), name.clone(), alias.clone()))
         });
         blocks.filter_map(|node| self.position(&node)).collect()
-    }
-
-    /// Outputs of called modules that no resource, provider, check or output of the root module needs.
-    pub(crate) fn unused_outputs(&self, root: &Arc<CompiledModule>) -> BTreeSet<(Module, SmolStr)> {
-        let is_needed = |node: &Node| match node {
-            Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,
-            Node::Output(module, _) => module.is_root(),
-            Node::Variable(..) | Node::Local(..) | Node::Close(_) => false,
-        };
-        let mut pending: Vec<usize> = (0..self.nodes.len()).filter(|index| is_needed(&self.nodes[*index])).collect();
-        for module in root.all() {
-            let named = module.checks.values().flat_map(|check| targets(&module, &check.references));
-            pending.extend(named.filter_map(|node| self.index.get(&node).copied()));
-        }
-        let mut needed = vec![false; self.nodes.len()];
-        while let Some(index) = pending.pop() {
-            if !std::mem::replace(&mut needed[index], true) {
-                pending.extend(self.next[index].iter().copied());
-            }
-        }
-        let outputs = self.nodes.iter().zip(needed).filter_map(|(node, needed)| match node {
-            Node::Output(module, name) if !needed => Some((module.clone(), name.clone())),
-            _ => None,
-        });
-        outputs.collect()
     }
 
     /// For each resource, all resources that it depends on, directly or indirectly, sorted by text.

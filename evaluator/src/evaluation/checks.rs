@@ -169,7 +169,12 @@ impl Assertions<'_> {
 
     /// Leaves an assertion to apply.
     fn at_apply(&self, index: usize, condition: Value, message: Value) {
-        let condition = self.data.map_or(condition.clone(), |data| if_read(&condition, data));
+        // A condition of another type is refused at apply, whatever is read.
+        let fits = matches!(condition.ty(), Type::Bool | Type::Dynamic);
+        let condition = match self.data.filter(|_| fits) {
+            Some(data) => if_read(&condition, data),
+            None => condition,
+        };
         self.node.evaluation.glue.open_check(OpenCheck {
             address: SmolStr::from(format!("{}[{index}]", self.address)),
             kind: CheckKind::Assertion,

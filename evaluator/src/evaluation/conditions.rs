@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
 use weft_expressions::scope::Scope;
-use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue, Severity};
+use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, InvolvedValue, Severity};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
@@ -126,6 +126,27 @@ impl ConditionResult {
     }
 }
 
+/// The origins of the evaluated conditions of an object.
+#[derive(Default)]
+pub(crate) struct Checked {
+    /// What their results depend on: with the checks at apply.
+    pub(crate) results: Option<Origin>,
+    /// What they read: without these checks.
+    pub(crate) reads: Option<Origin>,
+}
+
+impl Checked {
+    /// A condition that needs no check at apply.
+    fn now(origin: Option<Origin>) -> Checked {
+        Checked { results: origin.clone(), reads: origin }
+    }
+
+    /// A condition that apply checks, after the origins of its values. `results` is the check.
+    fn at_apply(results: Option<Origin>, reads: impl IntoIterator<Item = Option<Origin>>) -> Checked {
+        Checked { results, reads: Origin::union(reads.into_iter().flatten()) }
+    }
+}
+
 /// The conditions of one kind of an object.
 pub(crate) struct Conditions<'a> {
     pub(crate) blocks: &'a [config::Condition],
@@ -136,21 +157,27 @@ pub(crate) struct Conditions<'a> {
 }
 
 impl ModuleNode {
-    /// Evaluates conditions. Unknown ones become checks at apply. Returns the origin of these checks.
+    /// Evaluates conditions. Unknown ones become checks at apply.
     pub(crate) async fn conditions(
         self: &Arc<Self>,
         conditions: Conditions<'_>,
         tally: &mut ConditionTally,
-    ) -> Result<Option<Origin>, Failed> {
+    ) -> Result<Checked, Failed> {
         let mut failed = false;
-        let mut origins = Vec::new();
+        let (mut results, mut reads) = (Vec::new(), Vec::new());
         for block in conditions.blocks {
             match self.condition(block, &conditions, tally).await {
-                Ok(origin) => origins.extend(origin),
+                Ok(checked) => {
+                    results.extend(checked.results);
+                    reads.extend(checked.reads);
+                }
                 Err(Failed) => failed = true,
             }
         }
-        if failed { Err(Failed) } else { Ok(Origin::union(origins)) }
+        if failed {
+            return Err(Failed);
+        }
+        Ok(Checked { results: Origin::union(results), reads: Origin::union(reads) })
     }
 
     async fn condition(
@@ -158,7 +185,7 @@ impl ModuleNode {
         block: &config::Condition,
         conditions: &Conditions<'_>,
         tally: &mut ConditionTally,
-    ) -> Result<Option<Origin>, Failed> {
+    ) -> Result<Checked, Failed> {
         let condition = Condition {
             block,
             repeated: conditions.repeated,
@@ -181,19 +208,22 @@ impl ModuleNode {
         match self.evaluate_condition(&condition).await {
             Ok(ConditionResult::Holds { origin, again: false, .. }) => {
                 tally.note(CheckStatus::Pass, None);
-                Ok(origin)
+                Ok(Checked::now(origin))
             }
-            Ok(ConditionResult::Holds { origin, .. }) if !self.evaluation.purpose().decides_conditions() => Ok(origin),
+            Ok(ConditionResult::Holds { origin, .. }) if !self.evaluation.purpose().decides_conditions() => {
+                Ok(Checked::now(origin))
+            }
             Ok(ConditionResult::Holds { origin, made_from: (condition, message), .. }) => {
                 tally.note(CheckStatus::Pass, None);
                 let again = at_apply(&tally.address, condition, message, true);
-                Ok(Origin::union(origin.into_iter().chain(again)))
+                let results = Origin::union(origin.iter().cloned().chain(again));
+                Ok(Checked::at_apply(results, [origin]))
             }
             // Validation does not evaluate the conditions of resources.
             Ok(ConditionResult::Fails { .. })
                 if !self.evaluation.purpose().decides_conditions() && condition.of_resource =>
             {
-                Ok(None)
+                Ok(Checked::default())
             }
             Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
@@ -206,20 +236,24 @@ impl ModuleNode {
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
                     }
                     let severity = Severity::Warning;
+                    let problem = problem.code(FAILED_CONDITION);
                     self.evaluation.glue.report(Diagnostic { severity, values, ..problem });
-                    return Ok(None);
+                    return Ok(Checked::default());
                 }
                 self.fail(Diagnostic { values, ..problem })
             }
-            Ok(ConditionResult::Open { .. }) if !self.evaluation.purpose().decides_conditions() => Ok(None),
+            Ok(ConditionResult::Open { .. }) if !self.evaluation.purpose().decides_conditions() => {
+                Ok(Checked::default())
+            }
             // Apply does not evaluate an unused output.
             Ok(ConditionResult::Open { .. }) if tally.kind == CheckedKind::UnusedOutput => {
                 tally.note(CheckStatus::Unknown, None);
-                Ok(None)
+                Ok(Checked::default())
             }
             Ok(ConditionResult::Open { condition, message }) => {
                 tally.note(CheckStatus::Unknown, None);
-                Ok(at_apply(&tally.address, condition, message, false))
+                let reads = [condition.deep_origin(), message.deep_origin()];
+                Ok(Checked::at_apply(at_apply(&tally.address, condition, message, false), reads))
             }
             Ok(ConditionResult::Missing) => Err(Failed),
             Err(Failed) => {
@@ -272,7 +306,8 @@ impl ModuleNode {
         }
         let at = block.condition.range();
         let values = || weft_expressions::involved::values(&block.condition, &[], &scope);
-        let value = match convert(&value, &Type::Bool) {
+        // A value that is not known yet gets its type checked when it is.
+        let value = match if value.is_known() { convert(&value, &Type::Bool) } else { Ok(value) } {
             Ok(value) if !value.is_null() => value,
             Ok(_) => {
                 let problem = problems::null_condition(condition.kind, at);

@@ -49,7 +49,10 @@ impl ModuleNode {
             }
             problems.into_iter().for_each(|p| node.evaluation.glue.report(p));
             let value = node.tell_deprecated(value, &|| local.value.range());
-            Ok(node.evaluation.glue.named(&node.value_name(NameKind::Local, &key), value))
+            match node.evaluation.unused.locals.contains(&(node.config.path.clone(), key.clone())) {
+                true => Ok(value),
+                false => Ok(node.evaluation.glue.named(&node.value_name(NameKind::Local, &key), value)),
+            }
         })
     }
 
@@ -177,7 +180,7 @@ impl ModuleNode {
             let output = node.config.outputs.get(&key).ok_or(Failed)?.clone();
             let address = SmolStr::from(node.name_of(&format!("output.{key}")));
             let place = (node.config.path.clone(), key.clone());
-            let unused = node.evaluation.unused_outputs.contains(&place);
+            let unused = node.evaluation.unused.outputs.contains(&place);
             let kind = if unused { CheckedKind::UnusedOutput } else { CheckedKind::Output };
             let mut tally = ConditionTally::new(kind, address, output.preconditions.len());
             let outcome = node.output_value(&output, &mut tally).await;
@@ -199,7 +202,7 @@ impl ModuleNode {
             repeated: &RepetitionData::default(),
             waits: None,
         };
-        let checked = self.conditions(conditions, tally).await?;
+        let checked = self.conditions(conditions, tally).await?.results;
         let mut problems = Vec::new();
         let references = references_of(&output.value, &mut problems);
         if !problems.is_empty() {
@@ -213,7 +216,7 @@ impl ModuleNode {
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         let value = self.tell_deprecated(value, &|| output.value.range());
         let waits = weft_graph_format::origin::Origin::union([waits, checked].into_iter().flatten());
-        self.finished_output(output, value, waits)
+        self.finished_output(output, value, waits, tally.kind == CheckedKind::UnusedOutput)
     }
 
     fn finished_output(
@@ -221,6 +224,7 @@ impl ModuleNode {
         output: &Output,
         value: Value,
         waits: Option<weft_graph_format::origin::Origin>,
+        unused: bool,
     ) -> Result<Value, Failed> {
         let is_root = self.address.is_root();
         if is_root && output.ephemeral {
@@ -251,7 +255,11 @@ impl ModuleNode {
         }
         self.evaluation.glue.module_output(&self.address, &output.name, value.is_null());
         let value = value.add_origin(waits.as_ref());
-        let value = self.evaluation.glue.named(&self.value_name(NameKind::Output, &output.name), value);
+        // Apply does not evaluate an unused output.
+        let value = match unused {
+            true => value,
+            false => self.evaluation.glue.named(&self.value_name(NameKind::Output, &output.name), value),
+        };
         Ok(match self.deprecation(output) {
             Some(marks) => value.mark(&marks),
             None => value,

@@ -4,8 +4,6 @@
 //! Runs once for each configured module, before evaluation. Blocks with invalid references then fail without another
 //! diagnostic.
 
-mod undeclared;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,7 +15,6 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
-use self::undeclared::undeclared;
 use super::Evaluation;
 use super::connections::unused_parts;
 use super::nameless::unknown_names;
@@ -25,8 +22,9 @@ use super::problems::references as problems;
 use super::provisioner_schemas::provisioner_schema;
 use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_step};
 use super::scope::out_of_scope;
+use super::undeclared::undeclared;
 use super::unsound::Unsound;
-use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock};
+use crate::config::{CompiledModule, Condition, ModuleCall, ProviderBlock, Repetition, ResourceBlock};
 use crate::reference::{Reference, Referent};
 
 /// The location of references determines which names are valid.
@@ -45,7 +43,7 @@ pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<Compile
     let mut unsound = Vec::new();
     for module in root.all() {
         let schemas = Schemas::of(evaluation, &module).await;
-        Checking::new(&module, schemas, &mut unsound).module();
+        Checking::new(&module, schemas, &mut unsound).module(evaluation);
     }
     unsound
 }
@@ -167,7 +165,7 @@ impl<'a> Checking<'a> {
         Checking { module, schemas, found: Vec::new(), late: BTreeMap::new(), unsound }
     }
 
-    fn module(mut self) {
+    fn module(mut self, evaluation: &Evaluation) {
         let module = self.module;
         let unread: Vec<SourceRange> = module.resources.values().flat_map(|resource| self.unread(resource)).collect();
         let read = |problem: &&Diagnostic| {
@@ -196,7 +194,12 @@ impl<'a> Checking<'a> {
             self.depends_on(&output.depends_on);
             self.block_with(&output.preconditions, output.references.iter().chain(&output.depends_on));
         }
-        for provider in module.providers.values() {
+        // As in OpenTofu, nothing is said about a provider block that nothing uses.
+        let is_used = |provider: &&Arc<ProviderBlock>| {
+            let place = (module.path.clone(), provider.local_name.clone(), provider.alias.clone());
+            !evaluation.unused.providers.contains(&place)
+        };
+        for provider in module.providers.values().filter(is_used) {
             self.all(&provider.references, Allowed { each: true, ..NOTHING });
             self.block(&provider.references);
         }

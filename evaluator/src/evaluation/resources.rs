@@ -293,8 +293,10 @@ impl ModuleNode {
             waits: common.waits.clone(),
         };
         let checked = self.conditions(conditions, tally).await?;
-        let waits = Origin::union([common.waits.clone(), chosen.origin.clone(), checked].into_iter().flatten());
+        let waits = [common.waits.clone(), chosen.origin.clone(), checked.reads];
+        let waits = Origin::union(waits.into_iter().flatten());
         let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
+        let desired = DesiredInstance { checked: checked.results, ..desired };
         let value = match block.resource.mode {
             ResourceMode::Managed => self.managed(block, desired, repeated).await?,
             ResourceMode::Data => self.evaluation.glue.data(desired).await?,
@@ -361,6 +363,7 @@ impl ModuleNode {
             schema: common.schema.clone(),
             block: common.rules.clone(),
             waits,
+            checked: None,
             dependencies: evaluation.dependencies.get(&config_address).cloned().unwrap_or_else(|| Arc::from([])),
             create_first: evaluation.create_first.contains(config_text.as_str()),
             direct: common.direct.clone(),
@@ -406,7 +409,7 @@ impl ModuleNode {
             waits: value.deep_origin(),
         };
         let settled = self.conditions(conditions, tally).await?;
-        Ok(value.add_origin(settled.as_ref()))
+        Ok(value.add_origin(settled.results.as_ref()))
     }
 
     /// The repetition of a block. A self-reference in it would wait for itself.

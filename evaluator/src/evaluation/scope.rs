@@ -23,6 +23,7 @@ use weft_syntax::{Expression, Traversal, Tree};
 use super::Evaluation;
 use super::module_node::{Instances, ModuleNode};
 use super::repetition_data::RepetitionData;
+use super::undeclared::undeclared;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Failed;
 use crate::reference::{Reference, Referent, references_of, resolve};
@@ -106,7 +107,8 @@ impl Scope for ReadyScope {
         }
         match self.value(&reference) {
             Some(value) => Ok(ResolvedReference { value, consumed: reference.steps }),
-            None => Err(vec![out_of_scope(&reference)]),
+            // Nothing was said before about a block that nothing in the configuration uses.
+            None => Err(vec![undeclared(&self.node.config, &reference).unwrap_or_else(|| out_of_scope(&reference))]),
         }
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct Change {
     pub(crate) config: Formula,
     /// What the first operation waits for, beside the provider.
     pub(crate) waits: Option<Origin>,
+    /// The preconditions. The old object of a create-first replacement does not wait for them.
+    pub(crate) checked: Option<Origin>,
     pub(crate) planned: PlannedObject,
     /// The old dependencies of the object.
     pub(crate) depended: Vec<SmolStr>,

@@ -39,7 +39,7 @@ impl Drafting<'_> {
         result: OperationId,
         change: Change,
     ) {
-        let Change { config, waits, planned, depended, old, is_forced } = change;
+        let Change { config, waits, checked, planned, depended, old, is_forced } = change;
         let waits = [waits, self.after_configuration(instance), self.after_move(address)];
         let waits = Origin::union(waits.into_iter().flatten());
         let mut names: Vec<_> = planned.record.dependencies.iter().chain(&depended).cloned().collect();
@@ -47,6 +47,7 @@ impl Drafting<'_> {
         names.dedup();
         let all = names.clone();
         let first = waits.clone();
+        let waits = Origin::join(waits.as_ref(), checked.as_ref());
         let target = Target { address, instance, result, config, planned, is_forced, names, depended, waits };
         let mut replaced = None;
         match old {

@@ -57,7 +57,7 @@ fn changed(address: &str, config: Formula, old: OldObject, needs: &[&str]) -> Pl
         sensitive: Vec::new(),
         lookup: None,
     };
-    let step = Change { config, waits: None, planned, depended: Vec::new(), old, is_forced: false };
+    let step = Change { config, waits: None, checked: None, planned, depended: Vec::new(), old, is_forced: false };
     PlannedInstance {
         change: change(address, ChangeAction::Only(action)),
         step: Some(PlannedStep::Change(Box::new(step))),

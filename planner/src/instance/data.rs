@@ -14,7 +14,7 @@ use weft_graph_format::value::Value;
 use weft_providers::Provider;
 use weft_state::StoredInstance;
 
-use super::decide::planned_result;
+use super::decide::{placed as placed_formula, planned_result};
 use super::problems;
 use crate::agenda::planned::{PlannedStep, Read, Record};
 use crate::ask::{Accepted, Ask};
@@ -67,7 +67,7 @@ impl Planner {
             let planned = all_unknown(&schema.block, &accepted.plain);
             let after = planned.mark_paths(&sensitive_in(&planned, &accepted.marks, &schema.block));
             let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
-            let operation = self.take_read(desired, &after, reason, None);
+            let operation = self.take_read(desired, &after, reason, self.left_before_read(desired));
             self.note_unread(desired);
             return Ok(planned_result(&after, operation, for_check));
         }
@@ -79,7 +79,9 @@ impl Planner {
             let operation = self.take_read(desired, &value, Reason::ReadBecauseCheckNested, first);
             return Ok(planned_result(&marked, operation, true));
         }
-        let origin = Origin::union([desired.waits.clone(), desired.config.deep_origin()].into_iter().flatten());
+        let origin = Origin::union(
+            [desired.waits.clone(), desired.checked.clone(), desired.config.deep_origin()].into_iter().flatten(),
+        );
         Ok(marked.add_origin(origin.as_ref()))
     }
 
@@ -106,9 +108,9 @@ impl Planner {
         first: Option<Record>,
     ) -> OperationId {
         let (planned, marks) = after.unmark_with_paths();
-        let waits = [desired.waits.clone(), desired.config.deep_origin()];
+        let waits = [desired.waits.clone(), desired.checked.clone(), desired.config.deep_origin()];
         let read = Read {
-            config: desired.config.unmark_deep().0.to_formula(),
+            config: placed_formula(desired.config.unmark_deep().0.to_formula(), &desired.block.places),
             waits: Origin::union(waits.into_iter().flatten()),
             planned: without_provenance(&planned),
             record: record(desired),
@@ -144,6 +146,13 @@ impl Planner {
         if self.facts.state.get(&desired.address).is_some() {
             self.found().refreshed.insert(desired.address.clone(), Prior::gone());
         }
+    }
+
+    /// A stored value came from another configuration, so it leaves the state before apply reads the data source. If the
+    /// read is never reached, or fails, nothing is left.
+    fn left_before_read(&self, desired: &DesiredInstance) -> Option<Record> {
+        self.facts.state.get(&desired.address)?;
+        Some(Record { address: desired.address.clone(), object: None, provider: desired.provider.clone() })
     }
 
     /// A data source that neither the plan nor its apply reads leaves the state. Its value stays unknown. In a destroy

@@ -1,12 +1,13 @@
 //! Decides what happens to a managed instance. Plain functions over the desired instance, the prior object, and the
 //! proposal of the provider.
 
-use weft_evaluator::glue::{DesiredInstance, Ignored};
+use smol_str::SmolStr;
+use weft_evaluator::glue::{DesiredInstance, Ignored, Places};
 use weft_expressions::resource_rules::{ignore_changes, prior_for_ignoring_all};
 use weft_expressions::symbolic::{explain, replace_formulas};
 use weft_graph_format::address::{DeposedKey, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Importing, Reason, ResourceChange};
-use weft_graph_format::formula::Formula;
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::{Action, OperationId, PlannedObject, StateRecord};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
@@ -296,8 +297,9 @@ fn step(
     };
     let waits = [desired.waits.clone(), desired.config.deep_origin()];
     PlannedStep::Change(Box::new(Change {
-        config: full.to_formula(),
+        config: placed(full.to_formula(), &desired.block.places),
         waits: Origin::union(waits.into_iter().flatten()),
+        checked: desired.checked.clone(),
         planned,
         depended: case.prior.map(|prior| prior.record.dependencies.clone()).unwrap_or_default(),
         old: match (action, case.prior.cloned().map(Box::new)) {
@@ -309,6 +311,21 @@ fn step(
         },
         is_forced: record.create_before_destroy && !desired.block.create_first,
     }))
+}
+
+/// The formula of a configuration, with the places of arguments that are only references: diagnostics at apply name them.
+pub(super) fn placed(config: Formula, places: &Places) -> Formula {
+    let FormulaOp::Object(parts) = config.op() else { return config };
+    let part = |(name, part): &(SmolStr, Formula)| {
+        let is_reference = matches!(part.op(), FormulaOp::Result(..) | FormulaOp::Convert(..) | FormulaOp::Mark(..));
+        if part.range().is_some() || !is_reference {
+            return (name.clone(), part.clone());
+        }
+        let range = places.locate(&Path::ROOT.attribute(name.clone()));
+        (name.clone(), Formula::new(part.op().clone(), part.ty().clone(), Some(range)))
+    };
+    let parts = parts.iter().map(part).collect();
+    Formula::new(FormulaOp::Object(parts), config.ty().clone(), config.range().cloned())
 }
 
 /// The value of a changing instance: unknown parts have formulas, and every part has the operation as its origin.

@@ -48,7 +48,7 @@ impl Planner {
 
     /// Plans to open an ephemeral resource at apply.
     fn take_opening(&self, desired: &DesiredInstance) -> OperationId {
-        let waits = [desired.waits.clone(), desired.config.deep_origin()];
+        let waits = [desired.waits.clone(), desired.checked.clone(), desired.config.deep_origin()];
         let mut agenda = self.agenda();
         agenda.reserve_provider(&desired.provider);
         let result = agenda.reserve();

@@ -95,11 +95,28 @@ impl Planner {
             self.agenda().claims.add(address, false);
         } else {
             self.move_first(address, prior, &desired.provider);
+            self.write_first(desired);
         }
         let created = outcome.creates() && desired.block.is_provisioned;
         let (planned, readers) = outcome.split();
         let result = self.agenda().take(planned);
         Ok(Managed { value: readers.see(result, &desired.schema), created })
+    }
+
+    /// Plans a write of what a refresh found, before the change of the object: it is in the state even if the change is
+    /// never reached, or fails.
+    fn write_first(&self, desired: &DesiredInstance) {
+        let address = &desired.address;
+        let Some(stored) = self.facts.state.get(address) else { return };
+        let Some(current) = stored.instance.record.current.as_ref().filter(|_| self.ask.refresh) else { return };
+        let Some(prior) = self.found().refreshed.get(address).cloned() else { return };
+        let same =
+            prior.stored.same_content(&prior.value) && current.dependencies.iter().eq(&prior.record.dependencies);
+        if prior.value.is_null() || same {
+            return;
+        }
+        let object = self.facts.object(address, &prior);
+        self.agenda().moves.entry(address.clone()).or_insert_with(|| (Some(object), desired.provider.clone()));
     }
 
     /// Whether a `replace_triggered_by` reference changes.

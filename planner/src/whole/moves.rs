@@ -206,25 +206,27 @@ fn last_key(end: &RelativeAddress) -> InstanceKey {
 /// Problems of statements that do not depend on state. Exact duplicates are accepted.
 pub fn statement_problems(statements: &[Statement]) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
-    let mut sources: BTreeMap<String, &Statement> = BTreeMap::new();
-    let mut destinations: BTreeMap<String, &Statement> = BTreeMap::new();
+    // One instance and a whole resource or module are different ends, as in OpenTofu.
+    let mut sources: BTreeMap<(bool, String), &Statement> = BTreeMap::new();
+    let mut destinations: BTreeMap<(bool, String), &Statement> = BTreeMap::new();
     for statement in statements {
         let (from, to) = (statement.text(&statement.from), statement.text(&statement.to));
         if from == to {
             problems.push(problems::redundant_move(statement, &from));
             continue;
         }
-        match sources.get(&from) {
+        let end = |text: &str| (statement.by_instance(), text.to_owned());
+        match sources.get(&end(&from)) {
             Some(other) if other.text(&other.to) != to => {
                 problems.push(problems::two_targets(statement, other, &from, &to));
             }
-            _ => drop(sources.entry(from.clone()).or_insert(statement)),
+            _ => drop(sources.entry(end(&from)).or_insert(statement)),
         }
-        match destinations.get(&to) {
+        match destinations.get(&end(&to)) {
             Some(other) if other.text(&other.from) != from => {
                 problems.push(problems::two_sources(statement, other, &from, &to));
             }
-            _ => drop(destinations.entry(to.clone()).or_insert(statement)),
+            _ => drop(destinations.entry(end(&to)).or_insert(statement)),
         }
     }
     problems

@@ -212,13 +212,14 @@ impl DeleteOrder {
         waits
     }
 
-    /// Data sources of check blocks are read after all other operations.
+    /// Data sources of check blocks are read after all other operations, except other reads.
     fn last_reads(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         if self.read_last.is_empty() {
             return Vec::new();
         }
-        let own: FxHashSet<OperationId> = self.read_last.iter().copied().collect();
-        let others = in_shards.filter(|operation| !own.contains(operation));
+        let reads = self.read_last.iter().chain(self.read.iter().map(|(read, _)| read));
+        let reads: FxHashSet<OperationId> = reads.copied().collect();
+        let others = in_shards.filter(|operation| !reads.contains(operation));
         let done = Origin::union(others.map(Origin::after));
         self.read_last.iter().map(|read| (*read, done.clone())).collect()
     }

@@ -75,6 +75,7 @@ fn desired(config: Value, block: BlockRules) -> DesiredInstance {
         schema: Arc::new(Schema { version: 3, block: block_schema }),
         block: Arc::new(block),
         waits: None,
+        checked: None,
         dependencies: Arc::from([]),
         create_first: false,
         direct: Vec::new(),
