@@ -58,6 +58,10 @@ pub fn run(arguments: Vec<String>) -> Exit {
                 rest = here;
                 break;
             }
+            _ if tail.iter().all(|word| word.starts_with('-')) => {
+                View::plain().line(&help::overview());
+                return Exit::NO_COMMAND;
+            }
             _ => {
                 return refuse(&problems::unknown_flag(name));
             }
@@ -75,7 +79,7 @@ pub fn run(arguments: Vec<String>) -> Exit {
     }
     if rest.is_empty() {
         View::plain().line(&help::overview());
-        return if help { Exit::DONE } else { Exit::FAILED };
+        return if help { Exit::DONE } else { Exit::NO_COMMAND };
     }
     let found = commands::find(rest);
     if help {
@@ -84,7 +88,8 @@ pub fn run(arguments: Vec<String>) -> Exit {
             return Exit::DONE;
         }
         View::plain().line(&help::overview());
-        return Exit::DONE;
+        let unknown = matches!(found, CommandLookup::Nothing | CommandLookup::NotInGroup(..));
+        return if unknown { Exit::FAILED } else { Exit::DONE };
     }
     call(found, rest, launch)
 }

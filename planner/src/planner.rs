@@ -63,7 +63,7 @@ impl Planner {
         let found = protection(&self.evaluated(), &self.facts.declared, address);
         match verdict(found.as_ref(), address, what) {
             RemovalVerdict::Allowed => {}
-            RemovalVerdict::Unfit(problem) => self.report.add(vec![problem]),
+            RemovalVerdict::Unfit(problems) => self.report.add(problems),
             RemovalVerdict::Refused(problem) => self.report.refuse(address, problem),
         }
     }

@@ -117,7 +117,8 @@ async fn usual_plan(
         let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);
         match verdict(protection.as_ref(), &desired.address, "replaced") {
             RemovalVerdict::Allowed => {}
-            RemovalVerdict::Unfit(problem) | RemovalVerdict::Refused(problem) => return Err(vec![problem]),
+            RemovalVerdict::Unfit(problems) => return Err(problems),
+            RemovalVerdict::Refused(problem) => return Err(vec![problem]),
         }
     }
     if decision.asks_again {
