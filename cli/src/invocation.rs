@@ -82,16 +82,12 @@ pub fn run(arguments: Vec<String>) -> Exit {
         return if help { Exit::DONE } else { Exit::NO_COMMAND };
     }
     let found = commands::find(rest);
-    if help {
-        if let CommandLookup::Command { command, .. } = found {
-            View::plain().line(&command.help());
-            return Exit::DONE;
-        }
-        View::plain().line(&help::overview());
-        let unknown = matches!(found, CommandLookup::Nothing | CommandLookup::NotInGroup(..));
-        return if unknown { Exit::FAILED } else { Exit::DONE };
+    match found {
+        CommandLookup::Command { command, .. } if help => View::plain().line(&command.help()),
+        CommandLookup::Group(_) if help => View::plain().line(&help::overview()),
+        found => return call(found, rest, launch),
     }
-    call(found, rest, launch)
+    Exit::DONE
 }
 
 fn call(found: CommandLookup, words: &[String], launch: PathBuf) -> Exit {

@@ -191,7 +191,7 @@ async fn plan_and_apply(
         match Prompt::new().decide(&question, detail) {
             Some(true) => {}
             Some(false) => {
-                view.line(if destroy { "Destroy cancelled." } else { "Apply cancelled." });
+                view.line(if wishes.mode == UiMode::Destroy { "Destroy cancelled." } else { "Apply cancelled." });
                 return Ok(Exit::FAILED);
             }
             None => return Err(one(problems::approval_unanswered())),
