@@ -183,8 +183,8 @@ pub fn require_for_plan(context: &Context, manifest: &Manifest, applies: bool) -
     }
     let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
     if !absent.is_empty() {
-        let line = |(source, problem): (&ProviderSource, &PackageProblem)| format!("\n  - {source}: {problem}");
-        return Err(vec![problems::packages_of_plan_missing(&absent.iter().map(line).collect::<String>())]);
+        let lines: Vec<String> = absent.iter().map(|(source, problem)| format!("{source}: {problem}")).collect();
+        return Err(vec![problems::packages_of_plan_missing(&lines)]);
     }
     let needs_lock = |package: &&ProviderPackage| !package.checksum.is_empty();
     let unlocked = |package: &&ProviderPackage| {

@@ -64,7 +64,7 @@ impl Planner {
         match verdict(found.as_ref(), address, what) {
             RemovalVerdict::Allowed => {}
             RemovalVerdict::Unfit(problems) => self.report.add(problems),
-            RemovalVerdict::Refused(problem) => self.report.refuse(address, problem),
+            RemovalVerdict::Refused(problem) => self.report.refuse(address, *problem),
         }
     }
 

@@ -27,9 +27,13 @@ pub fn provider_of_state_missing(source: &dyn Display) -> Diagnostic {
 }
 
 /// Locked packages that a saved plan needs are missing. OpenTofu lists them in the summary.
-pub fn packages_of_plan_missing(lines: &str) -> Diagnostic {
+pub fn packages_of_plan_missing(lines: &[String]) -> Diagnostic {
     let advice = "Install the locked packages with \"weft init\".";
-    Diagnostic::error(format!("missing or corrupted provider plugins:{lines}"), advice)
+    let summary = match lines {
+        [one] => one.clone(),
+        all => format!("missing or corrupted provider plugins:\n  - {}", all.join("\n  - ")),
+    };
+    Diagnostic::error(summary, advice)
 }
 
 /// The lock file does not have the providers of a saved plan.

@@ -125,7 +125,7 @@ async fn usual_plan(
         match verdict(protection.as_ref(), &desired.address, "replaced") {
             RemovalVerdict::Allowed => {}
             RemovalVerdict::Unfit(problems) => return Err(problems),
-            RemovalVerdict::Refused(problem) => return Err(vec![problem]),
+            RemovalVerdict::Refused(problem) => return Err(vec![*problem]),
         }
     }
     if decision.asks_again {

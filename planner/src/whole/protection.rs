@@ -27,7 +27,7 @@ pub(crate) enum RemovalVerdict {
     /// The value of `prevent_destroy` is invalid.
     Unfit(Vec<Diagnostic>),
     /// The change is refused. It stays in the plan, so that the user sees it.
-    Refused(Diagnostic),
+    Refused(Box<Diagnostic>),
 }
 
 /// The protection of an instance. If its module instance no longer exists, the protection from another instance of the
@@ -63,8 +63,11 @@ pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstanc
     }
     match prevents(protection) {
         Ok(false) => RemovalVerdict::Allowed,
-        Ok(true) => RemovalVerdict::Refused(problems::protected(address, what, &protection.range)),
-        Err(why) => RemovalVerdict::Refused(problems::unusable_prevent_destroy(address, what, why, &protection.at)),
+        Ok(true) => RemovalVerdict::Refused(Box::new(problems::protected(address, what, &protection.range))),
+        Err(why) => {
+            let problem = problems::unusable_prevent_destroy(address, what, why, &protection.at);
+            RemovalVerdict::Refused(Box::new(problem))
+        }
     }
 }
 
