@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::options::Section::{self, Output, State};
 use crate::options::{Arguments, Flag, Takes, option, switch, switch_on, text};
 use crate::problems;
+use crate::render::events;
 use crate::view::{View, open_into};
 
 #[cfg(test)]
@@ -99,6 +100,15 @@ impl Invocation<'_> {
             self.view.diagnostics(&problems.iter().map(problems::without_lock).collect::<Vec<_>>());
         }
         Exit::FAILED
+    }
+
+    /// Fails for a reason that has no diagnostic in a stream of events, only a message.
+    pub fn fail_with_message(&self, problem: Diagnostic, message: &str) -> Exit {
+        if self.view.is_json() {
+            self.view.event(events::refused(message));
+            return Exit::FAILED;
+        }
+        self.fail(&[problem])
     }
 
     /// Whether Weft may ask questions.

@@ -11,6 +11,8 @@ impl Exit {
     pub const DONE: Exit = Exit(0);
     /// The command failed, and reported why.
     pub const FAILED: Exit = Exit(1);
+    /// No command was named.
+    pub const NO_COMMAND: Exit = Exit(127);
     /// The command succeeded, and it is unknown whether some calls took effect.
     pub const UNCERTAIN: Exit = Exit(3);
     /// `plan -detailed-exitcode`: there are changes.

@@ -58,6 +58,10 @@ pub fn run(arguments: Vec<String>) -> Exit {
                 rest = here;
                 break;
             }
+            _ if tail.iter().all(|word| word.starts_with('-')) => {
+                View::plain().line(&help::overview());
+                return Exit::NO_COMMAND;
+            }
             _ => {
                 return refuse(&problems::unknown_flag(name));
             }
@@ -75,18 +79,15 @@ pub fn run(arguments: Vec<String>) -> Exit {
     }
     if rest.is_empty() {
         View::plain().line(&help::overview());
-        return if help { Exit::DONE } else { Exit::FAILED };
+        return if help { Exit::DONE } else { Exit::NO_COMMAND };
     }
     let found = commands::find(rest);
-    if help {
-        if let CommandLookup::Command { command, .. } = found {
-            View::plain().line(&command.help());
-            return Exit::DONE;
-        }
-        View::plain().line(&help::overview());
-        return Exit::DONE;
+    match found {
+        CommandLookup::Command { command, .. } if help => View::plain().line(&command.help()),
+        CommandLookup::Group(_) if help => View::plain().line(&help::overview()),
+        found => return call(found, rest, launch),
     }
-    call(found, rest, launch)
+    Exit::DONE
 }
 
 fn call(found: CommandLookup, words: &[String], launch: PathBuf) -> Exit {

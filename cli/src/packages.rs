@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use weft_evaluator::config::has_configuration;
 use weft_executor::Packages;
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -163,6 +164,45 @@ pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
     }
     let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
     if absent.is_empty() { Ok(()) } else { Err(packages::plan_diagnostics(&absent, false)) }
+}
+
+/// Called before a saved plan is applied or shown in the directory of a configuration. As in OpenTofu, the lock file must
+/// have the plan's providers, and the locked packages must be there. Elsewhere a plan needs neither: it names its
+/// packages.
+///
+/// # Errors
+/// Packages and selections that are missing.
+pub fn require_for_plan(context: &Context, manifest: &Manifest, applies: bool) -> Result<(), Vec<Diagnostic>> {
+    if !has_configuration(Path::new(".")) {
+        return Ok(());
+    }
+    let (config, ..) = context.cli_config();
+    let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
+    if !absent.is_empty() {
+        let lines: Vec<String> = absent.iter().map(|(source, problem)| format!("{source}: {problem}")).collect();
+        return Err(vec![problems::packages_of_plan_missing(&lines)]);
+    }
+    let needs_lock = |package: &&ProviderPackage| !package.checksum.is_empty();
+    let unlocked = |package: &&ProviderPackage| {
+        let locked = lock.get(&package.source).map(|lock| lock.version.to_string());
+        locked.is_none_or(|version| applies && version != package.version)
+    };
+    let lines: String = manifest
+        .providers
+        .iter()
+        .filter(needs_lock)
+        .filter(unlocked)
+        .map(|package| format!("\n  - {}", package.source))
+        .collect();
+    match (lines.is_empty(), applies) {
+        (true, _) => Ok(()),
+        (false, true) => Err(vec![problems::plan_of_other_selections(&lines)]),
+        (false, false) => Err(vec![problems::schemas_of_plan_missing(&lines)]),
+    }
 }
 
 /// The requirements of a configuration, and those of a state.

@@ -13,6 +13,7 @@ pub mod diagnostics;
 mod difference;
 pub mod events;
 mod hook;
+mod hook_messages;
 pub mod natural;
 pub mod plan;
 mod problems;

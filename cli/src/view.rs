@@ -164,8 +164,13 @@ impl View {
 
     /// Prints text on the standard output, unless that is a stream of events.
     pub fn line(&self, text: &str) {
+        self.line_or_event(text, text);
+    }
+
+    /// The same, for lines whose event has another message.
+    pub fn line_or_event(&self, text: &str, message: &str) {
         if self.told.load(Ordering::Relaxed) && self.takes_events() {
-            let plain = without_escapes(text);
+            let plain = without_escapes(message);
             let words: Vec<&str> = plain.split_whitespace().collect();
             self.event(events::told(&words.join(" ")));
         }

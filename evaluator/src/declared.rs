@@ -159,7 +159,13 @@ fn declared(block: &Arc<ResourceBlock>, dir: &str) -> DeclaredResource {
 fn constant_protection(block: &ResourceBlock) -> Option<Protection> {
     let expression = block.lifecycle.prevent_destroy.as_ref()?;
     let (value, problems) = evaluate_constant(expression);
-    let found = || Protection { value, at: expression.range(), range: block.range.clone(), of_instances: None };
+    let found = || Protection {
+        value,
+        at: expression.range(),
+        range: block.range.clone(),
+        of_instances: None,
+        wrong: Vec::new(),
+    };
     (!has_errors(&problems)).then(found)
 }
 

@@ -226,6 +226,8 @@ pub struct Protection {
     pub range: SourceRange,
     /// A name that only exists in instances, such as `count.index`, with its range.
     pub of_instances: Option<(&'static str, SourceRange)>,
+    /// Problems of its names. They are reported when the resource is planned, which goes on.
+    pub wrong: Vec<Diagnostic>,
 }
 
 /// The kind of repetition.

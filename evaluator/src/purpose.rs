@@ -116,6 +116,12 @@ impl Purpose {
         !self.is_validation()
     }
 
+    /// Whether a repeated resource without objects is unknown. An import does not plan the instances that it does not
+    /// import.
+    pub(crate) fn doubts_empty_resources(self) -> bool {
+        self == Purpose::Plan(Planning::Import)
+    }
+
     /// Whether arguments of managed resources are evaluated. They are not if managed resources do not change.
     pub(crate) fn evaluates_arguments(self) -> bool {
         !matches!(self, Purpose::Plan(Planning::RefreshOnly | Planning::Import))
@@ -171,6 +177,7 @@ mod tests {
             (Purpose::runs_impure_functions, "inspect settled"),
             (Purpose::reads_state, "inspect settled"),
             (Purpose::has_whole_state, "normal destroy refresh import settled"),
+            (Purpose::doubts_empty_resources, "import"),
             (Purpose::evaluates_arguments, "validate normal destroy inspect settled"),
             (Purpose::decides_conditions, not_validate),
             (Purpose::warns_of_failed_conditions, "destroy refresh import"),

@@ -17,7 +17,7 @@ pub enum Selection {
     AllBut(Vec<SelectedAddress>),
 }
 
-/// A target: a module, a resource, or an instance of a resource. Without a key all instances match.
+/// A target: a module, a resource, or an instance of a resource. Without a key at its end all instances match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectedAddress {
     /// The module.
@@ -41,21 +41,18 @@ impl SelectedAddress {
         Some(SelectedAddress { module, resource: None })
     }
 
-    /// Whether the target matches an instance.
+    /// Whether the target matches an instance. As in OpenTofu, only the last step of a target can leave out its key: a
+    /// resource of a repeated module is not named without the key of the module.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         let (own, steps) = (&self.module.0, &address.module.0);
-        let fits = |(a, b): (&weft_graph_format::address::ModuleStep, &weft_graph_format::address::ModuleStep)| {
-            a.name == b.name && (a.key == InstanceKey::None || a.key == b.key)
-        };
-        if steps.len() < own.len() || !own.iter().zip(steps.iter()).all(fits) {
-            return false;
-        }
         match &self.resource {
-            None => true,
+            None => {
+                let Some(((last, before), step)) = own.split_last().zip(steps.get(own.len() - 1)) else { return false };
+                let fits = last.name == step.name && (last.key == InstanceKey::None || last.key == step.key);
+                fits && steps.starts_with(before)
+            }
             Some((resource, key)) => {
-                steps.len() == own.len()
-                    && *resource == address.resource
-                    && (*key == InstanceKey::None || *key == address.key)
+                own == steps && *resource == address.resource && (*key == InstanceKey::None || *key == address.key)
             }
         }
     }
@@ -132,7 +129,9 @@ mod tests {
             |selected: &str, address: &str| SelectedAddress::parse(selected).unwrap().covers(&address.parse().unwrap());
         assert!(covers("a.b", "a.b[0]") && covers("a.b[0]", "a.b[0]") && !covers("a.b[0]", "a.b[1]"));
         assert!(covers("module.m", "module.m[\"k\"].module.n.a.b") && !covers("module.m", "a.b"));
-        assert!(covers("module.m.a.b", "module.m[0].a.b") && !covers("module.m[1].a.b", "module.m[0].a.b"));
+        assert!(!covers("module.m.a.b", "module.m[0].a.b") && !covers("module.m[1].a.b", "module.m[0].a.b"));
+        assert!(covers("module.m[0].module.n", "module.m[0].module.n[1].a.b"));
+        assert!(!covers("module.m.module.n", "module.m[0].module.n.a.b"));
         assert!(!covers("module.m.a.b", "module.m.module.n.a.b"));
         for wrong in ["nothing", "a.b[-1]", "module.m[-1]", "module.m[-1].a.b"] {
             assert!(SelectedAddress::parse(wrong).is_none(), "{wrong}");

@@ -29,7 +29,7 @@ use crate::kind::Gap;
 use crate::planner::Planner;
 use crate::problems::Problems;
 use crate::whole::orphans::{first_surplus, protected_surplus};
-use crate::whole::protection::problem;
+use crate::whole::protection::problems_of;
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
 impl Planner {
@@ -158,8 +158,8 @@ impl Glue for Planner {
                 self.agenda().effects.happens_to(address);
             }
         }
-        let unfit = protection.as_ref().filter(|_| !expansion.keys.is_empty()).and_then(problem);
-        self.report.add(unfit.into_iter().collect());
+        let needed = protection.as_ref().filter(|_| facts.rules.makes_objects && !expansion.keys.is_empty());
+        self.report.add(needed.map(problems_of).unwrap_or_default());
         for warning in replacements_without_instance(&facts.options.replace, resource, expansion) {
             self.report.remark(warning);
         }

@@ -63,8 +63,8 @@ impl Planner {
         let found = protection(&self.evaluated(), &self.facts.declared, address);
         match verdict(found.as_ref(), address, what) {
             RemovalVerdict::Allowed => {}
-            RemovalVerdict::Unfit(problem) => self.report.add(vec![problem]),
-            RemovalVerdict::Refused(problem) => self.report.refuse(address, problem),
+            RemovalVerdict::Unfit(problems) => self.report.add(problems),
+            RemovalVerdict::Refused(problem) => self.report.refuse(address, *problem),
         }
     }
 

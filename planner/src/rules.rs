@@ -86,17 +86,17 @@ const DESTROY: Rules = Rules {
 };
 
 /// The rules of refresh-only plans.
-const REFRESH_ONLY: Rules = Rules {
-    replaces: false,
-    makes_objects: false,
-    drift: Drift::DifferencesAndMoves,
-    looks_again: true,
-    rests_on_attributes: false,
-    ..NORMAL
-};
+const REFRESH_ONLY: Rules =
+    Rules { replaces: false, makes_objects: false, drift: Drift::DifferencesAndMoves, looks_again: true, ..NORMAL };
 
 /// The rules of imports. The rest of the configuration may be unfinished, so such a plan depends on no attributes.
-const IMPORT: Rules = Rules { validates: false, plans_orphans: false, drift: Drift::Differences, ..REFRESH_ONLY };
+const IMPORT: Rules = Rules {
+    validates: false,
+    plans_orphans: false,
+    drift: Drift::Differences,
+    rests_on_attributes: false,
+    ..REFRESH_ONLY
+};
 
 impl Rules {
     /// The rules of a kind of plan.

@@ -24,7 +24,7 @@ use crate::context::DEFAULT_WORKSPACE;
 use crate::exit::Exit;
 use crate::identity;
 use crate::options::{Arguments, Flag, switch, text};
-use crate::packages::PlannedPackages;
+use crate::packages::{PlannedPackages, require_for_plan};
 use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
 use crate::render::{events, plan as render};
@@ -191,7 +191,7 @@ async fn plan_and_apply(
         match Prompt::new().decide(&question, detail) {
             Some(true) => {}
             Some(false) => {
-                view.line(if destroy { "Destroy cancelled." } else { "Apply cancelled." });
+                view.line(if wishes.mode == UiMode::Destroy { "Destroy cancelled." } else { "Apply cancelled." });
                 return Ok(Exit::FAILED);
             }
             None => return Err(one(problems::approval_unanswered())),
@@ -246,6 +246,9 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     // As in OpenTofu, the other planning options have no effect.
     if arguments.has("placement") {
         return Err(invocation.mistake(&problems::planning_option_with_plan_file("placement")));
+    }
+    if apply::coordinator(arguments).is_none() {
+        require_for_plan(&invocation.context, &plan.manifest, true).map_err(|problems| invocation.fail(&problems))?;
     }
     view.know_snippets(&plan.sources);
     refuse_errored(&plan).map_err(|problem| invocation.fail(&[problem]))?;

@@ -74,7 +74,10 @@ pub fn install(
     on_failure: OnFailure,
     tests: &mut Tests,
 ) -> Result<Project, Vec<Diagnostic>> {
-    let report = |line: &str| tell(invocation, line);
+    let report = |line: &str| match line.strip_prefix("- ") {
+        Some(module) => tell_both(invocation, line, &format!("installing {module}")),
+        None => tell(invocation, line),
+    };
     let context = &invocation.context;
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
@@ -89,11 +92,16 @@ pub fn install(
     if installer.failed { Err(project.settled().err().unwrap_or_default()) } else { Ok(project) }
 }
 
-/// Prints a line, and sends it as an event.
+/// Prints a line, and sends it as an event, which has no mark of a list.
 pub fn tell(invocation: &Invocation<'_>, text: &str) {
-    invocation.view.line(text);
     let plain = text.trim();
-    if !plain.is_empty() {
-        invocation.view.event(events::told(plain));
+    tell_both(invocation, text, plain.strip_prefix("- ").unwrap_or(plain));
+}
+
+/// Prints a line, and sends a message as an event.
+fn tell_both(invocation: &Invocation<'_>, text: &str, message: &str) {
+    invocation.view.line(text);
+    if !message.is_empty() {
+        invocation.view.event(events::told(message));
     }
 }

@@ -19,7 +19,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::is_directory;
 use crate::exit::Exit;
 use crate::options::text;
-use crate::packages::{InstalledPackages, pool_options};
+use crate::packages::{InstalledPackages, pool_options, require_for_plan};
 use crate::plan::configuration;
 use crate::project::Project;
 use crate::render::schemas::fitting;
@@ -173,7 +173,11 @@ fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<ShownFile, Exit> {
     let fail = |problem: Diagnostic| Err(invocation.fail(&[problem]));
     let sealing = sealing(invocation)?;
     match plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?)) {
-        Ok(plan) => Ok(ShownFile::Plan(Box::new(plan))),
+        Ok(plan) => {
+            let usable = require_for_plan(&invocation.context, &plan.manifest, false);
+            usable.map_err(|problems| invocation.fail(&problems))?;
+            Ok(ShownFile::Plan(Box::new(plan)))
+        }
         Err(PlanUnread::File(PlanFileError::NotAPlan)) => {
             match state_file(&sealing, path).map_err(|problem| invocation.fail(&[problem]))? {
                 Some(state) => Ok(ShownFile::State(Some(state))),

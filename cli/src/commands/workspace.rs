@@ -173,7 +173,11 @@ fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
 }
 
 fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
-    invocation.fail(&[problems::unknown_workspace(name)])
+    let message = format!(
+        "Workspace \"{name}\" doesn't exist. You can create this workspace with the \"new\" subcommand or include the \
+         \"-or-create\" flag with the \"select\" subcommand"
+    );
+    invocation.fail_with_message(problems::unknown_workspace(name), &message)
 }
 
 fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
@@ -200,7 +204,8 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
     not_overridden(invocation, Some(name), "workspace")?;
     if exists(invocation, name)? {
-        return Err(invocation.fail(&[problems::workspace_exists(name)]));
+        let message = format!("Workspace \"{name}\" already exists");
+        return Err(invocation.fail_with_message(problems::workspace_exists(name), &message));
     }
     make(invocation, name)?;
     remember(invocation, name)?;
@@ -208,6 +213,11 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     // As in OpenTofu, the workspace exists and is selected also if the state cannot be read.
     if let Some(path) = arguments.value("state") {
         let file = given_state(invocation, path)?;
+        if matches!(workspaces(invocation)?, Workspaces::Backend(StateBackend::Local(_))) {
+            // As in OpenTofu, -state also names the state of a local backend, which then has this state already. The
+            // workspace stays empty.
+            return Ok(Exit::DONE);
+        }
         let place =
             StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
         change(invocation, &place, |_| Ok((Change::Whole(Box::new(file)), ())))?;
@@ -219,11 +229,13 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 fn tell_created(invocation: &Invocation<'_>, name: &str) {
     let view = &invocation.view;
     let (reset, green, bold) = (view.escape("0"), view.escape("32"), view.escape("1"));
-    view.line(&format!(
-        "{reset}{green}{bold}Created and switched to workspace \"{name}\"!{reset}{green}\n\nYou're now on a new, empty \
-         workspace. Workspaces isolate their state,\nso if you run \"tofu plan\" OpenTofu will not see any existing \
-         state\nfor this configuration.{reset}"
-    ));
+    let about = "You're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"tofu plan\" \
+                 OpenTofu will not see any existing state\nfor this configuration";
+    let created = format!("Created and switched to workspace \"{name}\"");
+    view.line_or_event(
+        &format!("{reset}{green}{bold}{created}!{reset}{green}\n\n{about}.{reset}"),
+        &format!("{created}. {about}"),
+    );
 }
 
 fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exit> {
@@ -252,7 +264,10 @@ fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     remember(invocation, name)?;
     let (reset, green) = (invocation.view.escape("0"), invocation.view.escape("32"));
-    invocation.view.line(&format!("{reset}{green}Switched to workspace \"{name}\".{reset}"));
+    invocation.view.line_or_event(
+        &format!("{reset}{green}Switched to workspace \"{name}\".{reset}"),
+        &format!("Switched to workspace \"{name}\""),
+    );
     Ok(Exit::DONE)
 }
 
@@ -282,7 +297,10 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     })?;
     workspaces(invocation)?.delete(&place, name, serial, force).map_err(fail)?;
     let (reset, green) = (view.escape("0"), view.escape("32"));
-    view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
+    view.line_or_event(
+        &format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"),
+        &format!("Deleted workspace \"{name}\""),
+    );
     if tracked {
         view.warning_in_output(problems::workspace_was_not_empty(name));
         if !view.is_json() {

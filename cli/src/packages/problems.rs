@@ -26,6 +26,35 @@ pub fn provider_of_state_missing(source: &dyn Display) -> Diagnostic {
     )
 }
 
+/// Locked packages that a saved plan needs are missing. OpenTofu lists them in the summary.
+pub fn packages_of_plan_missing(lines: &[String]) -> Diagnostic {
+    let advice = "Install the locked packages with \"weft init\".";
+    let summary = match lines {
+        [one] => one.clone(),
+        all => format!("missing or corrupted provider plugins:\n  - {}", all.join("\n  - ")),
+    };
+    Diagnostic::error(summary, advice)
+}
+
+/// The lock file does not have the providers of a saved plan.
+pub fn plan_of_other_selections(lines: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Inconsistent dependency lock file",
+        format!(
+            "The lock file does not select the versions of these providers that the plan was made with:{lines}\n\nRestore \
+             the lock file, or make the plan again."
+        ),
+    )
+}
+
+/// The lock file does not have the providers of a plan that is shown.
+pub fn schemas_of_plan_missing(lines: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Failed to load plugin schemas",
+        format!("The lock file does not have these providers of the plan:{lines}\n\nRestore it, or run \"weft init\"."),
+    )
+}
+
 /// A provider is not installed.
 pub fn provider_missing(source: &dyn Display) -> Diagnostic {
     Diagnostic::error(

@@ -10,6 +10,7 @@ use weft_state::OutputRecord;
 
 pub use super::counts::ChangeCounts;
 pub use super::hook::Hook;
+use super::hook_messages;
 
 /// The version of the stream's format.
 const UI_VERSION: &str = "1.2";
@@ -51,6 +52,15 @@ pub fn told(message: &str) -> Json {
     let mut told = log(message);
     if let Json::Object(fields) = &mut told {
         fields.remove("type");
+    }
+    told
+}
+
+/// Why a command failed, as a message without a diagnostic.
+pub fn refused(message: &str) -> Json {
+    let mut told = told(message);
+    if let Json::Object(fields) = &mut told {
+        fields.insert("@level".into(), "error".into());
     }
     told
 }
@@ -205,27 +215,27 @@ impl Hook {
 
 /// An object is about to be read.
 pub fn refresh_start(hook: &Hook) -> Json {
-    event("refresh_start", "info", super::plan::started_message(hook), [("hook", hook.look())])
+    event("refresh_start", "info", hook_messages::refreshing(hook), [("hook", hook.look())])
 }
 
 /// An object was read.
 pub fn refresh_complete(hook: &Hook) -> Json {
-    event("refresh_complete", "info", super::plan::done_line(hook), [("hook", hook.look())])
+    event("refresh_complete", "info", hook_messages::refreshed(hook), [("hook", hook.look())])
 }
 
 /// An operation begins.
 pub fn apply_start(hook: &Hook) -> Json {
-    event("apply_start", "info", super::plan::started_message(hook), [("hook", hook.object(false))])
+    event("apply_start", "info", hook_messages::started(hook), [("hook", hook.object(false))])
 }
 
 /// An operation is still running.
 pub fn apply_progress(hook: &Hook) -> Json {
-    event("apply_progress", "info", super::plan::progress_line(hook), [("hook", hook.object(true))])
+    event("apply_progress", "info", hook_messages::going_on(hook), [("hook", hook.object(true))])
 }
 
 /// An operation is done.
 pub fn apply_complete(hook: &Hook) -> Json {
-    event("apply_complete", "info", super::plan::done_line(hook), [("hook", hook.object(true))])
+    event("apply_complete", "info", hook_messages::done(hook), [("hook", hook.object(true))])
 }
 
 /// An operation failed.
@@ -233,7 +243,7 @@ pub fn apply_errored(hook: &Hook) -> Json {
     event(
         "apply_errored",
         "info",
-        super::plan::failed_line(hook),
+        hook_messages::failed(hook),
         [("hook", Hook { id: None, ..hook.clone() }.object(true))],
     )
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, InstanceKey, ResourceInstance};
+use weft_graph_format::address::{ConfigResource, InstanceKey, ModuleInstance, ResourceInstance};
 
 use super::CompiledModule;
 use super::static_graph::{Node, StaticGraph, targets};
@@ -140,35 +140,46 @@ pub fn applied_part(
     let nodes = graph.parts().0;
     let chosen =
         |node: &Node| node.resource().is_some_and(|config| addresses.iter().any(|address| address.touches(&config)));
-    let starts: Vec<usize> = (0..nodes.len()).filter(|index| kept[*index] && chosen(&nodes[*index])).collect();
-    let mut instances = named.needed(starts, &by_config);
-    instances.extend(changed.iter().filter(|address| addresses.iter().any(|target| target.covers(address))).cloned());
+    let covered = |address: &&&ResourceInstance| addresses.iter().any(|target| target.covers(address));
+    let starts = (0..nodes.len()).filter(|index| kept[*index] && chosen(&nodes[*index])).flat_map(|index| {
+        let all = nodes[index].resource().and_then(|config| by_config.get(&config));
+        let modules = all.into_iter().flatten().filter(covered).map(|address| &address.module);
+        let modules: BTreeSet<&ModuleInstance> = modules.collect();
+        if modules.is_empty() { vec![(index, None)] } else { modules.into_iter().map(|m| (index, Some(m))).collect() }
+    });
+    let mut instances = named.needed(starts.collect(), &by_config);
+    instances.extend(by_config.values().flatten().filter(covered).map(|address| (*address).clone()));
     let outputs = root.outputs.keys().filter(|name| {
         let node = Node::Output(root.path.clone(), (*name).clone());
-        let start = graph.position(&node).into_iter().collect();
+        let start = graph.position(&node).into_iter().map(|index| (index, None)).collect();
         !named.needed(start, &by_config).is_subset(&instances)
     });
     AppliedPart { outputs_left: outputs.cloned().collect(), instances }
 }
 
 impl NamedInstances<'_> {
-    /// The changed instances that these nodes refer to, directly or not.
-    fn needed(
+    /// The changed instances that these nodes refer to, directly or not. A resource that refers to another one of its
+    /// module needs only that of its own module instance.
+    fn needed<'m>(
         &self,
-        starts: Vec<usize>,
-        changed: &BTreeMap<ConfigResource, Vec<&ResourceInstance>>,
+        starts: Vec<(usize, Option<&'m ModuleInstance>)>,
+        changed: &BTreeMap<ConfigResource, Vec<&'m ResourceInstance>>,
     ) -> BTreeSet<ResourceInstance> {
         let (nodes, next) = self.graph.parts();
-        let (mut pending, mut seen) = (starts, vec![false; nodes.len()]);
+        let (mut pending, mut seen) = (starts, FxHashSet::default());
         let mut found = BTreeSet::new();
-        while let Some(index) = pending.pop() {
-            if std::mem::replace(&mut seen[index], true) {
+        while let Some((index, own)) = pending.pop() {
+            if seen.contains(&(index, None)) || !seen.insert((index, own)) {
                 continue;
             }
+            let module = nodes[index].resource().map(|config| config.module);
             for to in &next[index] {
-                pending.push(*to);
-                let all = nodes[*to].resource().and_then(|config| changed.get(&config));
-                let Some(all) = all else { continue };
+                let config = nodes[*to].resource();
+                let within = own.filter(|_| config.as_ref().map(|config| &config.module) == module.as_ref());
+                pending.push((*to, within));
+                let Some(all) = config.and_then(|config| changed.get(&config)) else { continue };
+                let all: Vec<&ResourceInstance> =
+                    all.iter().copied().filter(|address| within.is_none_or(|own| address.module == *own)).collect();
                 let named = match self.edges.get(&(index, *to)) {
                     Some(Some(keys)) if keys.iter().all(|key| all.iter().any(|address| address.key == *key)) => {
                         Some(keys)
@@ -176,7 +187,7 @@ impl NamedInstances<'_> {
                     _ => None,
                 };
                 let taken = all.iter().filter(|address| named.is_none_or(|keys| keys.contains(&address.key)));
-                found.extend(taken.map(|address| (*address).clone()));
+                found.extend(taken.map(|address| (**address).clone()));
             }
         }
         found

@@ -285,12 +285,12 @@ impl StaticGraph {
             Selection::All => (0..nodes.len()).collect(),
             Selection::Only(addresses) => touching(addresses, false),
             Selection::AllBut(addresses) => {
-                let whole: BTreeSet<usize> = touching(addresses, true).into_iter().collect();
-                let partly: BTreeSet<usize> =
-                    touching(addresses, false).into_iter().filter(|i| !whole.contains(i)).collect();
-                let away = below(whole.into_iter().collect(), &back, kept);
-                let dependents = below(partly.iter().copied().collect(), &back, kept);
-                let stays = |i: &usize| !away[*i] && (!dependents[*i] || partly.contains(i));
+                let whole = touching(addresses, true);
+                let partly = touching(addresses, false).into_iter().filter(|i| whole.binary_search(i).is_err());
+                let dependents = partly.flat_map(|i| back[i].iter().copied()).collect();
+                let away = below(whole, &back, kept);
+                let dependents = below(dependents, &back, kept);
+                let stays = |i: &usize| !away[*i] && !dependents[*i];
                 let resources = (0..nodes.len()).filter(|i| kept[*i] && matches!(nodes[*i], Node::Resource(..)));
                 resources.filter(stays).collect()
             }

@@ -304,11 +304,11 @@ impl StaticGraph {
                 let whole = touching(addresses, true);
                 // In order, since the nodes were visited in order.
                 let is_whole = |index: &usize| whole.binary_search(index).is_ok();
-                let partly: BTreeSet<usize> =
-                    touching(addresses, false).into_iter().filter(|index| !is_whole(index)).collect();
+                let partly = touching(addresses, false).into_iter().filter(|index| !is_whole(index));
+                // Resources that depend on a partly excluded one are excluded, even if they are also in its module.
+                let dependents: Vec<usize> = partly.flat_map(|index| back[index].iter().copied()).collect();
                 let mut away = self.reached(whole, &back);
-                let dependents = self.reached(partly.iter().copied().collect(), &back);
-                away.extend(dependents.into_iter().filter(|i| !partly.contains(i)));
+                away.extend(self.reached(dependents, &back));
                 (0..self.nodes.len()).filter(|i| !away.contains(i)).collect()
             }
         };

@@ -41,11 +41,10 @@ impl ModuleNode {
         });
         let wrong = check_loose(&self.evaluation, &self.config, &references).await;
         let value = match of_instances {
-            Some(_) => Value::null(Type::Bool),
-            None if !wrong.is_empty() => return self.report_all(wrong),
-            None => self.evaluate(expression, &RepetitionData::default()).await?,
+            None if wrong.is_empty() => self.evaluate(expression, &RepetitionData::default()).await?,
+            _ => Value::null(Type::Bool),
         };
-        Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances }))
+        Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances, wrong }))
     }
 
     /// Refuses a `destroy` that is not a literal. Validation accepts it.

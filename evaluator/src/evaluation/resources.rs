@@ -99,7 +99,11 @@ impl ModuleNode {
             let once = !node.evaluation.purpose().repeats() && kind == ExpansionKind::Single;
             let known = if once { in_validation(&schema.block) } else { None };
             let in_validation = known.map(|known| node.with_deprecations(&key, &schema.block, &known));
-            let whole = assemble(kind, values, || glue.gap(&schema, kind));
+            let repeats = matches!(kind, ExpansionKind::Count | ExpansionKind::ForEach);
+            let whole = match repeats && values.is_empty() && node.evaluation.purpose().doubts_empty_resources() {
+                true => Value::unknown(Type::Dynamic),
+                false => assemble(kind, values, || glue.gap(&schema, kind)),
+            };
             Ok(Arc::new(Instances { whole, in_validation }))
         })
     }

@@ -10,6 +10,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
+use super::refresh::refresh;
 use super::{KindOfPlan, open, unseen};
 use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
@@ -30,6 +31,12 @@ impl KindOfPlan for Destroy {
 
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
         if !planner.facts.is_selected_to_go(&desired.address) {
+            let facts = &planner.facts;
+            let selected = facts.options.refresh && !facts.selection().leaves_out(&desired.address);
+            if selected && !facts.holds_nothing(&desired.address) {
+                // As in OpenTofu, what the selected objects need is read too, and stays.
+                return Box::pin(refresh(planner, desired)).await.map(unseen);
+            }
             let stored =
                 planner.facts.stored_value(&desired.address, &desired.schema).map_err(|problem| vec![problem])?;
             return Ok(unseen(stored.unwrap_or_else(|| nothing(&desired.schema))));
@@ -117,7 +124,8 @@ async fn usual_plan(
         let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);
         match verdict(protection.as_ref(), &desired.address, "replaced") {
             RemovalVerdict::Allowed => {}
-            RemovalVerdict::Unfit(problem) | RemovalVerdict::Refused(problem) => return Err(vec![problem]),
+            RemovalVerdict::Unfit(problems) => return Err(problems),
+            RemovalVerdict::Refused(problem) => return Err(vec![*problem]),
         }
     }
     if decision.asks_again {

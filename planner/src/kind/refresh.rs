@@ -69,7 +69,7 @@ impl KindOfPlan for RefreshOnly {
 }
 
 /// Reads an instance. Others see its value. A missing instance is unknown.
-async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
+pub(super) async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
     let Some(prior) = planner.prior_of(&desired, &in_use.provider).await? else { return Ok(unknown()) };

@@ -25,9 +25,9 @@ pub(crate) enum RemovalVerdict {
     /// The change is allowed.
     Allowed,
     /// The value of `prevent_destroy` is invalid.
-    Unfit(Diagnostic),
+    Unfit(Vec<Diagnostic>),
     /// The change is refused. It stays in the plan, so that the user sees it.
-    Refused(Diagnostic),
+    Refused(Box<Diagnostic>),
 }
 
 /// The protection of an instance. If its module instance no longer exists, the protection from another instance of the
@@ -43,23 +43,31 @@ pub(crate) fn protection(evaluated: &Evaluated, declared: &Declared, address: &R
 }
 
 /// Problems of a `prevent_destroy` that do not depend on changes.
-pub(crate) fn problem(protection: &Protection) -> Option<Diagnostic> {
+pub(crate) fn problems_of(protection: &Protection) -> Vec<Diagnostic> {
     if let Some((name, at)) = &protection.of_instances {
-        return Some(problems::prevent_destroy_of_instances(name, at));
+        return vec![problems::prevent_destroy_of_instances(name, at)];
     }
-    unfit(&protection.value).map(|why| problems::invalid_prevent_destroy(why, &protection.at))
+    if !protection.wrong.is_empty() {
+        return protection.wrong.clone();
+    }
+    let unfit = unfit(&protection.value).map(|why| problems::invalid_prevent_destroy(why, &protection.at));
+    unfit.into_iter().collect()
 }
 
 /// Whether an object may be "destroyed" or "replaced" (`what`).
 pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstance, what: &str) -> RemovalVerdict {
     let Some(protection) = protection else { return RemovalVerdict::Allowed };
-    if let Some(problem) = problem(protection) {
-        return RemovalVerdict::Unfit(problem);
+    let found = problems_of(protection);
+    if !found.is_empty() {
+        return RemovalVerdict::Unfit(found);
     }
     match prevents(protection) {
         Ok(false) => RemovalVerdict::Allowed,
-        Ok(true) => RemovalVerdict::Refused(problems::protected(address, what, &protection.range)),
-        Err(why) => RemovalVerdict::Refused(problems::unusable_prevent_destroy(address, what, why, &protection.at)),
+        Ok(true) => RemovalVerdict::Refused(Box::new(problems::protected(address, what, &protection.range))),
+        Err(why) => {
+            let problem = problems::unusable_prevent_destroy(address, what, why, &protection.at);
+            RemovalVerdict::Refused(Box::new(problem))
+        }
     }
 }
 
@@ -108,9 +116,13 @@ mod tests {
         let address: ResourceInstance = "a.b".parse().unwrap();
         let of = |value: Value, of_instances| {
             let (at, range) = (SourceRange::default(), SourceRange::default());
-            match verdict(Some(&Protection { value, at, range, of_instances }), &address, "destroyed") {
+            match verdict(
+                Some(&Protection { value, at, range, of_instances, wrong: Vec::new() }),
+                &address,
+                "destroyed",
+            ) {
                 RemovalVerdict::Allowed => "allowed".to_owned(),
-                RemovalVerdict::Unfit(problem) => format!("unfit: {}", problem.summary),
+                RemovalVerdict::Unfit(problems) => format!("unfit: {}", problems[0].summary),
                 RemovalVerdict::Refused(problem) => format!("refused: {}", problem.summary),
             }
         };

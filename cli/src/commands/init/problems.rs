@@ -77,13 +77,16 @@ pub fn invalid_module_source(text: &str, error: &dyn Display) -> Diagnostic {
 
 /// `-migrate-state` and `-reconfigure` were given together.
 pub fn migrate_and_reconfigure() -> Diagnostic {
-    Diagnostic::error("Invalid init options", "The -migrate-state and -reconfigure options are mutually-exclusive.")
+    Diagnostic::error(
+        "Wrong combination of options",
+        "The -migrate-state and -reconfigure options are mutually-exclusive.",
+    )
 }
 
 /// `-backend` and `-cloud` were given together.
 pub fn backend_and_cloud() -> Diagnostic {
     Diagnostic::error(
-        "Invalid init options",
+        "Wrong combination of options",
         "The -backend and -cloud options are aliases of one another and mutually-exclusive in their use.",
     )
 }

@@ -110,7 +110,8 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line(&format!("{word} {} to {}", quoted(&moved.from), quoted(&moved.to)));
     }
     if !dry {
-        view.line(&format!("Successfully moved {} object(s).", moves.len()));
+        let text = format!("Successfully moved {} object(s)", moves.len());
+        view.line_or_event(&format!("{text}."), &text);
     }
     Ok(Exit::DONE)
 }
@@ -192,7 +193,7 @@ fn plan(
             StateSelector::Resource(_) => "resource",
             StateSelector::Instance(_) => "resource instance",
         };
-        let single = moved.instances.len() == 1 && !matches!(moved.to, StateSelector::Module(_));
+        let single = matches!(moved.to, StateSelector::Instance(_));
         let taken = if single {
             moved.instances.iter().any(|(_, after)| target.instances.contains_key(&after.to_string()))
         } else {

@@ -65,9 +65,12 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line(&format!("{word} {address}"));
     }
     match (dry, removed.len()) {
-        (true, 0) => view.line("Would have removed nothing."),
+        (true, 0) => view.line_or_event("Would have removed nothing.", "Would have removed nothing"),
         (true, _) => {}
-        (false, count) => view.line(&format!("Successfully removed {count} resource instance(s).")),
+        (false, count) => {
+            let text = format!("Successfully removed {count} resource instance(s)");
+            view.line_or_event(&format!("{text}."), &text);
+        }
     }
     Ok(Exit::DONE)
 }

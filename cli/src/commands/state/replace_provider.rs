@@ -94,11 +94,14 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         Ok((Change::Content(Box::new(file)), Some(Some(resources.len()))))
     })?;
-    view.line(&match count {
-        None => "No matching resources found.".to_owned(),
-        Some(None) => "Cancelled replacing providers.".to_owned(),
-        Some(Some(count)) => format!("Successfully replaced provider for {count} resources."),
-    });
+    match count {
+        None => view.line_or_event("No matching resources found.", "No matching resources found"),
+        Some(None) => view.line("Cancelled replacing providers."),
+        Some(Some(count)) => {
+            let text = format!("Successfully replaced provider for {count} resources");
+            view.line_or_event(&format!("{text}."), &text);
+        }
+    }
     Ok(Exit::DONE)
 }
 

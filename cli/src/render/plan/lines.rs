@@ -1,7 +1,5 @@
 //! Single lines about plans and applies. Scripts match most of them.
 
-use std::fmt::Display;
-
 use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::shown::ShownName;
@@ -73,21 +71,6 @@ pub fn refused_line(address: &str, pause_ms: u64) -> String {
 
 /// An operation begins.
 pub fn started_line(hook: &Hook) -> String {
-    started(&hook.object_name(), hook)
-}
-
-/// A step of the import of an object by its ID.
-pub fn import_line(address: &ResourceInstance, step: &str, name: Option<&ShownName>) -> String {
-    let name = name.map(|name| format!(" [{}={}]", name.attribute, name.value)).unwrap_or_default();
-    format!("{address}: {step}{name}")
-}
-
-/// The message of the event that an operation begins, which names only the instance.
-pub fn started_message(hook: &Hook) -> String {
-    started(&hook.address, hook)
-}
-
-fn started(subject: &dyn Display, hook: &Hook) -> String {
     let verb = match hook.action.as_str() {
         "create" => "Creating...",
         "update" => "Modifying...",
@@ -97,7 +80,13 @@ fn started(subject: &dyn Display, hook: &Hook) -> String {
         "forget" => "Forgetting...",
         _ => "Starting...",
     };
-    format!("{subject}: {verb}{}", with_id(hook))
+    format!("{}: {verb}{}", hook.object_name(), with_id(hook))
+}
+
+/// A step of the import of an object by its ID.
+pub fn import_line(address: &ResourceInstance, step: &str, name: Option<&ShownName>) -> String {
+    let name = name.map(|name| format!(" [{}={}]", name.attribute, name.value)).unwrap_or_default();
+    format!("{address}: {step}{name}")
 }
 
 /// A step of an ephemeral object, with text that scripts know.
@@ -149,11 +138,6 @@ pub fn done_line(hook: &Hook) -> String {
     format!("{}: {} complete after {}{}", hook.address, noun(hook), duration(hook.elapsed_seconds), with_id(hook))
 }
 
-/// An operation failed.
-pub fn failed_line(hook: &Hook) -> String {
-    format!("{}: {} errored after {}", hook.address, noun(hook), duration(hook.elapsed_seconds))
-}
-
 #[cfg(test)]
 mod tests {
     use weft_protocol::ShownName;
@@ -194,6 +178,5 @@ mod tests {
             "aws_x.y[0]: Still modifying... [id=i-1, 1m15s elapsed]"
         );
         assert_eq!(started_line(&hook("delete", Some("i-1"), 0)), "aws_x.y[0]: Destroying... [id=i-1]");
-        assert_eq!(failed_line(&hook("delete", None, 3)), "aws_x.y[0]: Destruction errored after 3s");
     }
 }

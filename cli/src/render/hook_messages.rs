@@ -1,0 +1,94 @@
+//! The messages of events about operations. For reads and removals, their words are not those of the lines for people.
+
+use std::fmt::Display;
+
+use super::hook::Hook;
+use super::plan::duration;
+
+/// An object is about to be read from its provider.
+pub fn refreshing(hook: &Hook) -> String {
+    begins(&hook.address, "Refreshing state", hook)
+}
+
+/// An object was read from its provider.
+pub fn refreshed(hook: &Hook) -> String {
+    format!("{}: Refresh complete{}", hook.address, id_of(hook))
+}
+
+/// An operation begins.
+pub fn started(hook: &Hook) -> String {
+    let verb = match hook.action.as_str() {
+        "create" => "Creating",
+        "update" => "Modifying",
+        "delete" => "Destroying",
+        "read" => "Refreshing",
+        "forget" => "Removing",
+        _ => "Applying",
+    };
+    begins(&hook.address, verb, hook)
+}
+
+/// An operation is still running.
+pub fn going_on(hook: &Hook) -> String {
+    let verb = match hook.action.as_str() {
+        "create" => "creating",
+        "update" => "modifying",
+        "delete" => "destroying",
+        "read" => "refreshing",
+        "forget" => "removing",
+        _ => "applying",
+    };
+    format!("{}: Still {verb}... [{} elapsed]", hook.address, duration(hook.elapsed_seconds))
+}
+
+/// An operation is done.
+pub fn done(hook: &Hook) -> String {
+    format!("{}: {} complete after {}{}", hook.address, noun(hook), duration(hook.elapsed_seconds), id_of(hook))
+}
+
+/// An operation failed.
+pub fn failed(hook: &Hook) -> String {
+    format!("{}: {} errored after {}", hook.address, noun(hook), duration(hook.elapsed_seconds))
+}
+
+fn begins(subject: &dyn Display, verb: &str, hook: &Hook) -> String {
+    format!("{subject}: {verb}...{}", id_of(hook))
+}
+
+fn id_of(hook: &Hook) -> String {
+    hook.id.as_ref().map(|id| format!(" [{}={}]", id.attribute, id.value)).unwrap_or_default()
+}
+
+fn noun(hook: &Hook) -> &'static str {
+    match hook.action.as_str() {
+        "create" => "Creation",
+        "update" => "Modifications",
+        "delete" => "Destruction",
+        "read" => "Refresh",
+        "forget" => "Removal",
+        _ => "Apply",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_protocol::ShownName;
+
+    use super::*;
+
+    #[test]
+    fn events_about_reads_and_removals_have_words_of_their_own() {
+        let hook = |action: &str| {
+            let Ok(address) = "data.a.b".parse() else { panic!("an address") };
+            let id = ShownName { attribute: "id".into(), value: "1".into() };
+            Hook { address, deposed: None, action: action.into(), id: Some(id), elapsed_seconds: 12 }
+        };
+        assert_eq!(started(&hook("read")), "data.a.b: Refreshing... [id=1]");
+        assert_eq!(going_on(&hook("read")), "data.a.b: Still refreshing... [12s elapsed]");
+        assert_eq!(done(&hook("read")), "data.a.b: Refresh complete after 12s [id=1]");
+        assert_eq!(failed(&hook("forget")), "data.a.b: Removal errored after 12s");
+        assert_eq!(refreshing(&hook("refresh")), "data.a.b: Refreshing state... [id=1]");
+        assert_eq!(refreshed(&hook("refresh")), "data.a.b: Refresh complete [id=1]");
+        assert_eq!(started(&hook("create")), "data.a.b: Creating... [id=1]");
+    }
+}

@@ -1,0 +1,26 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+    oldlab = {
+      source = "weft.test/lab/oldlab"
+    }
+  }
+}
+
+variable "size" {
+  default = 1
+}
+resource "lab_thing" "a" {
+  name = "a"
+  size = var.size
+}
+resource "lab_thing" "b" {
+  count = 2
+  name  = "b${count.index}"
+  size  = lab_thing.a.size
+}
+output "o" {
+  value = lab_thing.b[*].size
+}

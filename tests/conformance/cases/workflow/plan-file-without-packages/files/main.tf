@@ -1,0 +1,14 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+
+resource "lab_thing" "a" {
+  name = "a"
+}
+output "o" {
+  value = lab_thing.a.id
+}
