@@ -186,6 +186,7 @@ impl ModuleNode {
         conditions: &Conditions<'_>,
         tally: &mut ConditionTally,
     ) -> Result<Checked, Failed> {
+        let decides = self.evaluation.purpose().decides_conditions();
         let condition = Condition {
             block,
             repeated: conditions.repeated,
@@ -210,9 +211,7 @@ impl ModuleNode {
                 tally.note(CheckStatus::Pass, None);
                 Ok(Checked::now(origin))
             }
-            Ok(ConditionResult::Holds { origin, .. }) if !self.evaluation.purpose().decides_conditions() => {
-                Ok(Checked::now(origin))
-            }
+            Ok(ConditionResult::Holds { origin, .. }) if !decides => Ok(Checked::now(origin)),
             Ok(ConditionResult::Holds { origin, made_from: (condition, message), .. }) => {
                 tally.note(CheckStatus::Pass, None);
                 let again = at_apply(&tally.address, condition, message, true);
@@ -220,11 +219,7 @@ impl ModuleNode {
                 Ok(Checked::at_apply(results, [origin]))
             }
             // Validation does not evaluate the conditions of resources.
-            Ok(ConditionResult::Fails { .. })
-                if !self.evaluation.purpose().decides_conditions() && condition.of_resource =>
-            {
-                Ok(Checked::default())
-            }
+            Ok(ConditionResult::Fails { .. }) if !decides && condition.of_resource => Ok(Checked::default()),
             Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
                 let problem =
@@ -242,9 +237,7 @@ impl ModuleNode {
                 }
                 self.fail(Diagnostic { values, ..problem })
             }
-            Ok(ConditionResult::Open { .. }) if !self.evaluation.purpose().decides_conditions() => {
-                Ok(Checked::default())
-            }
+            Ok(ConditionResult::Open { .. }) if !decides => Ok(Checked::default()),
             // Apply does not evaluate an unused output.
             Ok(ConditionResult::Open { .. }) if tally.kind == CheckedKind::UnusedOutput => {
                 tally.note(CheckStatus::Unknown, None);

@@ -345,7 +345,7 @@ async fn open_conditions_are_operations() {
         3 = final_plan terraform_data.z create provider 1 prior - desired 2 planned {"id": unknown:string, "input": null, "output": null, "triggers_replace": null} @terraform
         4 = apply terraform_data.z 3 @terraform
         5 = check terraform_data.a Precondition notequal(%4.id, "") message "before" after 4
-        6 = desired terraform_data.a {"input": null, "output": null, "triggers_replace": null} after 5 @terraform
+        6 = desired terraform_data.a {"input": null, "output": null, "triggers_replace": null} after 4 5 @terraform
         7 = final_plan terraform_data.a create provider 1 prior - desired 6 planned {"id": unknown:string, "input": null, "output": null, "triggers_replace": null} @terraform
         8 = apply terraform_data.a 7 @terraform
         9 = close_provider 1 after 4 8 @terraform
