@@ -121,6 +121,9 @@ pub struct AppliedPart {
     pub outputs_left: BTreeSet<SmolStr>,
 }
 
+/// Changed instances, by resource and module instance.
+type Changed<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m ResourceInstance>>>;
+
 /// The part of a plan with targets that its apply carries out: the targets, and what they need. A reference with a
 /// constant key needs only this instance if it is among the `changed` ones, while the plan has all instances. A target
 /// that apply skips needs nothing. `active` are the resources that change or have conditions.
@@ -133,22 +136,22 @@ pub fn applied_part(
     let graph = StaticGraph::new(root);
     let kept = graph.kept(root, active);
     let named = NamedInstances::new(&graph, root);
-    let mut by_config: BTreeMap<ConfigResource, Vec<&ResourceInstance>> = BTreeMap::new();
+    let mut by_config: Changed<'_> = BTreeMap::new();
     for address in changed {
-        by_config.entry(address.config()).or_default().push(address);
+        by_config.entry(address.config()).or_default().entry(&address.module).or_default().push(address);
     }
     let nodes = graph.parts().0;
     let chosen =
         |node: &Node| node.resource().is_some_and(|config| addresses.iter().any(|address| address.touches(&config)));
-    let covered = |address: &&&ResourceInstance| addresses.iter().any(|target| target.covers(address));
+    let covered = |address: &&ResourceInstance| addresses.iter().any(|target| target.covers(address));
     let starts = (0..nodes.len()).filter(|index| kept[*index] && chosen(&nodes[*index])).flat_map(|index| {
         let all = nodes[index].resource().and_then(|config| by_config.get(&config));
-        let modules = all.into_iter().flatten().filter(covered).map(|address| &address.module);
-        let modules: BTreeSet<&ModuleInstance> = modules.collect();
-        if modules.is_empty() { vec![(index, None)] } else { modules.into_iter().map(|m| (index, Some(m))).collect() }
+        let chosen = all.into_iter().flatten().filter(|(_, changed)| changed.iter().any(|address| covered(&address)));
+        let modules: Vec<_> = chosen.map(|(module, _)| (index, Some(*module))).collect();
+        if modules.is_empty() { vec![(index, None)] } else { modules }
     });
     let mut instances = named.needed(starts.collect(), &by_config);
-    instances.extend(by_config.values().flatten().filter(covered).map(|address| (*address).clone()));
+    instances.extend(changed.iter().filter(covered).cloned());
     let outputs = root.outputs.keys().filter(|name| {
         let node = Node::Output(root.path.clone(), (*name).clone());
         let start = graph.position(&node).into_iter().map(|index| (index, None)).collect();
@@ -163,7 +166,7 @@ impl NamedInstances<'_> {
     fn needed<'m>(
         &self,
         starts: Vec<(usize, Option<&'m ModuleInstance>)>,
-        changed: &BTreeMap<ConfigResource, Vec<&'m ResourceInstance>>,
+        changed: &Changed<'m>,
     ) -> BTreeSet<ResourceInstance> {
         let (nodes, next) = self.graph.parts();
         let (mut pending, mut seen) = (starts, FxHashSet::default());
@@ -178,8 +181,10 @@ impl NamedInstances<'_> {
                 let within = own.filter(|_| config.as_ref().map(|config| &config.module) == module.as_ref());
                 pending.push((*to, within));
                 let Some(all) = config.and_then(|config| changed.get(&config)) else { continue };
-                let all: Vec<&ResourceInstance> =
-                    all.iter().copied().filter(|address| within.is_none_or(|own| address.module == *own)).collect();
+                let all: Vec<&ResourceInstance> = match within {
+                    Some(own) => all.get(own).cloned().unwrap_or_default(),
+                    None => all.values().flatten().copied().collect(),
+                };
                 let named = match self.edges.get(&(index, *to)) {
                     Some(Some(keys)) if keys.iter().all(|key| all.iter().any(|address| address.key == *key)) => {
                         Some(keys)
