@@ -146,7 +146,7 @@ pub fn applied_part(
     let covered = |address: &&ResourceInstance| addresses.iter().any(|target| target.covers(address));
     let starts = (0..nodes.len()).filter(|index| kept[*index] && chosen(&nodes[*index])).flat_map(|index| {
         let all = nodes[index].resource().and_then(|config| by_config.get(&config));
-        let chosen = all.into_iter().flatten().filter(|(_, changed)| changed.iter().any(|address| covered(&address)));
+        let chosen = all.into_iter().flatten().filter(|(_, changed)| changed.iter().any(covered));
         let modules: Vec<_> = chosen.map(|(module, _)| (index, Some(*module))).collect();
         if modules.is_empty() { vec![(index, None)] } else { modules }
     });

@@ -13,6 +13,10 @@ use weft_suite::{ARROWS, root, rust_files};
 /// Texts that look like summaries: parts of details, lines of output, reasons behind a colon.
 const NO_SUMMARIES: &[&str] = &[
     "Import complete",
+    "Successfully moved * object(s)",
+    "Created and switched to workspace \"*\"",
+    "Deleted workspace \"*\"",
+    "Switched to workspace \"*\"",
     "The plan needs workers with these labels: *",
     "Claims: *; doubts: *",
     "Declared lost by *: * missing records; damaged: *",
