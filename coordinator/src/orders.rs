@@ -33,7 +33,8 @@ impl Orders {
         }
     }
 
-    /// The connection of a worker that the term knows.
+    /// The connection of a worker that the term knows. The simulation asks.
+    #[cfg(any(test, feature = "simulation"))]
     pub fn connection(&self, worker: &WorkerId) -> Option<u64> {
         self.lines.get(worker).map(|line| line.connection)
     }
