@@ -151,18 +151,24 @@ impl InstalledPackages {
     }
 }
 
-/// Called by commands that read or change the state. As in OpenTofu, they need the locked packages, although they start
-/// none of them.
-///
-/// # Errors
-/// Locked packages that are not in the data directory, or a lock file that cannot be read.
-pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
+/// The lock file, and its packages that are not in the data directory.
+fn locked(context: &Context) -> Result<(LockFile, BTreeMap<ProviderSource, PackageProblem>), Vec<Diagnostic>> {
     let (config, ..) = context.cli_config();
     let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
     if has_errors(&problems) {
         return Err(problems);
     }
     let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
+    Ok((lock, absent))
+}
+
+/// Called by commands that read or change the state. As in OpenTofu, they need the locked packages, although they start
+/// none of them.
+///
+/// # Errors
+/// Locked packages that are not in the data directory, or a lock file that cannot be read.
+pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
+    let (_, absent) = locked(context)?;
     if absent.is_empty() { Ok(()) } else { Err(packages::plan_diagnostics(&absent, false)) }
 }
 
@@ -176,12 +182,7 @@ pub fn require_for_plan(context: &Context, manifest: &Manifest, applies: bool) -
     if !has_configuration(Path::new(".")) {
         return Ok(());
     }
-    let (config, ..) = context.cli_config();
-    let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
-    if has_errors(&problems) {
-        return Err(problems);
-    }
-    let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
+    let (lock, absent) = locked(context)?;
     if !absent.is_empty() {
         let lines: Vec<String> = absent.iter().map(|(source, problem)| format!("{source}: {problem}")).collect();
         return Err(vec![problems::packages_of_plan_missing(&lines)]);

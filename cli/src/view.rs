@@ -167,7 +167,12 @@ impl View {
         self.line_or_event(text, text);
     }
 
-    /// The same, for lines whose event has another message.
+    /// Prints a sentence with a full stop. Its event has none.
+    pub fn sentence(&self, text: &str) {
+        self.line_or_event(&format!("{text}."), text);
+    }
+
+    /// Prints text whose event has another message.
     pub fn line_or_event(&self, text: &str, message: &str) {
         if self.told.load(Ordering::Relaxed) && self.takes_events() {
             let plain = without_escapes(message);

@@ -141,7 +141,7 @@ impl Service {
         }
         let run = weft_state::random_run_id().map_err(StoreError::from)?;
         let bytes = Opaque(submission.plan);
-        term::create(self.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await?;
+        term::create(self.store.as_ref(), term::new_run(run.clone(), unix_ms(), &plan.outline, bytes)).await?;
         let options = RunOptions {
             parallelism: submission.parallelism,
             gather_ms: GATHER_CONNECTED.as_millis() as u64,

@@ -136,41 +136,18 @@ fn claims_refused(stale: &[Stale], held: &[HeldSubject], doubts: &[Doubt]) -> St
 ///
 /// # Errors
 /// When the store does not answer, or the id is taken.
-pub async fn create(
-    store: &dyn RunStore,
-    id: RunId,
-    started_unix_ms: u64,
-    outline: &Outline,
-    plan: Opaque,
-) -> Result<(), RunError> {
-    create_run(store, new_run(id, started_unix_ms, outline, plan)).await
-}
-
-/// Creates a run in the store that this process starts at once. A crash before its start leaves nothing of it.
-///
-/// # Errors
-/// Those of [`create`].
-pub async fn create_to_start(
-    store: &dyn RunStore,
-    id: RunId,
-    started_unix_ms: u64,
-    outline: &Outline,
-    plan: Opaque,
-) -> Result<(), RunError> {
-    create_run(store, NewRun { starts_now: true, ..new_run(id, started_unix_ms, outline, plan) }).await
-}
-
-fn new_run(id: RunId, started_unix_ms: u64, outline: &Outline, plan: Opaque) -> NewRun {
-    let operations = u32::try_from(outline.operations.len()).unwrap_or(u32::MAX);
-    NewRun { id, started_unix_ms, operations, plan, starts_now: false }
-}
-
-async fn create_run(store: &dyn RunStore, run: NewRun) -> Result<(), RunError> {
+pub async fn create(store: &dyn RunStore, run: NewRun) -> Result<(), RunError> {
     let id = run.id.clone();
     match store.create_run(run).await? {
         CreateAnswer::Created => Ok(()),
         CreateAnswer::Exists(_) => Err(RunError::Exists(id)),
     }
+}
+
+/// A new run of a plan. It becomes durable when it is created.
+pub fn new_run(id: RunId, started_unix_ms: u64, outline: &Outline, plan: Opaque) -> NewRun {
+    let operations = u32::try_from(outline.operations.len()).unwrap_or(u32::MAX);
+    NewRun { id, started_unix_ms, operations, plan, starts_now: false }
 }
 
 /// A lease, and what its term begins from.

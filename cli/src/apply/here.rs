@@ -18,7 +18,7 @@ use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::changes::{Changes, Importing, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::shown::ShownName;
-use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
+use weft_state::{NewRun, OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
 use super::elsewhere::counts;
 use super::errored;
@@ -66,9 +66,8 @@ pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<
     plan.place_here();
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
-    term::create_to_start(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes)
-        .await
-        .map_err(run_problem)?;
+    let new = NewRun { starts_now: true, ..term::new_run(run.clone(), unix_ms(), &plan.outline, bytes) };
+    term::create(place.store.as_ref(), new).await.map_err(run_problem)?;
     if place.view.shows_progress() {
         imports.iter().for_each(|line| place.view.line(line));
     }

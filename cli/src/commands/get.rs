@@ -5,7 +5,7 @@ use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
-use crate::modules::install::ModuleInstaller;
+use crate::modules::install::{InstallStep, ModuleInstaller};
 use crate::options::{switch, text};
 use crate::project::Project;
 use crate::render::events;
@@ -74,9 +74,12 @@ pub fn install(
     on_failure: OnFailure,
     tests: &mut Tests,
 ) -> Result<Project, Vec<Diagnostic>> {
-    let report = |line: &str| match line.strip_prefix("- ") {
-        Some(module) => tell_both(invocation, line, &format!("installing {module}")),
-        None => tell(invocation, line),
+    let report = |step: InstallStep<'_>| match step {
+        InstallStep::Download { what, key } => tell(invocation, &format!("Downloading {what} for {key}...")),
+        InstallStep::Installed { key, directory } => {
+            let place = format!("{key} in {directory}");
+            tell_both(invocation, &format!("- {place}"), &format!("installing {place}"));
+        }
     };
     let context = &invocation.context;
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;

@@ -173,11 +173,7 @@ fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
 }
 
 fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
-    let message = format!(
-        "Workspace \"{name}\" doesn't exist. You can create this workspace with the \"new\" subcommand or include the \
-         \"-or-create\" flag with the \"select\" subcommand"
-    );
-    invocation.fail_with_message(problems::unknown_workspace(name), &message)
+    invocation.fail_with_message(problems::unknown_workspace(name), &problems::unknown_workspace_message(name))
 }
 
 fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
@@ -204,8 +200,9 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
     not_overridden(invocation, Some(name), "workspace")?;
     if exists(invocation, name)? {
-        let message = format!("Workspace \"{name}\" already exists");
-        return Err(invocation.fail_with_message(problems::workspace_exists(name), &message));
+        let problem = problems::workspace_exists(name);
+        let message = problem.summary.clone();
+        return Err(invocation.fail_with_message(problem, &message));
     }
     make(invocation, name)?;
     remember(invocation, name)?;

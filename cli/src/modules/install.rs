@@ -23,13 +23,30 @@ const MOST_LINKS: usize = 40;
 /// How long an abandoned fetch may delay the end of the process.
 const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 
+/// A step of the installation of a module. `key` are the names of the calls that lead to it.
+#[derive(Clone, Copy, Debug)]
+pub enum InstallStep<'a> {
+    /// It is about to be downloaded.
+    Download {
+        /// The source, with the version of a registry.
+        what: &'a str,
+        key: &'a str,
+    },
+    /// It is there.
+    Installed {
+        key: &'a str,
+        /// Where it is.
+        directory: &'a str,
+    },
+}
+
 /// Installs modules as the configuration calls them.
 pub struct ModuleInstaller<'a> {
     context: &'a Context,
     /// Installs all modules again.
     upgrade: bool,
     /// Reports each step to the user.
-    report: &'a dyn Fn(&str),
+    report: &'a dyn Fn(InstallStep<'_>),
     /// The modules that are installed so far.
     pub manifest: ModuleManifest,
     /// Whether a module could not be installed.
@@ -76,7 +93,7 @@ impl<'a> ModuleInstaller<'a> {
     pub fn new(
         context: &'a Context,
         upgrade: bool,
-        report: &'a dyn Fn(&str),
+        report: &'a dyn Fn(InstallStep<'_>),
     ) -> Result<ModuleInstaller<'a>, Diagnostic> {
         let mut manifest = ModuleManifest::read(&context.data_directory)?;
         let (key, source, version) = (String::new(), String::new(), String::new());
@@ -141,7 +158,7 @@ impl<'a> ModuleInstaller<'a> {
     ) -> Option<Fetched> {
         let package = &module.package;
         if !wanted.key.is_empty() {
-            (self.report)(&format!("Downloading {} for {}...", shown(package), wanted.key));
+            (self.report)(InstallStep::Download { what: &shown(package), key: wanted.key });
         }
         let fetched = self.run(problems, async |fetcher| fetcher.fetch(package, Path::new(to)).await)?;
         if let Err(error) = fetched {
@@ -185,7 +202,8 @@ impl<'a> ModuleInstaller<'a> {
             return None;
         };
         if !wanted.key.is_empty() {
-            (self.report)(&format!("Downloading {} {version} for {}...", module.package(), wanted.key));
+            let what = format!("{} {version}", module.package());
+            (self.report)(InstallStep::Download { what: &what, key: wanted.key });
         }
         let location = match self.run(problems, async |fetcher| fetcher.location(module, &version).await)? {
             Ok(location) => location,
@@ -289,7 +307,7 @@ impl<'a> ModuleInstaller<'a> {
             ModuleSource::Remote(module) => self.remote(module, wanted, &to, problems)?,
             ModuleSource::Registry(module) => self.registry(module, &constraints, wanted, &to, problems)?,
         };
-        (self.report)(&format!("- {key} in {}", fetched.dir));
+        (self.report)(InstallStep::Installed { key: &key, directory: &fetched.dir });
         self.note(request, fetched.dir.clone(), fetched.version.as_ref());
         Some(fetched.dir)
     }

@@ -33,7 +33,7 @@ pub fn packages_of_plan_missing(lines: &[String]) -> Diagnostic {
         [one] => one.clone(),
         all => format!("missing or corrupted provider plugins:\n  - {}", all.join("\n  - ")),
     };
-    Diagnostic::error(summary, advice)
+    Diagnostic::error(summary, advice).code("W1025")
 }
 
 /// The lock file does not have the providers of a saved plan.

@@ -1,18 +1,16 @@
 //! The messages of events about operations. For reads and removals, their words are not those of the lines for people.
 
-use std::fmt::Display;
-
 use super::hook::Hook;
-use super::plan::duration;
+use super::plan::{duration, with_id};
 
 /// An object is about to be read from its provider.
 pub fn refreshing(hook: &Hook) -> String {
-    begins(&hook.address, "Refreshing state", hook)
+    begins("Refreshing state", hook)
 }
 
 /// An object was read from its provider.
 pub fn refreshed(hook: &Hook) -> String {
-    format!("{}: Refresh complete{}", hook.address, id_of(hook))
+    format!("{}: Refresh complete{}", hook.address, with_id(hook))
 }
 
 /// An operation begins.
@@ -25,7 +23,7 @@ pub fn started(hook: &Hook) -> String {
         "forget" => "Removing",
         _ => "Applying",
     };
-    begins(&hook.address, verb, hook)
+    begins(verb, hook)
 }
 
 /// An operation is still running.
@@ -43,7 +41,7 @@ pub fn going_on(hook: &Hook) -> String {
 
 /// An operation is done.
 pub fn done(hook: &Hook) -> String {
-    format!("{}: {} complete after {}{}", hook.address, noun(hook), duration(hook.elapsed_seconds), id_of(hook))
+    format!("{}: {} complete after {}{}", hook.address, noun(hook), duration(hook.elapsed_seconds), with_id(hook))
 }
 
 /// An operation failed.
@@ -51,12 +49,8 @@ pub fn failed(hook: &Hook) -> String {
     format!("{}: {} errored after {}", hook.address, noun(hook), duration(hook.elapsed_seconds))
 }
 
-fn begins(subject: &dyn Display, verb: &str, hook: &Hook) -> String {
-    format!("{subject}: {verb}...{}", id_of(hook))
-}
-
-fn id_of(hook: &Hook) -> String {
-    hook.id.as_ref().map(|id| format!(" [{}={}]", id.attribute, id.value)).unwrap_or_default()
+fn begins(verb: &str, hook: &Hook) -> String {
+    format!("{}: {verb}...{}", hook.address, with_id(hook))
 }
 
 fn noun(hook: &Hook) -> &'static str {

@@ -19,7 +19,7 @@ use weft_graph_format::plan_file::{PlanFile, UiMode};
 
 pub use lines::{
     applied_line, destroyed_line, done_line, duration, ephemeral_words, import_line, next_steps, plan_line,
-    progress_line, provisioning_line, refused_line, started_line,
+    progress_line, provisioning_line, refused_line, started_line, with_id,
 };
 
 use super::counts::ChangeCounts;

@@ -196,7 +196,9 @@ impl Engine<'_> {
         run_of.inputs = inputs;
         let run = weft_state::random_run_id().map_err(|error| vec![problems::run_not_begun(&error)])?;
         let content = Opaque(bytes);
-        term::create(store.as_ref(), run.clone(), unix_ms(), &run_of.outline, content).await.map_err(run_problem)?;
+        term::create(store.as_ref(), term::new_run(run.clone(), unix_ms(), &run_of.outline, content))
+            .await
+            .map_err(run_problem)?;
         let (said, mut messages) = mpsc::channel::<HostMessage>(MESSAGES);
         let (ours, theirs) = pair();
         let mut worker = Worker::new(WorkerOptions {

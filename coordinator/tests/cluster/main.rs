@@ -47,7 +47,7 @@ async fn run_plan(
     let plan = Reader.read(text.as_bytes()).unwrap();
     let bytes = Opaque(text.as_bytes().to_vec());
     // Created before in a resume.
-    let _ = term::create(store.as_ref(), run.clone(), 5, &plan.outline, bytes).await;
+    let _ = term::create(store.as_ref(), term::new_run(run.clone(), 5, &plan.outline, bytes)).await;
     let mut ends = Vec::new();
     for habits in workers {
         let (ours, theirs) = pair();
@@ -320,7 +320,7 @@ async fn a_lease_without_heartbeats_is_taken_over() {
     let store = store();
     let run = RunId::parse("left").unwrap();
     let plan = Reader.read(b"2 10").unwrap();
-    term::create(store.as_ref(), run.clone(), 5, &plan.outline, Opaque(b"2 10".to_vec())).await.unwrap();
+    term::create(store.as_ref(), term::new_run(run.clone(), 5, &plan.outline, Opaque(b"2 10".to_vec()))).await.unwrap();
     let request = weft_state::Acquire { run: run.clone(), holder: holder(), term: 1, unmoved: None };
     store.acquire(request).await.unwrap();
     let service = Service::new(Arc::clone(&store), Arc::new(Reader), holder());

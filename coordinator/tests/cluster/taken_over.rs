@@ -21,7 +21,7 @@ async fn a_term_that_a_later_one_follows_ends_as_taken_over() {
     let store: Arc<dyn RunStore> = Arc::new(EmbeddedStore::open(options).unwrap());
     let run = RunId::parse("r").unwrap();
     let plan = Reader.read(b"2 3").unwrap();
-    term::create(store.as_ref(), run.clone(), 5, &plan.outline, Opaque(b"2 3".to_vec())).await.unwrap();
+    term::create(store.as_ref(), term::new_run(run.clone(), 5, &plan.outline, Opaque(b"2 3".to_vec()))).await.unwrap();
     let (ours, theirs) = pair();
     // The worker connects when the run has its claims, and another process has begun a later journal.
     let (claimed, journal) = (Arc::clone(&store), folder.join(".weft/runs/r/journal.999"));
@@ -57,7 +57,7 @@ async fn continued_after_the_claims(store: Arc<dyn RunStore>, lineage: &str) -> 
     let run = RunId::parse("r").unwrap();
     let mut plan = Reader.read(b"1 2").unwrap();
     Arc::make_mut(&mut plan.outline).lineage = Some(lineage.to_owned());
-    term::create(store.as_ref(), run.clone(), 5, &plan.outline, Opaque(b"1 2".to_vec())).await.unwrap();
+    term::create(store.as_ref(), term::new_run(run.clone(), 5, &plan.outline, Opaque(b"1 2".to_vec()))).await.unwrap();
     let lease = take_lease(store.as_ref(), &run, &holder(), None).await.unwrap();
     store.claim(&lease, &[]).await.unwrap();
     store.release(&lease, TermEnding::Stopped).await.unwrap();

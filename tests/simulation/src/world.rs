@@ -64,7 +64,7 @@ impl World {
         let rule = if random.chance(50) { RevisionRule::Sequence } else { RevisionRule::Content };
         let store = ModelStore::new(rule, seed);
         let run = RunId::parse("run-1").expect("a run id");
-        block_on(term::create(&store, run.clone(), 0, &outline, Opaque::default())).expect("a new run");
+        block_on(term::create(&store, term::new_run(run.clone(), 0, &outline, Opaque::default()))).expect("a new run");
         let count = 1 + random.index(3);
         let wildness = [5, 15, 40, 100][random.index(4)];
         for operation in &outline.operations {

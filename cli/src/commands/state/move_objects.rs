@@ -110,8 +110,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line(&format!("{word} {} to {}", quoted(&moved.from), quoted(&moved.to)));
     }
     if !dry {
-        let text = format!("Successfully moved {} object(s)", moves.len());
-        view.line_or_event(&format!("{text}."), &text);
+        view.sentence(&format!("Successfully moved {} object(s)", moves.len()));
     }
     Ok(Exit::DONE)
 }

@@ -65,12 +65,9 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line(&format!("{word} {address}"));
     }
     match (dry, removed.len()) {
-        (true, 0) => view.line_or_event("Would have removed nothing.", "Would have removed nothing"),
+        (true, 0) => view.sentence("Would have removed nothing"),
         (true, _) => {}
-        (false, count) => {
-            let text = format!("Successfully removed {count} resource instance(s)");
-            view.line_or_event(&format!("{text}."), &text);
-        }
+        (false, count) => view.sentence(&format!("Successfully removed {count} resource instance(s)")),
     }
     Ok(Exit::DONE)
 }

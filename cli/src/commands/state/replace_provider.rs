@@ -95,12 +95,9 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         Ok((Change::Content(Box::new(file)), Some(Some(resources.len()))))
     })?;
     match count {
-        None => view.line_or_event("No matching resources found.", "No matching resources found"),
+        None => view.sentence("No matching resources found"),
         Some(None) => view.line("Cancelled replacing providers."),
-        Some(Some(count)) => {
-            let text = format!("Successfully replaced provider for {count} resources");
-            view.line_or_event(&format!("{text}."), &text);
-        }
+        Some(Some(count)) => view.sentence(&format!("Successfully replaced provider for {count} resources")),
     }
     Ok(Exit::DONE)
 }

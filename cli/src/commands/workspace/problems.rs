@@ -34,6 +34,14 @@ pub fn unknown_workspace(name: &str) -> Diagnostic {
     )
 }
 
+/// The same in a stream of events, in OpenTofu's words.
+pub fn unknown_workspace_message(name: &str) -> String {
+    format!(
+        "Workspace \"{name}\" doesn't exist. You can create this workspace with the \"new\" subcommand or include the \
+         \"-or-create\" flag with the \"select\" subcommand"
+    )
+}
+
 /// The folder of a workspace cannot be created.
 pub fn workspace_not_created(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))

@@ -50,8 +50,13 @@ pub fn next_steps(out: Option<&str>, style: &Style) -> String {
     }
 }
 
-fn with_id(hook: &Hook) -> String {
-    hook.id.as_ref().map(|id| format!(" [{}={}]", id.attribute, id.value)).unwrap_or_default()
+/// The id of the subject behind a text about it.
+pub fn with_id(hook: &Hook) -> String {
+    name_behind(hook.id.as_ref())
+}
+
+fn name_behind(name: Option<&ShownName>) -> String {
+    name.map(|name| format!(" [{}={}]", name.attribute, name.value)).unwrap_or_default()
 }
 
 /// A duration for people: `7s`, `3m7s`, `1h0m7s`.
@@ -85,8 +90,7 @@ pub fn started_line(hook: &Hook) -> String {
 
 /// A step of the import of an object by its ID.
 pub fn import_line(address: &ResourceInstance, step: &str, name: Option<&ShownName>) -> String {
-    let name = name.map(|name| format!(" [{}={}]", name.attribute, name.value)).unwrap_or_default();
-    format!("{address}: {step}{name}")
+    format!("{address}: {step}{}", name_behind(name))
 }
 
 /// A step of an ephemeral object, with text that scripts know.
