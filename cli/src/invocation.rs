@@ -84,7 +84,7 @@ pub fn run(arguments: Vec<String>) -> Exit {
     let found = commands::find(rest);
     match found {
         CommandLookup::Command { command, .. } if help => View::plain().line(&command.help()),
-        CommandLookup::Group(_) if help => View::plain().line(&help::overview()),
+        CommandLookup::Group(_) | CommandLookup::NotInGroup(..) if help => View::plain().line(&help::overview()),
         found => return call(found, rest, launch),
     }
     Exit::DONE

@@ -210,14 +210,17 @@ impl Decoder {
         for (tree, block) in &content.blocks {
             let block_type = block.block_type.text.as_str();
             if block_type == "dynamic" && !schema.blocks.contains_key("dynamic") {
+                if let [label] = block.labels.as_slice()
+                    && !schema.blocks.contains_key(label.text.as_str())
+                {
+                    self.unsupported_block(&label.text, schema, &tree.range(label.span));
+                    continue;
+                }
                 let read = read_dynamic(tree, block, &mut self.diagnostics);
                 let Some(dynamic) = read else { continue };
-                match schema.blocks.get_key_value(dynamic.block_type.as_str()) {
-                    Some((name, nested)) => {
-                        let found = self.dynamic(tree, &dynamic, nested, scope, depth);
-                        items.entry(name).or_default().extend(found);
-                    }
-                    None => self.unsupported_block(&dynamic.block_type, schema, &dynamic.label_range),
+                if let Some((name, nested)) = schema.blocks.get_key_value(dynamic.block_type.as_str()) {
+                    let found = self.dynamic(tree, &dynamic, nested, scope, depth);
+                    items.entry(name).or_default().extend(found);
                 }
                 continue;
             }

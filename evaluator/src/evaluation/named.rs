@@ -73,10 +73,14 @@ impl ModuleNode {
             } else {
                 value
             };
-            let value = node
-                .evaluation
-                .glue
-                .named(&node.value_name(NameKind::Variable, &key), node.declared(&value, &variable.marks()));
+            let value = node.declared(&value, &variable.marks());
+            // Apply evaluates a variable with validations, although nothing uses it.
+            let place = (node.config.path.clone(), key.clone());
+            let unused = variable.validations.is_empty() && node.evaluation.unused.variables.contains(&place);
+            let value = match unused {
+                true => value,
+                false => node.evaluation.glue.named(&node.value_name(NameKind::Variable, &key), value),
+            };
             let checked = node.validate_variable(&variable, &value).await?;
             Ok(value.add_origin(checked.as_ref()))
         })

@@ -189,7 +189,8 @@ impl Planner {
             found.refreshed.insert(address.clone(), prior);
             found.read.insert(address.clone(), desired.provider.clone());
         }
-        if self.facts.rules.empties_state {
+        // A destroy with targets leaves the data sources that stay.
+        if self.facts.rules.empties_state && self.facts.is_selected_to_go(address) {
             self.forget_data(desired);
             return None;
         }

@@ -10,7 +10,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
-use super::refresh::refresh;
+use super::refresh::note_refreshed;
 use super::{KindOfPlan, open, unseen};
 use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
@@ -34,8 +34,7 @@ impl KindOfPlan for Destroy {
             let facts = &planner.facts;
             let selected = facts.options.refresh && !facts.selection().leaves_out(&desired.address);
             if selected && !facts.holds_nothing(&desired.address) {
-                // As in OpenTofu, what the selected objects need is read too, and stays.
-                return Box::pin(refresh(planner, desired)).await.map(unseen);
+                return Box::pin(look(planner, desired)).await.map(unseen);
             }
             let stored =
                 planner.facts.stored_value(&desired.address, &desired.schema).map_err(|problem| vec![problem])?;
@@ -51,6 +50,20 @@ impl KindOfPlan for Destroy {
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
         planner.plan_leaving(Unwanted { reason: Reason::None, ..of }).await.map(drop)
     }
+}
+
+/// Reads an instance that stays and that the selected objects need, as OpenTofu does. Data sources wait for a change that
+/// the destroy prevents.
+async fn look(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
+    let in_use = open(planner, &desired).await?;
+    let prior = planner.prior_of(&desired, &in_use.provider).await?;
+    if usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?.is_some() {
+        planner.agenda().effects.takes_part(desired.address.all());
+    }
+    let unknown = Value::unknown(desired.schema.block.implied_type());
+    let Some(prior) = prior else { return Ok(unknown) };
+    note_refreshed(planner, &desired.address, &desired.provider, &prior);
+    Ok(if prior.value.is_null() { unknown } else { with_schema_marks(&prior.value, &desired.schema) })
 }
 
 /// Deletes a desired instance. Others see its prior value.

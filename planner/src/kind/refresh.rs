@@ -69,7 +69,7 @@ impl KindOfPlan for RefreshOnly {
 }
 
 /// Reads an instance. Others see its value. A missing instance is unknown.
-pub(super) async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
+async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
     let Some(prior) = planner.prior_of(&desired, &in_use.provider).await? else { return Ok(unknown()) };
@@ -78,7 +78,12 @@ pub(super) async fn refresh(planner: &Planner, desired: DesiredInstance) -> Resu
 }
 
 /// Records the update of state for an object that was read.
-fn note_refreshed(planner: &Planner, address: &ResourceInstance, provider: &ProviderInstance, prior: &Prior) {
+pub(super) fn note_refreshed(
+    planner: &Planner,
+    address: &ResourceInstance,
+    provider: &ProviderInstance,
+    prior: &Prior,
+) {
     planner.agenda().claims.add(address, false);
     if prior.stored.same_content(&prior.value) && planner.facts.previous(address).is_none() {
         return;

@@ -12,6 +12,8 @@ use crate::config::CompiledModule;
 /// Values that nothing needs, by module and name.
 #[derive(Debug, Default)]
 pub(crate) struct Unused {
+    /// Variables of called modules.
+    pub(crate) variables: BTreeSet<(Module, SmolStr)>,
     pub(crate) locals: BTreeSet<(Module, SmolStr)>,
     /// Outputs of called modules.
     pub(crate) outputs: BTreeSet<(Module, SmolStr)>,
@@ -20,7 +22,7 @@ pub(crate) struct Unused {
 }
 
 impl StaticGraph {
-    /// Local values, and outputs of called modules, that no resource, provider, check or output of the root module needs;
+    /// Local values, and variables and outputs of called modules, that no resource, provider, check or output of the root module needs;
     /// provider blocks that nothing uses.
     pub(crate) fn unused(&self, root: &Arc<CompiledModule>) -> Unused {
         let is_needed = |node: &Node| match node {
@@ -40,6 +42,9 @@ impl StaticGraph {
         let mut unused = Unused::default();
         for (index, node) in self.nodes.iter().enumerate() {
             match node {
+                Node::Variable(module, name) if !module.is_root() && !needed.contains(&index) => {
+                    unused.variables.insert((module.clone(), name.clone()));
+                }
                 Node::Output(module, name) if !needed.contains(&index) => {
                     unused.outputs.insert((module.clone(), name.clone()));
                 }
