@@ -194,7 +194,7 @@ fn refused(diagnostics: Vec<Diagnostic>) -> Box<PlanOutcome> {
 /// Reports the remarks that concern the plan as a whole.
 fn remark(planner: &Planner, given: &GivenVariables) {
     let (facts, report) = (&planner.facts, &planner.report);
-    selecting::in_effect(facts.selection()).into_iter().for_each(|warning| report.remark(warning));
+    selecting::in_effect(facts.selection(), &facts.declared).into_iter().for_each(|warning| report.remark(warning));
     deprecated_variables(facts, given).into_iter().for_each(|warning| report.remark(warning));
     report.add(doubts(facts.state.snapshot()));
 }

@@ -1,6 +1,8 @@
 //! Diagnostics of the rules over all instances.
 
-use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance};
+use std::collections::BTreeSet;
+
+use weft_graph_format::address::{AbsResource, InstanceKey, Module, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
@@ -110,13 +112,18 @@ pub(super) fn unusable_prevent_destroy(
     Diagnostic::error(INVALID_PREVENT_DESTROY, detail).at(at.clone())
 }
 
-/// The plan is partial.
-pub(super) fn targeting_in_effect() -> Diagnostic {
-    Diagnostic::warning(
-        "Resource targeting is in effect",
-        "With -target or -exclude only a part of the configuration is planned, so the result may differ from the \
-         configuration as a whole. Use these options to recover from problems, not for routine changes.",
-    )
+/// The plan is partial. `keyless` are repeated modules whose keys the options leave out.
+pub(super) fn targeting_in_effect(keyless: &BTreeSet<Module>) -> Diagnostic {
+    let mut detail = "With -target or -exclude only a part of the configuration is planned, so the result may differ from \
+                      the configuration as a whole. Use these options to recover from problems, not for routine changes."
+        .to_owned();
+    for module in keyless {
+        detail.push_str(&format!(
+            "\n\n{module} has several instances. An address in it must have the key of one, such as {module}[0] or \
+             {module}[\"key\"]. Otherwise it names nothing."
+        ));
+    }
+    Diagnostic::warning("Resource targeting is in effect", detail)
 }
 
 /// `-replace` names a repeated resource without a key.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use weft_evaluator::glue::Expansion;
+use weft_evaluator::Declared;
+use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
 use weft_expressions::resource_rules::all_null;
-use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, ModuleInstance, ResourceInstance};
+use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::schema::Schema;
@@ -119,8 +120,22 @@ fn needs_of(object: &Dependent) -> impl Iterator<Item = Link> {
 }
 
 /// The warning that the plan is partial.
-pub(crate) fn in_effect(selection: &Selection) -> Option<Diagnostic> {
-    (*selection != Selection::All).then(problems::targeting_in_effect)
+pub(crate) fn in_effect(selection: &Selection, declared: &Declared) -> Option<Diagnostic> {
+    let addresses = match selection {
+        Selection::All => return None,
+        Selection::Only(addresses) | Selection::AllBut(addresses) => addresses,
+    };
+    let repeats = |module: &Module| declared.module(module).is_some_and(|kind| kind != ExpansionKind::Single);
+    let mut keyless = BTreeSet::new();
+    for address in addresses {
+        let config = address.module.config();
+        // The last step of an address can leave out its key.
+        let inner = address.module.0.len() - usize::from(address.resource.is_none());
+        let left_out =
+            address.module.0.iter().take(inner).enumerate().filter(|(_, step)| step.key == InstanceKey::None);
+        keyless.extend(left_out.map(|(at, _)| Module(config.0.iter().take(at + 1).cloned().collect())).filter(repeats));
+    }
+    Some(problems::targeting_in_effect(&keyless))
 }
 
 /// Warnings for `-replace` options that name a resource without a key.
