@@ -13,6 +13,7 @@ mod conditions;
 mod connections;
 mod deprecated;
 mod destroying;
+mod failed_dependencies;
 mod imports;
 mod in_elements;
 mod instances;

@@ -63,10 +63,17 @@ impl ModuleNode {
             if node.evaluation.purpose().reads_state() || node.is_left_out(&key) {
                 return node.stored(&block).await;
             }
+            // If a dependency failed, even the instances are unknown.
             if node.evaluation.purpose().waits_for_references() {
-                // If a dependency failed, even the instances are unknown.
                 node.block_scope(&block, &RepetitionData::default()).await?;
                 node.depends_on_origin(&block.depends_on, Some(&key)).await?;
+            } else if node.has_failed_dependency(&block).await {
+                return Err(Failed);
+            }
+            if node.evaluation.purpose().checks_references() && block.provider_value.is_none() {
+                // If its provider block is invalid, nothing is reported for the resource.
+                let (alias, at) = node.provider_named_by(&block);
+                node.find_provider(&block.provider_local_name(), alias, &at).await?;
             }
             let expanded = match node.expanded(&block).await {
                 Ok(expanded) => expanded,
@@ -76,11 +83,6 @@ impl ModuleNode {
             node.clear_destroy(&block)?;
             let protection = node.protection(&block).await?;
             node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
-            if node.evaluation.purpose().checks_references() && block.provider_value.is_none() {
-                // If its provider block is invalid, nothing is reported for the resource.
-                let (alias, at) = node.provider_named_by(&block);
-                node.find_provider(&block.provider_local_name(), alias, &at).await?;
-            }
             let schema = node.schema_of(&block).await?;
             let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());

@@ -11,7 +11,7 @@ use weft_graph_format::source::SourceRange;
 
 use super::module_node::ModuleNode;
 use crate::glue::Failed;
-use crate::reference::{Reference, Referent};
+use crate::reference::Reference;
 
 /// A block or an argument of a call, with the problems of its references.
 pub(super) struct Unsound {
@@ -77,20 +77,6 @@ async fn follows(root: &Arc<ModuleNode>, one: &Unsound) -> bool {
     {
         return true;
     }
-    for reference in &one.references {
-        let failed = match &reference.subject {
-            Referent::Module(name, output) if node.config.children.contains_key(name) => {
-                let outputs = &node.config.children[name].outputs;
-                let named: BTreeSet<SmolStr> =
-                    output.iter().filter(|output| outputs.contains_key(*output)).cloned().collect();
-                node.call_value(name.clone(), Some(named)).await.is_err()
-            }
-            subject if node.declares(subject) => node.start(subject).await.is_err(),
-            _ => false,
-        };
-        if failed {
-            return true;
-        }
-    }
-    false
+    let references: Vec<&Reference> = one.references.iter().collect();
+    node.any_failed(&references).await
 }

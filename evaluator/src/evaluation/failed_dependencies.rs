@@ -1,0 +1,67 @@
+//! Dependencies that failed. Validation reports nothing about what depends on them, because their fix may change it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::schema::Schema;
+use weft_graph_format::source::SourceRange;
+
+use super::module_node::ModuleNode;
+use super::schema_traversal::unread_parts;
+use crate::config::ResourceBlock;
+use crate::reference::{Reference, Referent};
+
+impl ModuleNode {
+    /// Whether the target of any of these references has failed. Undeclared targets do not count.
+    pub(super) async fn any_failed(self: &Arc<Self>, references: &[&Reference]) -> bool {
+        for reference in references {
+            let failed = match &reference.subject {
+                Referent::Module(name, output) if self.config.children.contains_key(name) => {
+                    let outputs = &self.config.children[name].outputs;
+                    let named: BTreeSet<SmolStr> =
+                        output.iter().filter(|output| outputs.contains_key(*output)).cloned().collect();
+                    self.call_value(name.clone(), Some(named)).await.is_err()
+                }
+                subject if self.declares(subject) => self.start(subject).await.is_err(),
+                _ => false,
+            };
+            if failed {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether something that a resource depends on has failed: through arguments, conditions, triggers,
+    /// provisioners, connections or `depends_on`. Arguments that its type does not have are not dependencies.
+    pub(super) async fn has_failed_dependency(self: &Arc<Self>, block: &ResourceBlock) -> bool {
+        let schema = self.schema_if_known(block).await;
+        let unread: Vec<SourceRange> =
+            schema.map(|schema| unread_parts(&block.body, &schema.block)).unwrap_or_default();
+        let own = Referent::Resource(block.resource.clone());
+        let is_dependency = |reference: &&Reference| {
+            reference.subject != own && !unread.iter().any(|range| range.holds(&reference.range))
+        };
+        let mut references: Vec<&Reference> = block.references.iter().chain(&block.trigger_references).collect();
+        for provisioner in &block.provisioners {
+            references.extend(&provisioner.references);
+        }
+        if let Some(connection) = &block.connection {
+            references.extend(&connection.references);
+        }
+        references.retain(is_dependency);
+        if self.any_failed(&references).await {
+            return true;
+        }
+        let own_problem = block.depends_on.iter().any(|reference| self.is_unsound(&reference.range));
+        !own_problem && self.depends_on_origin(&block.depends_on, Some(&block.resource)).await.is_err()
+    }
+
+    /// The schema of a resource, if its provider is available and has the type. Reports nothing.
+    async fn schema_if_known(&self, block: &ResourceBlock) -> Option<Arc<Schema>> {
+        let source = self.config.provider_source(&block.provider_local_name());
+        let schema = self.evaluation.glue.provider_schema(&source).await.ok()?;
+        schema.types(block.resource.mode).get(&block.resource.type_name).cloned()
+    }
+}
