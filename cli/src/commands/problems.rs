@@ -227,6 +227,17 @@ pub fn no_spool(error: &dyn Display) -> Diagnostic {
     )
 }
 
+/// A spool could not reserve room on its disk.
+pub fn no_room_for_results(error: &dyn Display) -> Diagnostic {
+    Diagnostic::warning(
+        "No room is reserved for results",
+        format!(
+            "{error}. The worker runs, but cannot keep its results if the disk is full. Make room on the disk, or name a \
+             directory on another one with -spool, and start the worker again."
+        ),
+    )
+}
+
 /// Results that waited for too long were dropped.
 pub fn outdated_results(count: usize, path: &Path) -> Diagnostic {
     Diagnostic::warning(

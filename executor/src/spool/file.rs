@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
+use rustix::fs::{FallocateFlags, fallocate};
 use weft_graph_format::framed::{first_payload, framed};
 use weft_graph_format::run::RunId;
 use weft_protocol::{Greeting, Report, RunReports, Task, WorkerFrame};
@@ -36,6 +37,9 @@ const PRIVATE: u32 = 0o600;
 const LARGEST: u64 = 1 << 30;
 /// The size from which on a file is written again without forgotten results, if these are more than half of it.
 const WORTH_SHRINKING: u64 = 16 << 20;
+/// The room that a spool reserves on its disk, in bytes, so that a disk that fills up during a run does not cost results:
+/// 256 results of 64 KiB, the same as the journal of an embedded store reserves.
+const ROOM: u64 = 16 << 20;
 /// How long results wait for a coordinator, in seconds: 30 days. A run that was not resumed until then is abandoned.
 const LONGEST_WAIT: u64 = 30 * 24 * 3600;
 
@@ -75,6 +79,8 @@ pub struct FoundResults {
     pub results: Vec<SpooledResult>,
     /// The number of results that waited for too long, and are dropped.
     pub outdated: usize,
+    /// Why the spool has no reserved room. Results may then not fit when they have to be written.
+    pub without_room: Option<SpoolError>,
 }
 
 /// A spool in a file.
@@ -134,14 +140,14 @@ impl FileSpool {
         let before = wanted.len();
         let oldest = now().saturating_sub(LONGEST_WAIT);
         wanted.retain(|_, entry| entry.since >= oldest);
-        let found = FoundResults {
-            results: wanted.values().filter_map(Entry::kept).collect(),
-            outdated: before - wanted.len(),
-        };
+        let outdated = before - wanted.len();
+        let results = wanted.values().filter_map(Entry::kept).collect();
         let lengths = wanted.iter().map(|(key, entry)| (key.clone(), entry.bytes.len() as u64)).collect();
         let frames: Vec<Vec<u8>> = wanted.into_values().map(|entry| entry.bytes).collect();
         let file = replace(&path, &frames)?;
         let length = frames.iter().map(|frame| frame.len() as u64).sum();
+        let without_room = reserve(&file, length).err().map(io_error("cannot reserve room for", &path));
+        let found = FoundResults { results, outdated, without_room };
         let inner = Mutex::new(Inner { file, length, wanted: lengths });
         Ok((FileSpool { path, seal, inner, _lock: lock }, found))
     }
@@ -176,6 +182,7 @@ impl FileSpool {
         if inner.wanted.is_empty() && inner.length > 0 {
             inner.file.set_len(0).map_err(io_error("cannot empty", &self.path))?;
             inner.length = 0;
+            self.reserve_again(inner);
         } else if inner.length > WORTH_SHRINKING && wanted * 2 < inner.length {
             let mut latest: BTreeMap<(RunId, Task), Vec<u8>> = BTreeMap::new();
             for entry in read(&self.path, self.seal.as_ref())? {
@@ -188,8 +195,16 @@ impl FileSpool {
             let frames: Vec<Vec<u8>> = latest.into_values().collect();
             inner.file = replace(&self.path, &frames)?;
             inner.length = frames.iter().map(|frame| frame.len() as u64).sum();
+            self.reserve_again(inner);
         }
         Ok(())
+    }
+
+    /// Reserves room after the file became shorter, which frees the room that it had.
+    fn reserve_again(&self, inner: &Inner) {
+        if let Err(error) = reserve(&inner.file, inner.length) {
+            tracing::warn!("{}", io_error("cannot reserve room for", &self.path)(error));
+        }
     }
 }
 
@@ -289,6 +304,14 @@ fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
         rest = behind;
     }
     Ok(entries)
+}
+
+/// Reserves room after the end of a file. Does nothing on file systems that cannot reserve any.
+fn reserve(file: &File, length: u64) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::KEEP_SIZE, length, ROOM) {
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Replaces a file as a whole, durably. Returns it, open at its end.
@@ -400,6 +423,25 @@ mod tests {
             spool.write(&keep(std::slice::from_ref(&two))).unwrap();
             drop(spool);
             assert_eq!(open(folder.path()).1.len(), 2);
+        }
+    }
+
+    #[test]
+    fn room_is_reserved_before_results_need_it() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (spool, found) = FileSpool::open(folder.path(), "w", Arc::new(PlainSpool)).unwrap();
+        assert_eq!(found.without_room, None);
+        let allocated = || std::fs::metadata(spool.path()).map(|found| (found.blocks() * 512, found.len())).unwrap();
+        if allocated().0 == 0 {
+            return println!("SKIPPED: this file system reserves no room");
+        }
+        let one = result(1, "a");
+        for (step, work) in [SpoolWork::default(), keep(std::slice::from_ref(&one)), forget(&[one])].iter().enumerate()
+        {
+            spool.write(work).unwrap();
+            let (blocks, length) = allocated();
+            assert!(blocks >= ROOM && length < 4096, "step {step}: {blocks} bytes are allocated for {length}");
         }
     }
 

@@ -52,6 +52,9 @@ pub fn open(
     match FileSpool::open(&folder, name, Arc::new(StateSeal(sealing))) {
         Ok((spool, found)) => {
             let path = spool.path().to_owned();
+            if let Some(error) = &found.without_room {
+                invocation.view.diagnostics(&[problems::no_room_for_results(error)]);
+            }
             if found.outdated > 0 {
                 invocation.view.diagnostics(&[problems::outdated_results(found.outdated, &path)]);
             }
