@@ -66,6 +66,7 @@ pub(crate) use module_node::ModuleNode;
 pub(crate) use provisioner_schemas::provisioner_schema;
 pub use scope::Environment;
 pub use session::{Answer, Session, SessionAnswer};
+pub use undeclared::undeclared_in_providers;
 
 /// An evaluation of a configuration.
 pub(crate) struct Evaluation {
