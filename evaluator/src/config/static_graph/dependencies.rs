@@ -15,9 +15,9 @@ use crate::config::names_below::{Gathering, Names};
 pub(crate) struct Dependencies {
     /// For each resource, all resources that it depends on, directly or indirectly.
     pub(crate) all: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
-    /// For data sources and ephemeral objects, what must be settled before they are read, beside the resources that their
-    /// blocks name: everything that a module or a value in `depends_on` needs, and everything that the `depends_on` of a
-    /// call of their module names or needs.
+    /// For data sources and ephemeral objects, what must be settled before they are read, beside the resources that
+    /// their blocks name: everything that a module or a value in `depends_on` needs, and everything that the
+    /// `depends_on` of a call of their module names or needs.
     pub(crate) awaited: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
 }
 
@@ -34,8 +34,8 @@ impl StaticGraph {
         found
     }
 
-    /// Adds what the data sources and ephemeral objects of a module and of its descendants wait for. `calls` has what the
-    /// calls of the module name.
+    /// Adds what the data sources and ephemeral objects of a module and of its descendants wait for. `calls` has what
+    /// the calls of the module name.
     fn add_awaited(
         &self,
         module: &CompiledModule,
