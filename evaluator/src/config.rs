@@ -95,6 +95,7 @@ pub use source_files::SourceFiles;
 pub(crate) use source_files::parse_arguments;
 pub use static_drawing::draw;
 pub(crate) use static_graph::StaticGraph;
+pub(crate) use static_graph::dependencies::Dependencies;
 pub(crate) use static_graph::unused::Unused;
 pub use static_values::{StaticGiven, StaticInputs};
 

@@ -54,7 +54,7 @@ use weft_graph_format::marks::Deprecation;
 use weft_graph_format::source::SourceRange;
 
 use crate::config::named_instances::{Keys, NamedInstances};
-use crate::config::{CompiledModule, StaticGraph, Unused, argument_problems, missing_providers};
+use crate::config::{CompiledModule, Dependencies, StaticGraph, Unused, argument_problems, missing_providers};
 use crate::given_variables::GivenVariables;
 use crate::glue::{Brief, Failed, Glue};
 use crate::purpose::Purpose;
@@ -67,6 +67,7 @@ pub(crate) use module_node::ModuleNode;
 pub(crate) use provisioner_schemas::provisioner_schema;
 pub use scope::Environment;
 pub use session::{Answer, Session, SessionAnswer};
+pub use undeclared::undeclared_in_providers;
 
 /// An evaluation of a configuration.
 pub(crate) struct Evaluation {
@@ -75,7 +76,7 @@ pub(crate) struct Evaluation {
     pub(crate) brief: Brief,
     pub(crate) environment: Environment,
     pub(crate) given: GivenVariables,
-    pub(crate) dependencies: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+    pub(crate) dependencies: Dependencies,
     /// Resources that must be replaced create-first because a dependent requires it.
     pub(crate) create_first: BTreeSet<SmolStr>,
     /// Configured resources with import blocks.
@@ -196,13 +197,13 @@ fn begin(
         cycles.into_iter().for_each(|problem| glue.report(problem));
         return Err(Failed);
     }
-    let dependencies = graph.dependencies();
+    let dependencies = graph.dependencies(&root);
     let selected = match brief.providers_only {
         true => Some(graph.needed_by_providers(&root, &brief.wanted_providers)),
         false => graph.selected(&root, &brief.selection, &brief.wanted_providers),
     };
     let asks = |config: &ConfigResource| selected.as_ref().is_none_or(|selected| selected.resources.contains(config));
-    let create_first = spread_create_first(&root, &dependencies, &asks);
+    let create_first = spread_create_first(&root, &dependencies.all, &asks);
     let evaluation = Arc::new(Evaluation {
         selected,
         remote_deprecations: Mutex::default(),
@@ -231,7 +232,7 @@ fn begin(
 /// requires it. The result has configured resources, or single instances if only those are referred to.
 pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
     let graph = StaticGraph::new(root);
-    let dependencies = graph.dependencies();
+    let dependencies = graph.dependencies(root).all;
     let named = NamedInstances::new(&graph, root);
     let mut found = BTreeSet::new();
     for config in asking(root).filter(|config| of.contains(config)) {

@@ -164,6 +164,9 @@ pub struct DesiredInstance {
     pub create_first: bool,
     /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
     pub direct: Vec<AbsResource>,
+    /// What a data source or an ephemeral object waits for because of modules and values in `depends_on`, and because of
+    /// the `depends_on` of calls: everything that these need. Addresses of configured resources.
+    pub awaited: Arc<[SmolStr]>,
     /// The object that is imported as this instance.
     pub import: Option<ImportWish>,
     /// The targets of `replace_triggered_by`.

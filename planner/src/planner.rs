@@ -124,6 +124,7 @@ impl Planner {
         }
         // Conditions apply to the final state of things, so all dependencies of the block must be settled.
         agenda.effects.is_any_pending(&desired.direct)
+            || agenda.effects.is_any_changing(&desired.awaited)
             || desired.block.has_conditions && agenda.effects.is_any_changing(&desired.dependencies)
     }
 }

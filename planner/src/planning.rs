@@ -159,6 +159,9 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         }
     };
     let report = Arc::new(Report::default());
+    // What a provider says about a block as a whole is not repeated at apply.
+    let (of_blocks, said): (Vec<_>, Vec<_>) = said.into_iter().partition(|told: &Diagnostic| told.address.is_some());
+    of_blocks.into_iter().for_each(|told| report.remark(told));
     report.add(said);
     state.warnings.into_iter().for_each(|warning| report.remark(warning));
     let partial = rules.empties_state && options.selection != Selection::All;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::config::test_file::{ProviderName, TestCommand, TestFile, TestRun};
-use weft_evaluator::{AssertionVerdict, SessionAnswer};
+use weft_evaluator::{AssertionVerdict, SessionAnswer, undeclared_in_providers};
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
@@ -206,6 +206,8 @@ impl FileRunner<'_> {
         let missing = sources.filter_map(|source| plugins(source).err());
         let missing: Vec<Diagnostic> = missing.collect();
         made.problems.extend(missing);
+        // Variables that only the test gives are for its assertions.
+        made.problems.extend(undeclared_in_providers(&made.root));
         let warnings = made.problems.clone();
         stop_at(made.problems, course)?;
         let tested = Tested {

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 pub(super) type Names = Arc<BTreeSet<SmolStr>>;
 
 /// The names of one node during the walk: the set of the first successor, until another one adds to it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Gathering {
     found: Option<Names>,
     /// Sets that were added. Many blocks of a module need the same set, which is added once.

@@ -2,6 +2,7 @@
 //! resources in state.
 
 mod cycles;
+pub(super) mod dependencies;
 pub(super) mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,6 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, Resource};
 
-use super::names_below::{Gathering, Names};
 use super::{CompiledModule, ProviderReference};
 use crate::reference::{Reference, Referent, references_of};
 use crate::selection::{Selected, SelectedAddress, Selection};
@@ -209,6 +209,7 @@ impl StaticGraph {
             self.passed_providers(module, child, call);
             let mut inside: Vec<Node> =
                 child.resources.keys().map(|r| Node::Resource(child.path.clone(), r.clone())).collect();
+            inside.push(Node::Expand(child.path.clone()));
             inside.extend(child.outputs.keys().map(|o| Node::Output(child.path.clone(), o.clone())));
             inside.extend(child.children.values().map(|c| Node::Close(c.path.clone())));
             self.edges(Node::Close(child.path.clone()), inside);
@@ -367,53 +368,6 @@ impl StaticGraph {
             blocks.map(|(name, alias)| Node::Provider(provider.module.clone(), name.clone(), alias.clone()))
         });
         blocks.filter_map(|node| self.position(&node)).collect()
-    }
-
-    /// For each resource, all resources that it depends on, directly or indirectly, sorted by text.
-    ///
-    /// Requires a graph without cycles. Equal sets are shared.
-    pub(crate) fn dependencies(&self) -> BTreeMap<ConfigResource, Arc<[SmolStr]>> {
-        let mut sets: Vec<Option<Names>> = vec![None; self.nodes.len()];
-        for start in 0..self.nodes.len() {
-            let mut pending = vec![(start, false)];
-            while let Some((node, entered)) = pending.pop() {
-                if sets[node].is_some() {
-                    continue;
-                }
-                if !entered {
-                    pending.push((node, true));
-                    pending.extend(self.next[node].iter().filter(|n| sets[**n].is_none()).map(|n| (*n, false)));
-                    continue;
-                }
-                sets[node] = Some(self.needs(node, &sets));
-            }
-        }
-        self.nodes
-            .iter()
-            .zip(sets)
-            .filter_map(|(node, set)| match node {
-                Node::Resource(module, resource) => {
-                    let config = ConfigResource { module: module.clone(), resource: resource.clone() };
-                    Some((config, set.iter().flat_map(|s| s.iter().cloned()).collect()))
-                }
-                _ => None,
-            })
-            .collect()
-    }
-
-    fn needs(&self, node: usize, sets: &[Option<Names>]) -> Names {
-        let mut gathering = Gathering::default();
-        for next in &self.next[node] {
-            let Some(below) = &sets[*next] else { continue };
-            let own = match &self.nodes[*next] {
-                Node::Resource(module, resource) => Some(SmolStr::from(
-                    ConfigResource { module: module.clone(), resource: resource.clone() }.to_string(),
-                )),
-                _ => None,
-            };
-            gathering.take(below, own);
-        }
-        gathering.names()
     }
 }
 

@@ -114,7 +114,8 @@ impl Session {
             let value = match given {
                 Some(given) => given.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic)),
                 None => match root.output(name).await {
-                    Ok(value) => value,
+                    // As in OpenTofu, the unknown parts of a planned output are null.
+                    Ok(value) => value.unknown_as_null(),
                     // An output whose precondition failed has no planned value.
                     Err(Failed) => Value::null(Type::Dynamic),
                 },

@@ -255,7 +255,7 @@ impl ModuleNode {
     fn whole_origin(self: &Arc<Self>) -> BoxFuture<'static, Result<Option<Origin>, Failed>> {
         let node = self.clone();
         async move {
-            let mut origins = Vec::new();
+            let mut origins: Vec<Origin> = node.waits().into_iter().collect();
             for resource in node.config.resources.keys() {
                 origins.extend(node.resource(resource).await?.whole.deep_origin());
             }

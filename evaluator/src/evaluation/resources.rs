@@ -370,9 +370,10 @@ impl ModuleNode {
             block: common.rules.clone(),
             waits,
             checked: None,
-            dependencies: evaluation.dependencies.get(&config_address).cloned().unwrap_or_else(|| Arc::from([])),
+            dependencies: evaluation.dependencies.all.get(&config_address).cloned().unwrap_or_else(|| Arc::from([])),
             create_first: evaluation.create_first.contains(config_text.as_str()),
             direct: common.direct.clone(),
+            awaited: evaluation.dependencies.awaited.get(&config_address).cloned().unwrap_or_else(|| Arc::from([])),
             import,
             triggers,
         })

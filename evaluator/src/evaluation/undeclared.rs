@@ -7,7 +7,7 @@ use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use crate::config::{CompiledModule, ModuleCall, Repetition};
+use crate::config::{CompiledModule, ModuleCall, Repetition, StaticGraph};
 use crate::evaluation::problems::references as problems;
 use crate::reference::{Reference, Referent};
 
@@ -31,6 +31,25 @@ pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Opti
         Referent::Module(name, Some(output)) => undeclared_output(module, reference, name, output),
         _ => None,
     }
+}
+
+/// References to undeclared variables in the provider blocks of a root module that something uses. A configuration with
+/// a cycle has other problems.
+pub fn undeclared_in_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+    let of_variables = |reference: &&Reference| matches!(reference.subject, Referent::Variable(_));
+    let problems = |references: &[Reference]| -> Vec<Diagnostic> {
+        references.iter().filter(of_variables).filter_map(|reference| undeclared(root, reference)).collect()
+    };
+    let found = root.providers.iter().map(|(name, block)| (name, problems(&block.references)));
+    let found: Vec<_> = found.filter(|(_, problems)| !problems.is_empty()).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let unused = StaticGraph::new(root).unused(root).providers;
+    let is_used = |(name, alias): &(SmolStr, Option<SmolStr>)| {
+        !unused.contains(&(root.path.clone(), name.clone(), alias.clone()))
+    };
+    found.into_iter().filter(|(name, _)| is_used(name)).flat_map(|(_, problems)| problems).collect()
 }
 
 fn undeclared_provider(

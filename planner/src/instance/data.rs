@@ -28,6 +28,11 @@ impl Planner {
     /// Reads the data source of a check block. A failure fails the check and does not stop the plan.
     pub(crate) async fn plan_check_data(&self, desired: &DesiredInstance, check: &str) -> Result<Value, Failed> {
         let module = &desired.address.module;
+        if let Err(problems) = self.ask.providers.open(&desired.provider).await {
+            // A provider that cannot be used is no matter of the check.
+            self.report.add(problems);
+            return Err(Failed);
+        }
         let problems = match self.plan_data(desired).await {
             Ok(value) => return Ok(value),
             Err(problems) => problems,

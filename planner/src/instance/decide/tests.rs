@@ -79,6 +79,7 @@ fn desired(config: Value, block: BlockRules) -> DesiredInstance {
         dependencies: Arc::from([]),
         create_first: false,
         direct: Vec::new(),
+        awaited: Arc::from([]),
         import: None,
         triggers: Vec::new(),
     }

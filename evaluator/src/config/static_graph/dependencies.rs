@@ -1,0 +1,99 @@
+//! What resources depend on, and what data sources and ephemeral objects wait for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{ConfigResource, ResourceMode};
+
+use super::{Node, StaticGraph, targets};
+use crate::config::CompiledModule;
+use crate::config::names_below::{Gathering, Names};
+
+/// Configured resources by their dependents. Addresses are sorted by text, and equal sets are shared.
+#[derive(Debug, Default)]
+pub(crate) struct Dependencies {
+    /// For each resource, all resources that it depends on, directly or indirectly.
+    pub(crate) all: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+    /// For data sources and ephemeral objects, what must be settled before they are read, beside the resources that
+    /// their blocks name: everything that a module or a value in `depends_on` needs, and everything that the
+    /// `depends_on` of a call of their module names or needs.
+    pub(crate) awaited: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+}
+
+impl StaticGraph {
+    /// The dependencies of all resources. Requires a graph without cycles.
+    pub(crate) fn dependencies(&self, root: &Arc<CompiledModule>) -> Dependencies {
+        let sets = self.needs_of_all();
+        let all = self.nodes.iter().zip(&sets).filter_map(|(node, set)| {
+            let set = set.iter().flat_map(|set| set.iter().cloned());
+            node.resource().map(|config| (config, set.collect()))
+        });
+        let mut found = Dependencies { all: all.collect(), awaited: BTreeMap::new() };
+        self.add_awaited(root, &Gathering::default(), &sets, &mut found.awaited);
+        found
+    }
+
+    /// Adds what the data sources and ephemeral objects of a module and of its descendants wait for. `calls` has what
+    /// the calls of the module name.
+    fn add_awaited(
+        &self,
+        module: &CompiledModule,
+        calls: &Gathering,
+        sets: &[Option<Names>],
+        awaited: &mut BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+    ) {
+        for block in module.resources.values().filter(|block| block.resource.mode != ResourceMode::Managed) {
+            let mut gathering = calls.clone();
+            let named = targets(module, &block.depends_on);
+            self.gather(named.iter().filter(|node| node.resource().is_none()), sets, &mut gathering);
+            let names = gathering.names();
+            if !names.is_empty() {
+                let config = ConfigResource { module: module.path.clone(), resource: block.resource.clone() };
+                awaited.insert(config, names.iter().cloned().collect());
+            }
+        }
+        for call in module.calls.values() {
+            let Some(child) = module.children.get(&call.name) else { continue };
+            let mut gathering = calls.clone();
+            self.gather(targets(module, &call.depends_on).iter(), sets, &mut gathering);
+            self.add_awaited(child, &gathering, sets, awaited);
+        }
+    }
+
+    /// Adds nodes and what they need.
+    fn gather<'a>(&self, nodes: impl Iterator<Item = &'a Node>, sets: &[Option<Names>], gathering: &mut Gathering) {
+        for node in nodes {
+            let below = self.position(node).and_then(|index| sets[index].as_ref());
+            if let Some(below) = below {
+                gathering.take(below, own_name(node));
+            }
+        }
+    }
+
+    /// The names of all resources that each node needs.
+    fn needs_of_all(&self) -> Vec<Option<Names>> {
+        let mut sets: Vec<Option<Names>> = vec![None; self.nodes.len()];
+        for start in 0..self.nodes.len() {
+            let mut pending = vec![(start, false)];
+            while let Some((node, entered)) = pending.pop() {
+                if sets[node].is_some() {
+                    continue;
+                }
+                if !entered {
+                    pending.push((node, true));
+                    pending.extend(self.next[node].iter().filter(|n| sets[**n].is_none()).map(|n| (*n, false)));
+                    continue;
+                }
+                let mut gathering = Gathering::default();
+                self.gather(self.next[node].iter().map(|next| &self.nodes[*next]), &sets, &mut gathering);
+                sets[node] = Some(gathering.names());
+            }
+        }
+        sets
+    }
+}
+
+fn own_name(node: &Node) -> Option<SmolStr> {
+    node.resource().map(|config| SmolStr::from(config.to_string()))
+}

@@ -1,0 +1,2 @@
+variable "i" {}
+output "o" { value = var.i }
