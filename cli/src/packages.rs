@@ -326,7 +326,7 @@ impl Packages for PlannedPackages {
         let key = (wanted.source.clone(), wanted.checksum.clone());
         // The checksum was right then. It is computed again if the file has changed since.
         let known = self.found.lock().get(&key).cloned();
-        if let Some(known) = known.filter(|known| known.spec.files.as_ref().is_none_or(|files| files.holds())) {
+        if let Some(known) = known.filter(|known| known.spec.files.as_ref().is_none_or(|files| files.are_unchanged())) {
             return Ok(known);
         }
         let plugin = self.look(wanted)?.plugin(None);

@@ -15,7 +15,7 @@ use tokio::process::{ChildStdout, Command};
 use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint, Uri};
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::HashedFiles;
 use crate::guard;
 use crate::handshake::{self, Handshake, HandshakeError, PluginAddress, Protocol};
 use crate::plugin_log;
@@ -56,7 +56,7 @@ pub struct LaunchSpec {
     /// The time for its handshake.
     pub start_deadline: Duration,
     /// The files of its package, which must be unchanged when it starts; `None` if they may change.
-    pub files: Option<Arc<Fingerprint>>,
+    pub files: Option<Arc<HashedFiles>>,
 }
 
 impl LaunchSpec {
@@ -147,7 +147,7 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     let socket_directory =
         tempfile::Builder::new().prefix("weft-plugin-").tempdir().map_err(LaunchError::SocketDirectory)?;
     if let Some(files) = spec.files.clone() {
-        let same = tokio::task::spawn_blocking(move || files.holds()).await;
+        let same = tokio::task::spawn_blocking(move || files.are_unchanged()).await;
         if !same.unwrap_or_default() {
             return Err(LaunchError::Changed { program: spec.program.clone() });
         }

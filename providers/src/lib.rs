@@ -47,7 +47,7 @@ pub use builtin::Builtin;
 pub use call::{CallError, CallKind, Deadlines, Reply};
 pub use diagnostic::ProviderDiagnostic;
 pub use ephemeral::{OpenObject, Renewal};
-pub use fingerprint::Fingerprint;
+pub use fingerprint::HashedFiles;
 pub use launch::{LaunchError, LaunchSpec};
 pub use lock_file::LockFile;
 pub use packages::{Package, Requirements};

@@ -14,7 +14,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::archive::{self, ArchiveError};
 use crate::checksum::{self, Checksum, ChecksumError};
 use crate::constraint::Constraints;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, HashedFiles};
 use crate::launch::LaunchSpec;
 use crate::lock_file::{Lock, LockFile};
 use crate::mirror::{self, Location};
@@ -47,8 +47,8 @@ pub struct Package {
     pub directory: PathBuf,
     /// Its program.
     pub program: PathBuf,
-    /// A fingerprint of the files from before the checksum was computed; `None` without a checksum.
-    pub files: Option<Arc<Fingerprint>>,
+    /// The files that the checksum covers; `None` without a checksum.
+    pub files: Option<Arc<HashedFiles>>,
 }
 
 impl Package {
@@ -207,19 +207,20 @@ fn locked(
     if !folder.is_dir() {
         return Err(PackageProblem::NotInstalled { name, version, folder: root });
     }
-    let files = Some(fingerprint(&folder)?);
+    let before = fingerprint(&folder)?;
     let checksum = checksum::of_directory(&folder)?;
     if lock.known_checksums().next().is_some() && !lock.checksums.contains(&checksum) {
         return Err(PackageProblem::Changed { name, version, folder: root });
     }
     let program = program(source, &folder)?;
+    let files = Some(Arc::new(HashedFiles::new(before, checksum.clone())));
     let (version, checksum) = (Some(version), Some(checksum));
     Ok(Package { source: source.clone(), version, checksum, directory: folder, program, files })
 }
 
 /// The fingerprint of a package, to be taken before its files are hashed.
-fn fingerprint(folder: &Path) -> Result<Arc<Fingerprint>, PackageProblem> {
-    Fingerprint::of(folder).map(Arc::new).map_err(|error| PackageProblem::Io { path: folder.to_owned(), error })
+fn fingerprint(folder: &Path) -> Result<Fingerprint, PackageProblem> {
+    Fingerprint::of(folder).map_err(|error| PackageProblem::Io { path: folder.to_owned(), error })
 }
 
 /// The program of an unpacked package. An absolute path, because plugins run in the root module's directory.
@@ -274,11 +275,12 @@ pub fn find(
 ) -> Result<Package, PackageProblem> {
     let platform = Platform::current();
     let package = |directory: PathBuf| -> Result<Option<Package>, PackageProblem> {
-        let files = Some(fingerprint(&directory)?);
+        let before = fingerprint(&directory)?;
         if checksum::of_directory(&directory)? != *wanted {
             return Ok(None);
         }
         let program = program(source, &directory)?;
+        let files = Some(Arc::new(HashedFiles::new(before, wanted.clone())));
         let (version, checksum) = (Some(version.clone()), Some(wanted.clone()));
         Ok(Some(Package { source: source.clone(), version, checksum, directory, program, files }))
     };
