@@ -144,7 +144,10 @@ impl Loaded {
         let Invocation { arguments, context, view, .. } = invocation;
         let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
         let project = match invocation.command.words {
-            ["import"] => Project::load_whole(invocation).and_then(|project| project.present(doing)),
+            ["import"] => Project::load_whole(invocation).and_then(|project| match project.empty {
+                true => Err(vec![problems::nothing_to_import_into()]),
+                false => Ok(project),
+            }),
             _ if destroying => Project::load(invocation),
             _ => Project::load_present(invocation, doing),
         };

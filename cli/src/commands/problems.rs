@@ -106,6 +106,15 @@ pub fn directory_unusable(directory: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."))
 }
 
+/// `import` needs a configuration.
+pub fn nothing_to_import_into() -> Diagnostic {
+    Diagnostic::error(
+        "No OpenTofu configuration files",
+        "The directory has no configuration files (.tf). An object is imported into a resource that a configuration \
+         declares: write it first.",
+    )
+}
+
 /// The directory of a module does not exist or cannot be read.
 pub fn directory_unreadable(directory: &str) -> Diagnostic {
     Diagnostic::error(

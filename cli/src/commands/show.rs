@@ -184,7 +184,6 @@ fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<ShownFile, Exit> {
                 None => fail(problems::no_state_in_file(path)),
             }
         }
-        Err(PlanUnread::File(PlanFileError::Io(error))) => fail(problems::file_unreadable(path, &error)),
         Err(PlanUnread::File(error)) => fail(problems::neither_state_nor_plan(path, &error)),
         Err(PlanUnread::Sealed(error)) => fail(problems::plan_not_opened(path, &error)),
     }

@@ -155,17 +155,22 @@ fn wanted<'a>(invocation: &'a Invocation<'_>) -> Result<&'a str, Exit> {
         return Err(invocation.mistake(&problems::workspace_name_expected()));
     };
     if !is_workspace_name(name) {
-        return Err(invocation.fail(&[problems::invalid_workspace_name(name)]));
+        let message = problems::invalid_workspace_name_message(name);
+        return Err(invocation.fail_with_message(problems::invalid_workspace_name(name), &message));
     }
     Ok(name)
 }
 
 /// Refuses to select a workspace other than `let_pass` when the environment has already selected one.
-fn not_overridden(invocation: &Invocation<'_>, let_pass: Option<&str>, what: &str) -> Result<(), Exit> {
+fn not_overridden(
+    invocation: &Invocation<'_>,
+    let_pass: Option<&str>,
+    (what, message): (&str, &str),
+) -> Result<(), Exit> {
     if environment("TF_WORKSPACE").is_none_or(|set| let_pass == Some(set.as_str())) {
         return Ok(());
     }
-    Err(invocation.fail(&[problems::workspace_overridden(what)]))
+    Err(invocation.fail_with_message(problems::workspace_overridden(what), message))
 }
 
 fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
@@ -198,7 +203,7 @@ fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let name = wanted(invocation)?;
-    not_overridden(invocation, Some(name), "workspace")?;
+    not_overridden(invocation, Some(name), ("workspace", problems::OVERRIDDEN_NEW_MESSAGE))?;
     if exists(invocation, name)? {
         let problem = problems::workspace_exists(name);
         let message = problem.summary.clone();
@@ -244,7 +249,7 @@ fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exi
 
 fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
-    not_overridden(invocation, None, "selected workspace")?;
+    not_overridden(invocation, None, ("selected workspace", problems::OVERRIDDEN_SELECTED_MESSAGE))?;
     let known = exists(invocation, name)?;
     // Also if its state is gone.
     if selected(invocation)? == name {
@@ -275,11 +280,9 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if !exists(invocation, name)? {
         return Err(missing(invocation, name));
     }
-    if name == DEFAULT_WORKSPACE {
-        return Err(fail(problems::default_workspace_stays()));
-    }
     if selected(invocation)? == name {
-        return Err(fail(problems::workspace_is_active(name)));
+        let message = problems::workspace_is_active_message(name);
+        return Err(invocation.fail_with_message(problems::workspace_is_active(name), &message));
     }
     let force = arguments.switch("force", false);
     let place = StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
@@ -290,6 +293,9 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if !tracked.is_empty() && !force {
             return Err(vec![problems::workspace_not_empty(name, &tracked)]);
         }
+        if name == DEFAULT_WORKSPACE {
+            return Err(vec![problems::default_workspace_stays()]);
+        }
         Ok((Change::Nothing, (!tracked.is_empty(), snapshot.serial)))
     })?;
     workspaces(invocation)?.delete(&place, name, serial, force).map_err(fail)?;
@@ -298,11 +304,11 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         &format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"),
         &format!("Deleted workspace \"{name}\""),
     );
-    if tracked {
+    if tracked && view.is_json() {
+        view.event(events::cautioned(&problems::workspace_was_not_empty_message(name)));
+    } else if tracked {
         view.warning_in_output(problems::workspace_was_not_empty(name));
-        if !view.is_json() {
-            view.document("\n");
-        }
+        view.document("\n");
     }
     Ok(Exit::DONE)
 }

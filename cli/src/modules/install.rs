@@ -238,6 +238,8 @@ impl<'a> ModuleInstaller<'a> {
                 }
                 let why = found.err().map_or_else(|| "it is not a directory".to_owned(), |error| error.to_string());
                 problems.push(problems::directory_of_call_unreadable(&written, request.name(), &request.place(), &why));
+                // As in OpenTofu, the steps name it all the same, without a directory.
+                (self.report)(InstallStep::Installed { key: &request.key(), directory: "" });
                 self.note(request, String::new(), None);
                 return None;
             }

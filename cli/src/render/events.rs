@@ -58,9 +58,18 @@ pub fn told(message: &str) -> Json {
 
 /// Why a command failed, as a message without a diagnostic.
 pub fn refused(message: &str) -> Json {
+    levelled("error", message)
+}
+
+/// A warning, as a message without a diagnostic.
+pub fn cautioned(message: &str) -> Json {
+    levelled("warn", message)
+}
+
+fn levelled(level: &str, message: &str) -> Json {
     let mut told = told(message);
     if let Json::Object(fields) = &mut told {
-        fields.insert("@level".into(), "error".into());
+        fields.insert("@level".into(), level.into());
     }
     told
 }

@@ -14,7 +14,7 @@ fn revealed(value: &Value, indent: usize) -> String {
     text
 }
 
-/// One value. Sensitive and ephemeral parts are named as such, and shown only with `reveal`.
+/// One value. Known sensitive and ephemeral parts are named as such, and shown only with `reveal`.
 pub fn shown(value: &Value, reveal: bool) -> String {
     let mut text = String::new();
     write(value, 0, !reveal, &mut text);
@@ -23,10 +23,11 @@ pub fn shown(value: &Value, reveal: bool) -> String {
 
 fn write(value: &Value, indent: usize, hide: bool, out: &mut String) {
     let (marks, kind) = value.open();
-    if hide && marks.is_sensitive() {
+    let hide_this = hide && value.is_known();
+    if hide_this && marks.is_sensitive() {
         return out.push_str("(sensitive value)");
     }
-    if hide && marks.is_ephemeral() {
+    if hide_this && marks.is_ephemeral() {
         return out.push_str("(ephemeral value)");
     }
     match kind {

@@ -113,8 +113,8 @@ impl Session {
             let Some(name) = output_named(reference) else { continue };
             let value = match given {
                 Some(given) => given.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic)),
+                // A planned state holds no unknown values: what only apply can know is null.
                 None => match root.output(name).await {
-                    // As in OpenTofu, the unknown parts of a planned output are null.
                     Ok(value) => value.unknown_as_null(),
                     // An output whose precondition failed has no planned value.
                     Err(Failed) => Value::null(Type::Dynamic),

@@ -40,11 +40,17 @@ use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
-/// The value of a single object during validation, if its schema has sensitive or deprecated attributes: an object of
-/// unknown attributes. Wrong types are found by the schema before. `None` for other schemas.
+/// The value of a single object during validation, if its schema has sensitive or deprecated attributes. Wrong types are
+/// found by the schema before. `None` for other schemas.
 fn in_validation(schema: &Block) -> Option<Value> {
+    unknown_attributes(schema, |_| Type::Dynamic)
+}
+
+/// An object of unknown attributes with the marks of its schema. `None` for a schema without sensitive or deprecated
+/// attributes: such an object is unknown as a whole.
+pub(super) fn unknown_attributes(schema: &Block, known: impl Fn(&Type) -> Type) -> Option<Value> {
     let Type::Object(object) = schema.implied_type() else { return None };
-    let parts = object.attributes.keys().map(|name| (name.clone(), Value::unknown(Type::Dynamic)));
+    let parts = object.attributes.iter().map(|(name, ty)| (name.clone(), Value::unknown(known(ty))));
     let apart = Value::object(parts);
     let sensitive = sensitive_paths(&apart, schema);
     if sensitive.is_empty() && deprecated_paths(&apart, schema).is_empty() {

@@ -11,6 +11,7 @@ use weft_graph_format::value::Value;
 
 use super::instances::MOST_INSTANCES;
 use super::module_node::{Instances, ModuleNode};
+use super::resources::unknown_attributes;
 use crate::config::{Repetition, ResourceBlock};
 use crate::glue::Failed;
 
@@ -27,7 +28,8 @@ impl ModuleNode {
                 let settled = self.evaluation.purpose().has_whole_state();
                 let missing = || match &block.repetition {
                     // A question about its type has an answer before there is an object.
-                    Repetition::Single if !settled => Value::unknown(schema.block.implied_type()),
+                    Repetition::Single if !settled => unknown_attributes(&schema.block, Type::clone)
+                        .unwrap_or_else(|| Value::unknown(schema.block.implied_type())),
                     _ => self.evaluation.glue.missing(),
                 };
                 in_shape_of(&block.repetition, objects, settled, missing)

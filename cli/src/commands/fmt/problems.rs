@@ -7,14 +7,18 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 /// There is no such file or directory.
 pub fn nothing_there(path: &Path) -> Diagnostic {
-    Diagnostic::error("No file or directory", format!("No file or directory at {}.", path.display()))
+    Diagnostic::error("Invalid file or directory path", format!("No file or directory at {}.", path.display()))
 }
 
 /// The file has another kind of content.
 pub fn other_kind_of_file(path: &Path) -> Diagnostic {
     Diagnostic::error(
-        "Only .tf, .tofu, .tfvars, .tftest.hcl and .tofutest.hcl files can be processed with weft fmt",
-        format!("{} is none of these.", path.display()),
+        "Invalid file extension",
+        format!(
+            "Only .tf, .tofu, .tfvars, .tftest.hcl and .tofutest.hcl files can be processed with weft fmt. {} is none of \
+             these.",
+            path.display()
+        ),
     )
 }
 

@@ -1,5 +1,6 @@
 //! The graph of an apply without a plan: nothing changes, so only what outputs and checks read is left, with the
-//! variables of the root module and the ends of modules.
+//! variables of the root module and the ends of modules. An output of the root module has one instance, so it alone
+//! needs no resource: the state has the objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,10 +27,13 @@ pub fn draw(whole: &Drawing) -> Drawing {
         }
     }
     while let Some(index) = pending.pop() {
-        let report = whole.vertices().get(index).is_some_and(|vertex| vertex.name.ends_with(REPORT));
-        if !report && kept.insert(index) {
-            pending.extend(next.get(&index).into_iter().flatten());
+        let Some(vertex) = whole.vertices().get(index) else { continue };
+        if vertex.name.ends_with(REPORT) || !kept.insert(index) {
+            continue;
         }
+        let is_resource = |to: &usize| whole.vertices().get(*to).is_some_and(|read| read.shape == VertexKind::Box);
+        let read = next.get(&index).into_iter().flatten().copied();
+        pending.extend(read.filter(|to| !(is_root_output(vertex) && is_resource(to))));
     }
     let ends = whole.vertices().iter().enumerate().filter(|(_, vertex)| is_end_of_provider(vertex));
     let used: Vec<usize> = ends
@@ -59,10 +63,14 @@ fn is_end_of_provider(vertex: &Vertex) -> bool {
     vertex.name.ends_with(CLOSE) && vertex.label.contains("provider[")
 }
 
+fn is_root_output(vertex: &Vertex) -> bool {
+    vertex.label.starts_with("output.")
+}
+
 /// An output of the root module, or a check.
 fn is_read_last(vertex: &Vertex) -> bool {
     let of_check = |label: &str| label.starts_with("check.") || label.contains(".check.");
-    vertex.label.starts_with("output.") || of_check(&vertex.label)
+    is_root_output(vertex) || of_check(&vertex.label)
 }
 
 #[cfg(test)]
@@ -76,16 +84,25 @@ mod tests {
         let read = vertex("a.read (expand)", "a.read", VertexKind::Box);
         let unread = vertex("a.unread (expand)", "a.unread", VertexKind::Box);
         let output = vertex("output.o (expand)", "output.o", VertexKind::Plain);
+        let check = vertex("check.c (expand)", "check.c", VertexKind::Plain);
         let open = vertex("provider[\"p\"]", "provider[\"p\"]", VertexKind::Diamond);
         let end = vertex("provider[\"p\"] (close)", "provider[\"p\"]", VertexKind::Plain);
         vertex("var.x", "var.x", VertexKind::Note);
-        for (from, to) in [(output, read), (read, open), (unread, open), (end, read), (end, unread), (end, open)] {
+        let of_provider = [(read, open), (unread, open), (end, read), (end, unread), (end, open)];
+        for (from, to) in [(check, read), (output, unread)].into_iter().chain(of_provider) {
             whole.edge(from, to);
         }
         let found = draw(&whole);
         let names: Vec<&str> = found.vertices().iter().map(|vertex| vertex.name.as_str()).collect();
-        let want =
-            ["a.read (expand)", "output.o (expand)", "provider[\"p\"]", "provider[\"p\"] (close)", "var.x", "root"];
+        let want = [
+            "a.read (expand)",
+            "output.o (expand)",
+            "check.c (expand)",
+            "provider[\"p\"]",
+            "provider[\"p\"] (close)",
+            "var.x",
+            "root",
+        ];
         assert_eq!(names, want);
     }
 }

@@ -72,10 +72,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(fail(said));
     }
     let method = method(arguments).map_err(|problem| fail(vec![problem]))?;
-    let installer = match method {
-        Some(method) => Installer::over(vec![method], &config, &environment, &context.data_directory),
-        None => Installer::new(&config, &environment, &[], &context.data_directory),
-    };
+    let installer = Installer::over(vec![method], &config, &environment, &context.data_directory);
     let path = Path::new(lock_file::FILE_NAME);
     let (old, said) = LockFile::load(path);
     if has_errors(&said) {
@@ -160,8 +157,9 @@ async fn obtain<'a>(
     Ok((new, news))
 }
 
-/// The installation method that an option names, in place of those of the CLI configuration.
-fn method(arguments: &Arguments) -> Result<Option<InstallationMethod>, Diagnostic> {
+/// The installation method that an option names, by default the registries of the providers. Those of the CLI
+/// configuration do not count: the lock file is for machines that do not have them.
+fn method(arguments: &Arguments) -> Result<InstallationMethod, Diagnostic> {
     let kind = if let Some(directory) = arguments.value("fs-mirror") {
         MethodKind::FilesystemMirror(PathBuf::from(directory))
     } else if let Some(url) = arguments.value("net-mirror") {
@@ -171,9 +169,9 @@ fn method(arguments: &Arguments) -> Result<Option<InstallationMethod>, Diagnosti
             .and_then(|template| template.check(true, true, true).map(|()| template));
         MethodKind::OciMirror(template.map_err(|error| problems::invalid_template(&error))?)
     } else {
-        return Ok(None);
+        MethodKind::Direct
     };
-    Ok(Some(InstallationMethod::for_all(kind)))
+    Ok(InstallationMethod::for_all(kind))
 }
 
 /// The requirements that the command line names, by default all.

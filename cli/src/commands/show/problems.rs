@@ -46,11 +46,6 @@ pub fn no_directory(directory: &str) -> Diagnostic {
     )
 }
 
-/// The file cannot be read.
-pub fn file_unreadable(path: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to read the given file", format!("{path}: {error}."))
-}
-
 /// The file is neither a state nor a plan.
 pub fn neither_state_nor_plan(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {error}."))

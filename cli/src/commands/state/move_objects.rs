@@ -169,14 +169,15 @@ fn plan(
         for (before, after) in &moved.instances {
             if before.resource.mode != after.resource.mode {
                 let word = |mode| if mode == ResourceMode::Managed { "managed resource" } else { "data resource" };
-                return Err(invalid_target(format!(
+                return Err(vec![state_problems::invalid_move_request(format!(
                     "Cannot move {before} to {after}: a {} cannot become a {}.",
                     word(before.resource.mode),
                     word(after.resource.mode)
-                )));
+                ))]);
             }
             if before.resource.type_name != after.resource.type_name {
-                return Err(invalid_target(format!("Cannot move {before} to {after}: resource types don't match.")));
+                let what = format!("Cannot move {before} to {after}: resource types don't match.");
+                return Err(vec![state_problems::invalid_move_request(what)]);
             }
         }
         let occupied = |selection: &StateSelector| match selection {

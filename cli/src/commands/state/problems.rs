@@ -33,6 +33,11 @@ pub fn invalid_move_target(what: String) -> Diagnostic {
     Diagnostic::error("Invalid target address", what)
 }
 
+/// An object cannot become one of another mode or type.
+pub fn invalid_move_request(what: String) -> Diagnostic {
+    Diagnostic::error("Invalid state move request", what)
+}
+
 /// `state rm` takes at least one address.
 pub fn address_required() -> Diagnostic {
     Diagnostic::error(

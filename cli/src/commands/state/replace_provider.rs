@@ -115,9 +115,9 @@ fn announce(view: &View, from: &ProviderSource, to: &ProviderSource, resources: 
          {}{reset}\n    {}+{reset} {}\n{reset}\n{}Changing{reset} {} resources:\n{reset}\n",
         code("33"),
         code("31"),
-        from.for_display(),
+        from,
         code("32"),
-        to.for_display(),
+        to,
         code("1"),
         resources.len()
     ));

@@ -18,6 +18,14 @@ pub fn invalid_workspace_name(name: &str) -> Diagnostic {
     )
 }
 
+/// The same in a stream of events, in OpenTofu's words.
+pub fn invalid_workspace_name_message(name: &str) -> String {
+    format!(
+        "The workspace name \"{name}\" is not allowed. The name must contain only URL safe characters, and no path \
+         separators"
+    )
+}
+
 /// The environment has selected a workspace.
 pub fn workspace_overridden(what: &str) -> Diagnostic {
     Diagnostic::error(
@@ -25,6 +33,15 @@ pub fn workspace_overridden(what: &str) -> Diagnostic {
         "Unset this environment variable, or set it to the name of the workspace that you want, then retry.",
     )
 }
+
+/// The same in a stream of events, in OpenTofu's words, for a command that makes a workspace.
+pub const OVERRIDDEN_NEW_MESSAGE: &str = "The workspace is currently overridden using the TF_WORKSPACE environment variable. You cannot create a new \
+     workspace when using this setting. To create a new workspace, either unset this environment variable or update it \
+     to match the workspace name you are trying to create, and then run this command again";
+
+/// The same for a command that selects one.
+pub const OVERRIDDEN_SELECTED_MESSAGE: &str = "The selected workspace is currently overridden using the TF_WORKSPACE environment variable. To select a new \
+     workspace, either update this environment variable or unset it and then run this command again";
 
 /// There is no workspace of this name.
 pub fn unknown_workspace(name: &str) -> Diagnostic {
@@ -59,7 +76,7 @@ pub fn given_state_unreadable(path: &str, why: &dyn Display) -> Diagnostic {
 
 /// The default workspace cannot be deleted.
 pub fn default_workspace_stays() -> Diagnostic {
-    Diagnostic::error("Cannot delete the default workspace", "It always exists.")
+    Diagnostic::error("Workspace deletion failed", "The default workspace cannot be deleted: it always exists.")
 }
 
 /// The selected workspace cannot be deleted.
@@ -67,6 +84,14 @@ pub fn workspace_is_active(name: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Workspace \"{name}\" is your active workspace"),
         "The active workspace cannot be deleted. Select another one first.",
+    )
+}
+
+/// The same in a stream of events, in OpenTofu's words.
+pub fn workspace_is_active_message(name: &str) -> String {
+    format!(
+        "Workspace \"{name}\" is your active workspace. You cannot delete the currently active workspace. Please switch \
+         to another workspace and try again"
     )
 }
 
@@ -82,11 +107,16 @@ pub fn workspace_not_empty(name: &str, tracked: &[String]) -> Diagnostic {
     )
 }
 
-/// A deleted workspace had objects. The text is OpenTofu's, because scripts look for it.
+/// What a deleted workspace with objects leaves behind. The text is OpenTofu's, because scripts look for it.
+const LEFT_BEHIND: &str = "The resources managed by the deleted workspace may still exist, but are no longer manageable \
+                           by OpenTofu since the state has been deleted";
+
+/// A deleted workspace had objects.
 pub fn workspace_was_not_empty(name: &str) -> Diagnostic {
-    Diagnostic::warning(
-        format!("\"{name}\" was non-empty"),
-        "The resources managed by the deleted workspace may still exist, but are no longer manageable by OpenTofu since \
-         the state has been deleted.",
-    )
+    Diagnostic::warning(format!("\"{name}\" was non-empty"), format!("{LEFT_BEHIND}."))
+}
+
+/// The same in a stream of events.
+pub fn workspace_was_not_empty_message(name: &str) -> String {
+    format!("\"{name}\" was non-empty. {LEFT_BEHIND}")
 }

@@ -120,11 +120,7 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
     inner.insert("actions".into(), change.action.words().into());
     inner.insert("before".into(), known(&before));
     inner.insert("after".into(), known(&after));
-    let after_unknown = match (after.is_wholly_known(), after.is_null()) {
-        (true, true) => false.into(),
-        (true, false) => json!({}),
-        _ => unknown(&after),
-    };
+    let after_unknown = if after.is_wholly_known() { json!({}) } else { unknown(&after) };
     inner.insert("after_unknown".into(), after_unknown);
     inner.insert("before_sensitive".into(), sensitive_object(&before));
     inner.insert("after_sensitive".into(), sensitive_object(&after));

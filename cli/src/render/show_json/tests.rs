@@ -108,6 +108,15 @@ fn a_replacement_says_why() {
 }
 
 #[test]
+fn an_object_that_goes_has_an_empty_map_of_unknown_parts() {
+    let before = Value::object([("id", Value::string("x"))]);
+    let nothing = Value::null(before.ty());
+    let gone = change("lab_thing.a", ChangeAction::Only(Action::Delete), before, nothing);
+    let document = document(Manifest::default(), Changes { resources: vec![gone], ..Changes::default() });
+    assert_eq!(document["resource_changes"][0]["change"]["after_unknown"], json!({}));
+}
+
+#[test]
 fn a_plan_has_outputs_variables_and_prior_state() {
     let output =
         |action, before, after| OutputChange { action, before, after, sensitive_before: false, sensitive_after: false };
