@@ -161,7 +161,8 @@ pub fn connect(kind: &str, settings: &BackendSettings, environment: Environment<
     connect_at(kind, settings, environment, &(Arc::new(NoHosts) as Arc<dyn Hosts>))
 }
 
-/// The same for all types: some ask where the services of a host are, and for the token of the host.
+/// Like [`connect`], for all types of backends. Some need `hosts` to discover the services of a host and to find its
+/// token.
 ///
 /// # Errors
 /// Invalid settings. The diagnostics have no place.

@@ -111,7 +111,7 @@ impl HttpReply {
         BackendError::Refused { place, doing, error, advice: advice.to_owned() }
     }
 
-    /// Whether the service did not accept the credentials, or not any more.
+    /// Whether the service rejected the credentials, or no longer accepts them.
     fn rejects_credentials(&self) -> bool {
         let named = |code: &&str| {
             let ends = [format!(">{code}<"), format!("{code}\"")];
@@ -279,7 +279,7 @@ mod tests {
         Url::parse(&format!("http://127.0.0.1:{port}/")).unwrap()
     }
 
-    /// A token that the service does not accept any more is replaced once.
+    /// A token that the service no longer accepts is replaced once.
     #[tokio::test]
     async fn rejected_tokens_are_replaced_once() {
         static SEEN: AtomicUsize = AtomicUsize::new(0);

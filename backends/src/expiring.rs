@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use weft_state::remote::BackendError;
 
-/// Other keys are asked for so long before some expire.
+/// The time before the expiry of keys at which new ones are requested.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// The keys of an account or of a session.
@@ -73,7 +73,7 @@ impl KeyRing {
     /// The keys to use now.
     ///
     /// # Errors
-    /// There are none.
+    /// The source has no keys.
     pub async fn current(&self) -> Result<Keys, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(keys) = known.as_ref().filter(|keys| !keys.expire_soon()) {

@@ -79,7 +79,7 @@ fn wait<T: Send>(answer: impl Future<Output = Result<T, BackendError>> + Send) -
     })
 }
 
-/// A random key of so many bytes.
+/// A random key of this length in bytes.
 ///
 /// # Errors
 /// The operating system has no random bytes.
@@ -96,7 +96,7 @@ pub(crate) fn random_key(place: &str, length: u64) -> Result<Secret, BackendErro
 
 /// An answer without a field that it must have, or with something else in it.
 pub(crate) fn damaged(place: &str, doing: &'static str, field: &str) -> BackendError {
-    let error = format!("the answer has no valid {field:?}");
+    let error = format!("the response has no valid {field:?}");
     BackendError::Damaged { place: place.to_owned(), doing, error }
 }
 

@@ -12,15 +12,15 @@ use weft_state::remote::BackendError;
 use crate::client::reason;
 use crate::exchange::{Authorize, Call};
 
-/// Another token is asked for so long before one expires.
+/// The time before the expiry of a token at which a new one is requested.
 const MARGIN: Duration = Duration::from_secs(225);
 /// How long a service that gives tokens may take.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// How long a token is used whose answer does not say when it expires.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// What services say about statements that begin too late or have ended, for example because the clock is wrong: those
-/// of Google, and those of Microsoft.
+/// Parts of the messages for assertions (JWT) that are not valid yet or have expired, for example because the clock is
+/// wrong: Google's and Microsoft's.
 const SKEWED: [&str; 2] = ["must be a short-lived token", "AADSTS700024"];
 
 /// A token.
@@ -93,7 +93,7 @@ impl<S: TokenSource> Bearer<S> {
     /// The current token.
     ///
     /// # Errors
-    /// There is none.
+    /// The source has no token.
     pub async fn current(&self) -> Result<AccessToken, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
@@ -125,7 +125,7 @@ pub fn with_form(request: RequestBuilder, pairs: &[(&str, &str)]) -> RequestBuil
 /// Sends a request to a service that gives tokens. Returns the JSON of its answer.
 ///
 /// # Errors
-/// Why there is none, in words without secrets.
+/// The reason, as text without secrets.
 pub async fn ask(request: RequestBuilder) -> Result<Json, String> {
     let answer = request.timeout(TIME_LIMIT).send().await.map_err(|error| reason(&error))?;
     let status = answer.status();

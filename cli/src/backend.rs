@@ -171,7 +171,7 @@ impl StateBackend {
     /// The names of all workspaces, the default one first.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     pub fn workspaces(&self) -> Result<Vec<String>, Diagnostic> {
         match self {
             StateBackend::Local(local) => Ok(local.workspaces()),
@@ -188,7 +188,7 @@ impl StateBackend {
     /// As [`StateBackend::workspaces`], with `default` alone where there are no others.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     pub fn all_states(&self) -> Result<Vec<String>, Diagnostic> {
         match self.has_workspaces()? {
             true => self.workspaces(),
@@ -199,7 +199,7 @@ impl StateBackend {
     /// Whether the backend has more than one state.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     pub fn has_workspaces(&self) -> Result<bool, Diagnostic> {
         let StateBackend::Remote(remote) = self else { return Ok(true) };
         let service = Arc::clone(&remote.service);
@@ -213,7 +213,7 @@ impl StateBackend {
     /// Asks the service whether the settings can be used.
     ///
     /// # Errors
-    /// They cannot.
+    /// The service rejects the settings.
     pub fn check(&self) -> Result<(), Diagnostic> {
         let StateBackend::Remote(remote) = self else { return Ok(()) };
         let service = Arc::clone(&remote.service);
@@ -223,7 +223,7 @@ impl StateBackend {
     /// Deletes the state of a workspace. With `force`, even if the service would keep it.
     ///
     /// # Errors
-    /// Those of the service, or of the file system.
+    /// Errors of the service, or of the file system.
     pub fn delete(&self, workspace: &str, force: bool) -> Result<(), Diagnostic> {
         match self {
             StateBackend::Local(local) => {

@@ -22,7 +22,7 @@ pub const DEFAULT_WORKSPACE: &str = "default";
 const SELECTED: &str = "environment";
 /// The variable of OpenTofu for the time between two saves of a state, in seconds.
 const PERSIST_INTERVAL: &str = "TF_STATE_PERSIST_INTERVAL";
-/// The same without OpenTofu's lower limit.
+/// Weft's variable for the time between two saves of a state, in seconds. It has no lower limit.
 const OWN_PERSIST_INTERVAL: &str = "WEFT_STATE_PERSIST_INTERVAL";
 
 /// The CLI configuration, as read.
@@ -137,8 +137,8 @@ impl Context {
         })
     }
 
-    /// The same for commands that depend on it, with the errors that stop an installation. Every command reports all
-    /// problems before it begins.
+    /// The CLI configuration for commands that install something, with the errors that stop an installation. Every
+    /// command reports all problems before it begins.
     pub fn cli_config(&self) -> (CliConfig, cli_config::ProcessEnvironment, Vec<Diagnostic>) {
         let CliSettings { config, environment, problems } = self.cli_settings();
         let stops = |problem: &&Diagnostic| problem.is_error() && problem.code != cli_config::NO_PLUGIN_CACHE;
@@ -147,8 +147,9 @@ impl Context {
     }
 }
 
-/// The time between two saves of a state while a run goes on. `theirs` are whole seconds, never fewer than by default, as
-/// in OpenTofu. `own` are seconds without a lower limit; 0 means that no state is saved before the end.
+/// The time between two saves of a state during a run; `None` if it is saved only at the end. `theirs` is the value of
+/// OpenTofu's variable: whole seconds, at least the default. `own` is the value of Weft's variable, which takes
+/// precedence: seconds without a lower limit, or 0 to save only at the end.
 fn save_interval(theirs: Option<String>, own: Option<String>) -> Option<Duration> {
     if let Some(seconds) = own.and_then(|text| text.parse().ok())
         && let Ok(interval) = Duration::try_from_secs_f64(seconds)

@@ -27,7 +27,7 @@ pub enum Change {
 /// Locks the state, calls `decide` with it, and writes the change. Reports problems.
 ///
 /// # Errors
-/// The problems were reported already.
+/// The exit code. The problems have been reported.
 pub fn change<Answer>(
     invocation: &Invocation<'_>,
     place: &StoreLocation,

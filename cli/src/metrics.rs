@@ -28,7 +28,7 @@ const FORMS: &str = "PORT on this machine, IP:PORT such as 0.0.0.0:9464, or unix
 /// The address of `-metrics`.
 ///
 /// # Errors
-/// It has another form.
+/// The text is not an address.
 pub fn address(invocation: &Invocation<'_>) -> Result<Option<MetricsAddress>, Exit> {
     let Some(text) = invocation.arguments.value("metrics") else { return Ok(None) };
     let address = MetricsAddress::parse(text);

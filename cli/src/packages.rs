@@ -55,7 +55,7 @@ impl InstalledPackages {
         InstalledPackages::find_with(context, requirements, &Requirements::new(), validating)
     }
 
-    /// The same, with the packages that the state needs beside the configuration.
+    /// Like [`InstalledPackages::find`], with additional packages that only the state needs.
     ///
     /// # Errors
     /// Missing or changed packages, with the text for planning or for validation.

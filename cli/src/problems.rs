@@ -260,7 +260,7 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     }
     if !unused.is_empty() {
         add(format!(
-            "These write-ahead files do not follow the state: {}. Remove them when you have looked at the objects.",
+            "These write-ahead files do not follow the state: {}. Check the real objects, then remove these files.",
             unused.join(", ")
         ));
     }

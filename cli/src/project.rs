@@ -58,7 +58,7 @@ impl Project {
         project.told(invocation, problems)
     }
 
-    /// The same for commands that check the whole configuration first.
+    /// Like [`Project::load`], for commands that check the whole configuration first.
     ///
     /// # Errors
     /// Its problems, warnings included, and modules that `init` has not seen.
@@ -136,7 +136,8 @@ impl Project {
         Project::read_installed(invocation, &load_tree_from)
     }
 
-    /// The same for a configuration in another directory. Modules and packages are those that are installed here.
+    /// Like [`Project::load_quietly`], for a configuration in another directory. Modules and packages are those that
+    /// are installed here.
     pub fn load_quietly_in(invocation: &Invocation<'_>, directory: &str) -> (Project, Vec<Diagnostic>) {
         let load = |root: &Path, places: &mut dyn ModulePlaces, inputs: &StaticInputs<'_>| {
             load_tree_under(root, directory, &Module::root(), places, inputs)

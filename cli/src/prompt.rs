@@ -24,7 +24,7 @@ impl Prompt {
         Prompt { turn: Mutex::new(()), bold: ("", "") }
     }
 
-    /// The same for commands whose output has colors even if it is not a terminal, as in OpenTofu.
+    /// A prompt for commands whose output has colors even if it is not a terminal, as in OpenTofu.
     pub fn colored(view: &View) -> Prompt {
         let bold = if view.escape("0").is_empty() { ("", "") } else { ("\x1b[1m", "\x1b[0m") };
         Prompt { bold, ..Prompt::new() }
@@ -68,7 +68,7 @@ impl Prompt {
         self.decide(question, detail).unwrap_or(false)
     }
 
-    /// The same; `None` when the input has ended.
+    /// Like [`Prompt::confirm`], but `None` if the input has ended.
     pub fn decide(&self, question: &str, detail: &str) -> Option<bool> {
         let (bold, reset) = self.bold;
         let mut text = format!("{reset}{bold}\n{question}{reset}\n");

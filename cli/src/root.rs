@@ -64,7 +64,7 @@ pub fn read_alone(
     load(context, arguments, |inputs| load_early(directory, inputs))
 }
 
-/// The same, if it has no problems.
+/// The root module as written, if it has no problems.
 ///
 /// # Errors
 /// Its problems, warnings included.

@@ -53,7 +53,7 @@ impl Context {
         Ok(self.sealed_by.get_or_init(|| sealing).clone())
     }
 
-    /// The same, at the start of a command, with warnings to report.
+    /// Determines at the start of a command how it seals. Returns the warnings to report.
     ///
     /// # Errors
     /// Errors of the settings, with their warnings.

@@ -208,11 +208,11 @@ impl StoreLocation {
         }
     }
 
-    /// The place that a command changes outside of runs. `operation` is shown to those who wait for the lock. With
-    /// `dated`, each previous state is kept in a file of its own.
+    /// The store for a command that changes the state outside of runs. Processes that wait for the lock show
+    /// `operation`. With `dated`, each previous state is kept in its own file.
     ///
     /// # Errors
-    /// Problems were reported already.
+    /// The exit code. The problems have been reported.
     pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<StoreLocation, Exit> {
         let Invocation { context, arguments, .. } = invocation;
         let mut place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
@@ -247,7 +247,7 @@ impl StoreLocation {
     /// matter.
     ///
     /// # Errors
-    /// Problems were reported already.
+    /// The exit code. The problems have been reported.
     pub fn check_version(&self, invocation: &Invocation<'_>) -> Result<(), Exit> {
         let StoreLocation::Remote(remote) = self else { return Ok(()) };
         let state = Arc::clone(&remote.options.state);

@@ -97,7 +97,7 @@ pub fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
     Ok((name, value))
 }
 
-/// The same for commands that allow missing values.
+/// Like [`gather`], for commands that allow missing values.
 pub fn gather_given(root: &CompiledModule, arguments: &Arguments) -> Gathered {
     given(root, arguments).gathered
 }

@@ -301,7 +301,7 @@ impl View {
         self.diagnostics_of(problems, &[]);
     }
 
-    /// The same, with extra fields for events.
+    /// Like [`View::diagnostics`], with extra fields for events.
     pub fn diagnostics_of(&self, problems: &[Diagnostic], belong: &[(&str, &str)]) {
         let sources = self.sources.lock();
         let objects: Vec<Json> = if self.json || self.into.is_some() {

@@ -280,10 +280,11 @@ impl Client {
         Ok(RunDetails { run: listing(response.summary.unwrap_or_default()), operations })
     }
 
-    /// The id and the plan file of a run; of the newest unfinished run without a name. `None` when no run exists.
+    /// The id and the plan file of a run. If `run` is `None`, of the newest unfinished run, and the result is `None` if
+    /// there is none.
     ///
     /// # Errors
-    /// When there is no such run.
+    /// The named run does not exist.
     pub async fn plan(&mut self, run: Option<&str>) -> Result<Option<(String, Vec<u8>)>, ClientError> {
         let request = proto::ReadPlanRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.read_plan(request).await.map_err(|status| self.refused(status))?;
@@ -291,7 +292,7 @@ impl Client {
         Ok((!response.run.is_empty()).then_some((response.run, response.plan)))
     }
 
-    /// Resumes a run; the newest unfinished run without a name. `None` when nothing can be resumed.
+    /// Resumes a run. If `run` is `None`, resumes the newest unfinished run. Returns `None` if nothing can be resumed.
     ///
     /// # Errors
     /// When the run cannot be resumed.

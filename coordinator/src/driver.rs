@@ -61,7 +61,7 @@ pub enum RunEvent {
     StoreTrouble(String),
     /// The store answers again.
     StoreBack,
-    /// The store has failed for good. The results of so many calls are still awaited.
+    /// The store has failed permanently. The number of calls whose results are still awaited.
     StoreFailed(usize),
     /// The term ended.
     Ended(Box<RunOutcome>),

@@ -1,5 +1,5 @@
-//! Orders on their way to workers. An order belongs to the connection for which it was decided: a worker that connected
-//! again may have lost what came before it.
+//! Orders on their way to workers. An order belongs to the connection for which it was decided: a worker that has
+//! reconnected may have lost earlier orders.
 
 use std::collections::BTreeMap;
 

@@ -56,8 +56,8 @@ pub struct OutlineShard {
     pub concurrency: Option<u32>,
     /// The bound on open provider instances at each worker. Workers keep it.
     pub bound: Option<InstanceBound>,
-    /// Checksums of the provider package, as in the lock file. Its worker must have a package with one of them. Empty
-    /// when no package is needed, or any worker is trusted to have it.
+    /// Checksums of the provider package, as in the lock file. The worker of the shard must have a package with one of
+    /// them. Empty if the shard needs no package, or if every worker is trusted to have it.
     pub packages: Vec<String>,
     /// The budgets that its provider calls take tokens from.
     pub budgets: Vec<BudgetIndex>,

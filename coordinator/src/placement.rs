@@ -8,7 +8,7 @@
 //! concurrency = 16
 //! instances = 8                           # open provider instances at each worker
 //!
-//! [[rule]]                                # what must run where the user is
+//! [[rule]]                                # operations that must run at home, on the machine of the user
 //! home = true
 //! labels = { home = "ops-1" }
 //!
@@ -18,16 +18,17 @@
 //! rate = 20                               # provider calls per second
 //! burst = 10
 //!
-//! [[retry]]                               # calls that the provider refused for now are made again
+//! [[retry]]                               # when calls that fail temporarily are retried
 //! provider = "hashicorp/aws"
 //! attempts = 12
 //! seconds = 900
 //! patterns = ["PriorRequestNotComplete"]
 //! ```
 //!
-//! A rule matches a provider instance if all its patterns do; `*` stands for any text. Each rule adds the labels and the
-//! limits that no earlier rule has set. The instances of a rule share its `instances`. A call takes tokens from every budget whose limit matches. The labels and budgets
-//! of a plan are fixed when it is made, and are part of its file.
+//! A rule matches a provider instance if all its patterns match; `*` matches any text. Each rule adds the labels and
+//! the limits that no earlier rule has set. All provider instances of a rule share its bound `instances`. A call takes
+//! tokens from every budget whose limit matches. The labels and budgets of a plan are fixed when it is made, and are
+//! part of its file.
 
 mod limit;
 mod rule;

@@ -46,8 +46,8 @@ pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
 /// at the same time as the coordinator, or reconnect, are there by then.
 pub const LABELS_WAIT: Duration = Duration::from_secs(5);
 
-/// How long a run with work may be without a worker before it says so. Workers that start at the same time are there by
-/// then, and a user notices the silence a little later.
+/// The time after which a run that has work and no worker reports that. Workers that start at the same time have
+/// connected by then, and the user has not yet noticed the silence.
 pub const NO_WORKER_NOTICE: Duration = Duration::from_secs(5);
 
 /// How often the core receives a tick: a fraction of the shortest time above.

@@ -57,8 +57,8 @@ struct DynamicReader<'a> {
 }
 
 impl DynamicReader<'_> {
-    /// The block, or the first error, after problems of unsupported arguments. With an unsupported argument the block
-    /// is invalid without a further error.
+    /// The problems of unsupported arguments, and the block or its first other error. If an argument is unsupported and
+    /// `for_each` is valid, the block is `Err(None)`.
     fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
         let label = match self.label() {
             Ok(label) => label,

@@ -78,7 +78,7 @@ fn declarations(tree: &Tree) -> Vec<Diagnostic> {
 /// The value of a text that is an expression without references, for the variable `name`.
 ///
 /// # Errors
-/// Those of the syntax and of the evaluation.
+/// Errors of the syntax and of the evaluation.
 pub fn value_of_text(name: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
     let place = format!("<value for var.{name}>");
     let (expression, problems) = weft_syntax::parse_expression(&place, Arc::from(text), Position::START);

@@ -76,7 +76,7 @@ impl Desk {
         &self.docket
     }
 
-    /// The same, for changes by the spool.
+    /// The decisions, for changes by the spool.
     pub(crate) fn docket_mut(&mut self) -> &mut Docket {
         &mut self.docket
     }

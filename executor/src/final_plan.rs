@@ -49,7 +49,7 @@ impl FinalPlan {
 /// Makes the final plan of a change. It changes nothing outside.
 ///
 /// # Errors
-/// What the provider refuses, and how its plan differs from the reviewed one.
+/// The provider rejects the change, or its plan differs from the reviewed one.
 pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result<FinalPlan, Problems> {
     let reviewed = change.planned;
     let reviewed_value = reviewed.value.unmark_deep().0;

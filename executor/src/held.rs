@@ -176,7 +176,7 @@ impl HeldTasks {
             }
             (Some(said), _) => Dropped::Answer(said.clone()),
             (None, _) => {
-                let result = Arc::new(TaskResult::NotCalled { reason: "the task was not wanted any more".to_owned() });
+                let result = Arc::new(TaskResult::NotCalled { reason: "the task was no longer needed".to_owned() });
                 (held.phase, held.result) = (HeldPhase::Finished, Some(result.clone()));
                 Dropped::Answer(result)
             }

@@ -220,8 +220,8 @@ pub(crate) fn invalid_plan(
 /// A final plan contradicts the reviewed one.
 pub(crate) fn inconsistent_plan(subject: &DiagnosticSubject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
     let detail = format!(
-        "With all values known, {provider} plans another change of {} than the reviewed one: {why}. This is a bug in the \
-         provider. Make a new plan to see the new change.",
+        "Now that all values are known, {provider} plans a change of {} that differs from the reviewed one: {why}. \
+         This is a bug in the provider. Make a new plan to see the new change.",
         subject.address
     );
     subject.place(subject.error("Provider produced inconsistent final plan", detail), path)

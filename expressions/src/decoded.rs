@@ -36,7 +36,7 @@ impl Decoded {
     ///
     /// # Errors
     ///
-    /// Those of `decode`.
+    /// Errors of `decode`.
     pub(crate) fn of<E>(
         &self,
         function: &'static str,

@@ -13,8 +13,8 @@ use crate::convert::convert;
 use crate::problems::iteration as problems;
 
 /// The keys and values of a known collection without its outermost marks. Keys are positions, names, or for sets the
-/// elements themselves. The iterator is lazy, so nothing of the size of the collection is allocated. `None` if the
-/// value cannot be iterated.
+/// elements themselves. The iterator is lazy: it does not allocate a copy of the collection. `None` if the value
+/// cannot be iterated.
 pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Value)> + '_>> {
     Some(match collection.open().1 {
         Kind::List(s) | Kind::Tuple(s) => {

@@ -245,7 +245,7 @@ impl ModuleInstance {
         self.0.split_last().map(|(_, front)| ModuleInstance(front.into()))
     }
 
-    /// The same without keys.
+    /// The module in the configuration: the address without keys.
     pub fn config(&self) -> Module {
         Module(self.0.iter().map(|step| step.name.clone()).collect())
     }
@@ -268,7 +268,7 @@ impl ResourceInstance {
         (self.module.0.len(), self)
     }
 
-    /// The same without keys.
+    /// The resource in the configuration: the address without keys.
     pub fn config(&self) -> ConfigResource {
         ConfigResource { module: self.module.config(), resource: self.resource.clone() }
     }
@@ -290,7 +290,7 @@ impl AbsResource {
         ResourceInstance { module: self.module.clone(), resource: self.resource.clone(), key }
     }
 
-    /// The same without keys.
+    /// The resource in the configuration: the address without keys.
     pub fn config(&self) -> ConfigResource {
         ConfigResource { module: self.module.config(), resource: self.resource.clone() }
     }
@@ -319,7 +319,7 @@ impl ProviderSource {
 }
 
 impl ProviderInstance {
-    /// The same without keys.
+    /// The provider configuration: the address without keys.
     pub fn config(&self) -> ProviderConfig {
         ProviderConfig { module: self.module.config(), source: self.source.clone(), alias: self.alias.clone() }
     }

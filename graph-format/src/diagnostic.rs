@@ -99,43 +99,43 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
     }
 
-    /// The same, about this text.
+    /// Sets the source range that the diagnostic is about.
     pub fn at(mut self, subject: SourceRange) -> Diagnostic {
         self.subject = Some(subject);
         self
     }
 
-    /// The same, with this text shown around the subject.
+    /// Sets the source range that is shown around the subject.
     pub fn within(mut self, context: SourceRange) -> Diagnostic {
         self.context = Some(context);
         self
     }
 
-    /// The same, about this object.
+    /// Sets the address of the object that the diagnostic is about.
     pub fn about(mut self, address: impl Into<String>) -> Diagnostic {
         self.address = Some(address.into());
         self
     }
 
-    /// The same, about a call of this function.
+    /// Sets the function whose call the diagnostic is about.
     pub fn calling(mut self, function: &str) -> Diagnostic {
         self.function = SmolStr::new(function);
         self
     }
 
-    /// The same, about a condition of this object that does not hold.
+    /// Sets the object whose condition does not hold.
     pub fn checking(mut self, object: &str) -> Diagnostic {
         self.checked = SmolStr::new(object);
         self
     }
 
-    /// The same, with a stable code (or a mark by which somebody knows it again).
+    /// Sets the code: a stable one, or a mark by which callers recognize the diagnostic.
     pub fn code(mut self, code: &str) -> Diagnostic {
         self.code = SmolStr::new(code);
         self
     }
 
-    /// The same, with the kind of mistake.
+    /// Sets the kind of mistake.
     pub fn cause(mut self, cause: Cause) -> Diagnostic {
         self.cause = cause;
         self
@@ -170,7 +170,7 @@ pub fn bare_message(detail: &str) -> &str {
     detail.rfind(CHECKED_BY).and_then(|at| detail.get(..at)).unwrap_or(detail)
 }
 
-/// Several as one text without places, as what came of a check is stored.
+/// Several diagnostics as one text without source ranges, as results of checks are stored.
 pub fn in_one_text(diagnostics: &[Diagnostic]) -> String {
     let line = |problem: &Diagnostic| match problem.detail.as_str() {
         "" => problem.summary.clone(),
@@ -210,7 +210,7 @@ pub const REDUNDANT_IGNORED: &str = "redundant-ignored";
 /// The code of what went wrong before an operation began: OpenTofu reports no operation that failed.
 pub const NOT_BEGUN: &str = "not-begun";
 
-/// The same, of what a provider said.
+/// Like [`NOT_BEGUN`], for diagnostics of a provider.
 pub const NOT_BEGUN_BY_PROVIDER: &str = "not-begun-by-provider";
 
 /// Whether any of them is an error.

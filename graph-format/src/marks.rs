@@ -72,19 +72,19 @@ impl Marks {
         }
     }
 
-    /// The same without the sensitive mark.
+    /// These marks without the sensitive mark.
     #[must_use]
     pub fn without_sensitive(&self) -> Marks {
         Marks { sensitive: false, ..self.clone() }
     }
 
-    /// The same without the ephemeral mark.
+    /// These marks without the ephemeral mark.
     #[must_use]
     pub fn without_ephemeral(&self) -> Marks {
         Marks { ephemeral: false, ..self.clone() }
     }
 
-    /// The same without deprecation notices.
+    /// These marks without deprecation notices.
     #[must_use]
     pub fn without_deprecations(&self) -> Marks {
         Marks { deprecations: None, ..self.clone() }

@@ -65,10 +65,10 @@ pub enum ModuleSourceError {
     #[error("{0} is no registry: addresses there name repositories")]
     ReservedHost(String),
     /// A host and too little after it.
-    #[error("after the host come three parts: namespace, name and system")]
+    #[error("three parts must follow the host: namespace, name and system")]
     AfterHost,
     /// Namespace or name.
-    #[error("{text:?} cannot be the {part}: 1 to 64 letters, digits, dashes and underscores, the last two inside only")]
+    #[error("{text:?} cannot be the {part}: 1 to 64 letters, digits, dashes and underscores, without - or _ at an end")]
     Name {
         /// Which part.
         part: &'static str,

@@ -24,7 +24,7 @@ impl ShownName {
         NAMING.into_iter().find_map(|attribute| shown(attribute, fields.get(attribute)?))
     }
 
-    /// The same for the identity of an object: else its first attribute that is such a string.
+    /// The name for an identity: its `id` or `name`, else its first attribute that is a string that may be shown.
     pub fn of_identity(identity: &Value) -> Option<ShownName> {
         if identity.marks().is_sensitive() {
             return None;

@@ -129,7 +129,7 @@ impl Planner {
 }
 
 /// The drift of an object, if the plan shows it. An object that moved to another type always differs from the state, so
-/// its difference is none.
+/// that difference does not count as drift.
 fn drift(
     shown: Drift,
     address: &ResourceInstance,

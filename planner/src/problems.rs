@@ -176,14 +176,14 @@ pub(crate) fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
 /// A provider instance that has disappeared is used once more.
 pub(crate) fn recalled_instance(instance: &ProviderInstance) -> Diagnostic {
     let source = match instance.key {
-        InstanceKey::None => "the configuration that it had",
-        _ => "the each.value that it had",
+        InstanceKey::None => "the last configuration",
+        _ => "the last each.value",
     };
     Diagnostic::warning(
         "Provider instance from the state",
         format!(
-            "{instance} is no longer in the configuration, and the state still has objects of it. They are planned with \
-             {source}, as the state remembers it."
+            "{instance} is no longer in the configuration, but the state still has objects of it. The plan uses \
+             {source} of this provider instance, as recorded in the state."
         ),
     )
 }
@@ -215,7 +215,7 @@ pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str) -> Di
 /// An argument comes from a variable that is no longer declared.
 pub(crate) fn undeclared_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
-        "Its argument {argument:?} was {variable}, and the configuration does not declare this variable any more. \
+        "Its argument {argument:?} was {variable}, and the configuration no longer declares this variable. \
          Declare it until the objects are destroyed, and set it with -var {}=VALUE.",
         variable.name
     );

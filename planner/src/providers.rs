@@ -76,7 +76,7 @@ impl ProviderSet {
         }
     }
 
-    /// The same set, with limited reads.
+    /// Limits reads with a gate.
     pub fn with_gate(self, gate: Option<Arc<dyn ReadGate>>) -> ProviderSet {
         ProviderSet { gate, ..self }
     }

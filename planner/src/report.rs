@@ -43,7 +43,7 @@ impl Report {
         Ok(())
     }
 
-    /// The same for what a provider says about the configuration, or about an object that the plan begins with.
+    /// Like `accept`, for diagnostics of a provider about the configuration or an object of the prior state.
     pub(crate) fn accept_evaluated(&self, said: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
         if has_errors(&said) {
             return Err(said);

@@ -73,7 +73,7 @@ pub const FUNCTION_DEADLINE: Duration = Duration::from_secs(300);
 pub const STOP_DEADLINE: Duration = Duration::from_secs(10);
 
 impl Deadlines {
-    /// The same deadlines, with another one for one kind.
+    /// Sets the deadline of one kind of call.
     #[must_use]
     pub fn with(mut self, kind: CallKind, limit: Duration) -> Deadlines {
         self.limits.insert(kind, limit);

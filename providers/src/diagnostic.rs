@@ -36,7 +36,7 @@ impl ProviderDiagnostic {
         ProviderDiagnostic { bare: true, ..ProviderDiagnostic::error(summary, detail) }
     }
 
-    /// The same about a part of the value.
+    /// Sets the part of the value that the diagnostic is about.
     pub fn at(self, path: Path) -> ProviderDiagnostic {
         ProviderDiagnostic { path, ..self }
     }

@@ -14,7 +14,7 @@ pub trait StateBackends: fmt::Debug + Send + Sync {
     /// Checks settings without asking the service.
     ///
     /// # Errors
-    /// What does not fit, in words.
+    /// The text of a message about the invalid setting.
     fn check(&self, backend: &str, settings: &Value) -> Result<(), String>;
 
     /// The state of a workspace, or `None` if there is none.

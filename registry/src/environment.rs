@@ -55,8 +55,8 @@ impl ProcessEnvironment {
         ProcessEnvironment { variables: heeded.collect(), working_directory, launch_directory }
     }
 
-    /// The same for a process that was started in another directory. The path of the configuration file in a variable
-    /// is relative to that one.
+    /// Sets the directory in which the process was started. The path of the configuration file in a variable is
+    /// relative to it.
     pub fn launched_in(self, launch_directory: impl Into<PathBuf>) -> ProcessEnvironment {
         ProcessEnvironment { launch_directory: launch_directory.into(), ..self }
     }

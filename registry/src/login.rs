@@ -39,20 +39,20 @@ const PAGE: &str = "<html><head><title>Weft</title></head><body><p>The login ser
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// There are no random numbers.
-    #[error("there are no random numbers")]
+    /// The operating system provides no random numbers.
+    #[error("the operating system provides no random numbers")]
     Random,
     /// No port is free.
     #[error("no port from {0} to {1} is free")]
     Ports(u16, u16),
-    /// The server for the browser failed.
-    #[error("the server for the browser failed: {0}")]
+    /// The local server failed that receives the redirect of the browser.
+    #[error("the local server that waits for the browser failed: {0}")]
     Server(String),
     /// The token endpoint failed.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The token endpoint refused.
-    #[error("the answer is {status}{words}")]
+    #[error("the response is {status}{words}")]
     Refused {
         /// The status.
         status: u16,
@@ -239,10 +239,10 @@ impl CodeLogin {
         Err(LoginError::Server("it has ended".to_owned()))
     }
 
-    /// Trades the code for a token.
+    /// Exchanges the code for a token.
     ///
     /// # Errors
-    /// When there is none.
+    /// The token endpoint returns no token.
     pub async fn token(&self, http: &Http, code: &SecretString) -> Result<SecretString, LoginError> {
         let fields = [
             ("grant_type", "authorization_code"),

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::agent;
 use crate::host_key::{HostKey, preferred_signed};
 
-/// The pause without data after which the machine must show that it is there.
+/// The time without data after which the machine must show that it is alive.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How many times it may fail to do so: two minutes in all.
 const KEEPALIVES: usize = 8;

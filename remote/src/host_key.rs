@@ -49,7 +49,7 @@ pub(crate) fn preferred(expected: Option<&HostKey>) -> Preferred {
     preferred
 }
 
-/// The same, for a host whose key may be signed by the expected one.
+/// The algorithms to propose to a host whose key may be signed by the expected one.
 pub(crate) fn preferred_signed(expected: Option<&HostKey>) -> Preferred {
     let mut preferred = preferred(expected);
     if expected.is_some() {

@@ -122,7 +122,7 @@ async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) ->
         1 => 4,
         4 => 16,
         3 => usize::from(stream.read_u8().await?),
-        _ => return Err(io::Error::other("its answer is not of SOCKS 5")),
+        _ => return Err(io::Error::other("its response is not SOCKS 5")),
     };
     let mut rest = vec![0; length + 2];
     stream.read_exact(&mut rest).await?;

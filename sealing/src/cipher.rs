@@ -104,7 +104,7 @@ impl Budget {
         Budget { seals: AtomicU64::new(seals), bytes: AtomicU64::new(bytes) }
     }
 
-    /// Takes a seal of so many bytes, if the budget allows it. A first seal is always granted, because a payload that
+    /// Takes a seal of `bytes` bytes, if the budget allows it. A first seal is always granted, because a payload that
     /// is larger than a whole budget must be sealed with some key.
     pub(crate) fn take(&self, bytes: u64, first: bool) -> bool {
         let spend = |left: &AtomicU64, much: u64| {

@@ -107,7 +107,7 @@ impl Keyring {
         Keyring { providers, sealing, adopted: Mutex::default(), opening: Mutex::default() }
     }
 
-    /// The key to seal so many bytes with. It is made if there is none.
+    /// The key to seal this number of bytes with. It is created if necessary.
     pub(crate) fn for_sealing(&self, name: &KeyProviderName, bytes: u64) -> Result<Arc<SealingKey>, KeyError> {
         let slot = self.sealing.get(name).ok_or_else(|| KeyError::Undeclared(name.clone()))?;
         let mut slot = locked(slot);

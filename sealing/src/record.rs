@@ -124,7 +124,7 @@ impl RecordKey {
         Ok(RecordKey { cipher: cipher_of(plain)?, prefix, budget: Budget::whole() })
     }
 
-    /// Takes so many bytes from its budget, if the budget allows it.
+    /// Takes this number of bytes from its budget, if the budget allows it.
     pub(crate) fn may_seal(&self, bytes: u64, first: bool) -> bool {
         self.budget.take(bytes, first)
     }

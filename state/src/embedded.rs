@@ -165,7 +165,7 @@ impl EmbeddedStore {
     /// As [`EmbeddedStore::open`], for a state in a backend. A lock that a dead run of this state holds is taken over.
     ///
     /// # Errors
-    /// See [`EmbeddedStore::open`], and those of the backend.
+    /// See [`EmbeddedStore::open`]. Errors of the backend.
     pub fn open_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
         let mode = options.mode();
         let medium = RemoteMedium::new(options)?;
@@ -176,7 +176,7 @@ impl EmbeddedStore {
     /// As [`EmbeddedStore::open_read_only`], for a state in a backend.
     ///
     /// # Errors
-    /// Those of the backend.
+    /// Errors of the backend.
     pub fn read_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
         let mode = options.mode();
         let medium = RemoteMedium::new(options)?;

@@ -60,7 +60,7 @@ pub enum StoreError {
         /// The message of the server.
         error: String,
     },
-    /// The server is there, and there is no connection to it: a certificate or a password is wrong.
+    /// The server responds, but refuses the connection: a certificate or a password is wrong.
     #[error("no connection to the store at {server}: {error}")]
     NoConnection {
         /// Host, port and database; never a password.
@@ -98,8 +98,8 @@ pub enum StoreError {
     /// Acknowledged records of a run are lost or changed, and could not be replayed. The run is frozen until the user
     /// gives it up.
     #[error(
-        "the store has lost or changed acknowledged records of run {run}: {what}. The run does not go on, so that no call \
-         is repeated. Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan"
+        "the store has lost or changed acknowledged records of run {run}: {what}. The run is frozen, so that no call \
+         is repeated. Check the real objects, then abandon the run with `weft runs abandon {run}` and make a new plan"
     )]
     Frozen {
         /// The run.
@@ -148,8 +148,8 @@ pub enum StoreError {
     #[error(
         "the state file {path} was replaced or removed by another program while it was locked. Nothing was written to \
          the file that is there now, and nothing is lost: the journal of run {run} has every result, and {kept} is the \
-         whole state as the run leaves it. Look at what is there now. To go on with the state of the run, copy that file \
-         to {path} and use `weft runs resume {run}`. To keep what is there now, use `weft runs abandon {run}`"
+         whole state as the run leaves it. Look at the new file. To continue with the state of the run, copy that file \
+         to {path} and use `weft runs resume {run}`. To keep the new file, use `weft runs abandon {run}`"
     )]
     Replaced {
         /// The state file.
@@ -167,14 +167,14 @@ pub enum StoreError {
     /// The document in a backend is not the one that was read under the lock.
     #[error(
         "the state at {0} was changed by another program while this process had it locked. Nothing was written there. \
-         Find out which program that was. If a run was going on, its journal has every result: look at `weft runs list`"
+         Find out which program that was. If a run was active, its journal has every result: look at `weft runs list`"
     )]
     Overtaken(String),
     /// The state in Redis and its second copy do not belong together.
     #[error(
-        "the state in {store} and its copy in {copy} differ: {what}. Nothing was written. To go on with the state in \
-         Redis, move the copy away: it is written again. To go on with the copy, give the state in Redis another name \
-         (`?state=NAME`): it begins from the copy"
+        "the state in {store} and its copy in {copy} differ: {what}. Nothing was written. To continue with the state \
+         in Redis, move the copy away: it is written again. To continue with the copy, give the state in Redis another \
+         name (`?state=NAME`): it begins from the copy"
     )]
     CopyDiffers {
         /// The store, without secrets.

@@ -48,7 +48,7 @@ pub enum BackendError {
         error: String,
     },
     /// The answer has a form that the backend does not know, or does not fit its checksum.
-    #[error("{place}: {doing} failed, the answer is damaged: {error}")]
+    #[error("{place}: {doing} failed, the response is damaged: {error}")]
     Damaged {
         /// Bucket and key, host, or the like.
         place: String,
@@ -253,10 +253,10 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// Deletes the state of a workspace.
     ///
     /// # Errors
-    /// [`BackendError::DefaultStays`], [`BackendError::NoWorkspaces`], and those of the service.
+    /// [`BackendError::DefaultStays`], [`BackendError::NoWorkspaces`]. Errors of the service.
     async fn delete_workspace(&self, workspace: &str) -> Result<(), BackendError>;
 
-    /// The same, even if the service would keep it because its state has objects.
+    /// Deletes the state of a workspace, even if it has objects and the service would keep it for that reason.
     ///
     /// # Errors
     /// As [`Backend::delete_workspace`].
@@ -293,16 +293,16 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     /// Releases the lock with this id, also if another process took it.
     ///
     /// # Errors
-    /// There is another lock, or none.
+    /// The lock has another id, or there is no lock.
     async fn unlock(&self, id: &str) -> Result<(), BackendError>;
 
     /// Whether the backend has locks with these settings.
     fn locks(&self) -> bool;
 
-    /// Whether plans of this state are made and applied where the command runs, and not by the service itself.
+    /// Checks that commands make and apply plans of this state themselves, and leave neither to the service.
     ///
     /// # Errors
-    /// The service does it itself.
+    /// The service makes and applies the plans.
     async fn runs_here(&self) -> Result<(), BackendError> {
         Ok(())
     }
@@ -315,7 +315,7 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     /// The problem, if the service expects another version of the tool that writes the state. It is a warning if `ignored`.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     async fn version_conflict(&self, ignored: bool) -> Result<Option<Diagnostic>, BackendError> {
         let _ = ignored;
         Ok(None)
@@ -343,7 +343,7 @@ pub trait Objects: Send + Sync + fmt::Debug {
     /// this object.
     ///
     /// # Errors
-    /// The service ignores conditions, and those of a write.
+    /// The service ignores conditions. Errors of a write.
     async fn put_trying(&self, name: &str, content: Bytes) -> Result<(), BackendError> {
         self.put(name, content).await.map(|_| ())
     }

@@ -126,7 +126,7 @@ impl SecondCopyStore {
     /// Connects to Redis, replays what it has lost, and compares its state with the copy.
     ///
     /// # Errors
-    /// Those of [`RedisStore::connect`] and of the backend; [`StoreError::CopyDiffers`] if both states were changed.
+    /// Errors of [`RedisStore::connect`] and of the backend; [`StoreError::CopyDiffers`] if both states were changed.
     pub async fn connect(mut options: SecondCopyOptions) -> Result<SecondCopyStore, StoreError> {
         if let Some(copy) = &mut options.copy {
             copy.lock_timeout = copy.lock_timeout.max(LEAST_LOCK_TIMEOUT);
@@ -169,7 +169,7 @@ impl SecondCopyStore {
     /// Writes the copy, unless it is up to date.
     ///
     /// # Errors
-    /// [`StoreError::CopyDiffers`] if another tool has written the copy; those of Redis and of the backend.
+    /// [`StoreError::CopyDiffers`] if another tool has written the copy. Errors of Redis and of the backend.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
         let Some(copier) = self.opened().copier else { return Ok(()) };
         copier.catch_up().await?;
@@ -179,7 +179,7 @@ impl SecondCopyStore {
     /// Removes the workspace from Redis, if its state has this serial and its runs have ended. Its copy stays.
     ///
     /// # Errors
-    /// [`StoreError::InUse`], and those of Redis and of the backend.
+    /// [`StoreError::InUse`]. Errors of Redis and of the backend.
     pub async fn remove(&self, serial: u64) -> Result<(), StoreError> {
         let Opened { redis, copier } = self.opened();
         redis.remove(serial, &self.options.workspace).await?;

@@ -140,7 +140,7 @@ pub enum TemplateForm {
         /// Whether the common indentation was removed.
         flush: bool,
     },
-    /// A text that is a template as a whole: a template file, a string of the JSON syntax.
+    /// A whole text as one template: a template file, or a string of the JSON syntax.
     Bare,
     /// The part of another template that a directive encloses.
     Fragment,

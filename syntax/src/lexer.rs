@@ -303,7 +303,7 @@ impl<'text> Lexer<'text> {
         }
     }
 
-    /// One token of a text that is a template as a whole.
+    /// One token of a text that is one template.
     fn template_text(&mut self) {
         debug_assert_eq!(self.start, Start::Template);
         let bytes = self.rest().as_bytes();

@@ -63,7 +63,7 @@ pub fn parse_expression(name: &str, text: Arc<str>, start: Position) -> (Express
     part(SourceFile::starting_at(name, text, start), Goal::Expression)
 }
 
-/// Parses a text that is a template as a whole.
+/// Parses a text as one template.
 ///
 /// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_template(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {

@@ -157,7 +157,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The same with what should be shown around it.
+    /// Like `complain`, with a range that is shown around the error.
     fn complain_within(&mut self, span: Span, context: Span, problem: impl FnOnce() -> Diagnostic) {
         if !self.recovery {
             self.report_within(span, context, problem());

@@ -13,9 +13,9 @@ const VERSION: &str = "2023-11-01";
 pub(super) enum CloudName {
     /// The worldwide one.
     Public,
-    /// That of the government of the USA.
+    /// The cloud of the US government.
     UsGovernment,
-    /// That of China.
+    /// The cloud in China.
     China,
     /// One that this host describes.
     Described(String),

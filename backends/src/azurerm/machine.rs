@@ -23,17 +23,17 @@ const ARC_SECRET: u64 = 4096;
 /// The service of a machine that gives tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Agent {
-    /// That of virtual machines and pods.
+    /// The service of virtual machines and pods.
     Imds,
-    /// That of App Service and Functions, with a secret.
+    /// The service of App Service and Functions, with a secret.
     AppService(String, String),
-    /// That of Service Fabric, with a secret.
+    /// The service of Service Fabric, with a secret.
     ServiceFabric(String, String),
-    /// That of Azure Machine Learning, with a secret and the id of the usual identity.
+    /// The service of Azure Machine Learning, with a secret and the id of the usual identity.
     MachineLearning(String, String, String),
-    /// That of Cloud Shell.
+    /// The service of Cloud Shell.
     CloudShell(String),
-    /// That of Azure Arc.
+    /// The service of Azure Arc.
     Arc(String),
 }
 

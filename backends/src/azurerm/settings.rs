@@ -76,7 +76,7 @@ pub fn schema() -> Block {
 /// The encryption of blobs.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// That of the account.
+    /// The encryption that the account has.
     OfAccount,
     /// A scope of the account by name.
     Scope(String),

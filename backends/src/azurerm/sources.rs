@@ -104,7 +104,7 @@ impl Tokens {
             }
             Method::Cli(cli) => return cli.token(&resource).await,
         };
-        AccessToken::of_answer(&answer?).ok_or_else(|| "the answer has no token".to_owned())
+        AccessToken::of_answer(&answer?).ok_or_else(|| "the response has no token".to_owned())
     }
 
     /// The address at which a tenant gives tokens.
@@ -189,7 +189,7 @@ async fn pipeline_token(http: &reqwest::Client, pipeline: &Pipeline) -> Result<S
 async fn field(request: RequestBuilder, name: &str) -> Result<String, String> {
     let answer = ask(request).await.map_err(|error| format!("the provider of the identity: {error}"))?;
     let found = answer.get(name).and_then(Json::as_str).map(str::to_owned);
-    found.ok_or_else(|| format!("the answer of the provider has no {name:?}"))
+    found.ok_or_else(|| format!("the response of the provider has no {name:?}"))
 }
 
 impl Cli {
@@ -225,7 +225,7 @@ impl Cli {
             let words = String::from_utf8_lossy(&done.stderr);
             return Err(format!("the Azure CLI failed: {}", words.trim()));
         }
-        serde_json::from_slice(&done.stdout).map_err(|_| "the answer of the Azure CLI is not JSON".to_owned())
+        serde_json::from_slice(&done.stdout).map_err(|_| "the output of the Azure CLI is not JSON".to_owned())
     }
 }
 
@@ -316,7 +316,7 @@ impl Keys {
         }
         url.query_pairs_mut().append_pair("api-version", MANAGER_VERSION);
         let answer = ask(source.http.post(url).bearer_auth(&token.text).header("content-length", "0")).await?;
-        let key = answer.pointer("/keys/0/value").and_then(Json::as_str).ok_or("the answer has no key")?;
-        STANDARD.decode(key).map_err(|_| "the key in the answer is not base64".to_owned())
+        let key = answer.pointer("/keys/0/value").and_then(Json::as_str).ok_or("the response has no key")?;
+        STANDARD.decode(key).map_err(|_| "the key in the response is not base64".to_owned())
     }
 }

@@ -235,7 +235,7 @@ impl Lock {
     /// Releases the lock of a session of this process.
     ///
     /// # Errors
-    /// It does not have the lock any more.
+    /// The session no longer has the lock.
     pub(super) async fn release(&self, session: &str) -> Result<(), BackendError> {
         match self.release_session(session).await? {
             true => Ok(()),

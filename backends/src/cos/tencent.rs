@@ -34,7 +34,7 @@ impl Interface {
     /// The interface with this name, with the keys of a ring.
     ///
     /// # Errors
-    /// Its address cannot be made, which the name decides.
+    /// The address of the interface is invalid. Only `name` decides this.
     pub(super) fn new(
         name: &'static str,
         region: &str,
@@ -51,7 +51,7 @@ impl Interface {
     /// Sends a request. The answer is what the interface returns or refuses.
     ///
     /// # Errors
-    /// There is no answer of the interface.
+    /// The interface does not respond.
     pub(super) async fn ask(
         &self,
         doing: &'static str,

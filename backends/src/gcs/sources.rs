@@ -45,7 +45,7 @@ impl TokenSource for Tokens {
 
 /// A token with this scope.
 async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<AccessToken, String> {
-    const NO_TOKEN: &str = "the answer has no token";
+    const NO_TOKEN: &str = "the response has no token";
     let answer = match source {
         Source::None => return Ok(AccessToken::lasting("")),
         Source::Token(token) => return Ok(AccessToken::lasting(token)),
@@ -93,7 +93,7 @@ async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str
     let request = http.post(&acting.url).bearer_auth(&token.text).header("content-type", "application/json");
     let answer = ask(request.body(wanted.to_string())).await;
     let answer = answer.map_err(|error| format!("the service account cannot be impersonated: {error}"))?;
-    let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the answer has no token")?;
+    let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the response has no token")?;
     let expires = answer.get("expireTime").and_then(|time| time.as_str()?.parse::<jiff::Timestamp>().ok());
     Ok(AccessToken::until(text, expires.map_or_else(|| SystemTime::now() + LIFETIME, SystemTime::from)))
 }

@@ -107,7 +107,7 @@ impl Api {
     /// Sends a document, and reads the one in the answer.
     ///
     /// # Errors
-    /// Those of the service. What it does not have is an error.
+    /// Errors of the service. What it does not have is an error.
     pub(super) async fn post(&self, doing: &'static str, path: &str, body: &Json) -> Result<Json, BackendError> {
         let reply = self.send(doing, Method::POST, path, Some(body)).await?;
         self.found(doing, reply)?.ok_or_else(|| self.refused(doing, "resource not found".to_owned()))

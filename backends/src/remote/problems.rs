@@ -18,7 +18,7 @@ pub(super) fn invalid_workspaces(what: &str) -> Diagnostic {
     Diagnostic::error("Invalid workspaces configuration", what)
 }
 
-/// The same for `cloud` blocks.
+/// A `cloud` block does not make clear which workspaces belong to the configuration.
 pub(super) fn cloud_workspaces(what: &str) -> Diagnostic {
     invalid_workspaces(&format!(
         "{what}\n\nThe \"workspaces\" block says which workspaces of the organization belong to this configuration. With \

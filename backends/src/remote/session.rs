@@ -44,10 +44,10 @@ impl Account {
         Account { settings, hosts, session: OnceCell::new() }
     }
 
-    /// The way to the service.
+    /// The session at the service, which is opened once.
     ///
     /// # Errors
-    /// There is none: no service, no token, no such organization.
+    /// The host has no such service, there is no token, or the organization does not exist.
     pub(super) async fn session(&self) -> Result<&Session, BackendError> {
         self.session.get_or_try_init(|| Session::open(&self.settings, &*self.hosts)).await
     }

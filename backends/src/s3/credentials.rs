@@ -69,7 +69,7 @@ impl Provider {
         names.into_iter().find_map(|name| self.variable(name))
     }
 
-    /// Finds credentials. A service does not accept the keys in `refused` any more, so a cache that has them is renewed.
+    /// Finds credentials. A service no longer accepts the keys in `refused`, so a cache that has them is renewed.
     ///
     /// # Errors
     /// There are none, or a role cannot be assumed.
@@ -81,8 +81,8 @@ impl Provider {
         found.map_err(|failed| failed.error)
     }
 
-    /// The known credentials. Before they expire, others are looked for, and become the known ones. If that fails, the
-    /// known ones are used until their end.
+    /// The cached credentials. Shortly before they expire, new ones replace them. If that fails, the cached ones are
+    /// used until they expire.
     ///
     /// # Errors
     /// See [`Provider::find`].

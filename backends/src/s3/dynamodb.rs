@@ -98,7 +98,7 @@ impl Client {
     /// Removes the lock from the table, unless another one has taken its place.
     ///
     /// # Errors
-    /// Those of the service, or the lock is still there.
+    /// Errors of the service, or the lock is still there.
     pub(super) async fn remove_item(&self, key: &str, item: &Item) -> Result<(), BackendError> {
         let Some(table) = &self.settings.dynamodb_table else { return Ok(()) };
         let body = json!({

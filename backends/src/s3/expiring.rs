@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;
 
-/// Credentials are looked for again so long before they expire.
+/// The time before the expiry of credentials at which new ones are requested.
 const MARGIN: Duration = Duration::from_secs(300);
 
 /// Keys with the time when they expire.

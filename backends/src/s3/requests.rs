@@ -122,7 +122,7 @@ impl Client {
             Ok(answer) => answer,
             Err(failed) => return failed,
         };
-        // Credentials that do not hold any more are replaced once.
+        // Credentials that are no longer valid are replaced once.
         let answer = match self.renewed(&credentials, &answer).await {
             Ok(Some(renewed)) => match self.exchange(request, place, &renewed, number).await {
                 Ok(answer) => answer,
@@ -169,10 +169,11 @@ impl Client {
         Ok(Answer { attempt: number, status, version, region, body })
     }
 
-    /// Other credentials, if the answer says that these do not hold any more, and there are others.
+    /// New credentials, if the response says that the old ones are no longer valid. `None` if it does not, or if there
+    /// are no others.
     ///
     /// # Errors
-    /// Their source failed.
+    /// The source of the credentials failed.
     async fn renewed(&self, old: &Expiring, answer: &Answer) -> Result<Option<Expiring>, BackendError> {
         let code = if answer.status.is_client_error() { refusals::code(&answer.body) } else { None };
         if !code.is_some_and(|code| EXPIRED.contains(&code.as_str()) || UNKNOWN.contains(&code.as_str())) {

@@ -1,5 +1,5 @@
-//! The number by which `init` recognizes a backend block. It is OpenTofu's, so that both tools work in one directory in
-//! turns.
+//! The hash by which `init` recognizes a backend block. It is the same as OpenTofu's, so both tools can be used
+//! alternately in one directory.
 
 use serde_json::Value as Json;
 use weft_backends::catalog::BackendSettings;

@@ -68,7 +68,7 @@ Type an expression of the language, and its value is printed. What the state
 has can be named as in the configuration: \"aws_instance.foo.id\" is the ID of
 \"aws_instance.foo\" if the state has that object.
 
-An expression with open brackets goes on in the next line. type(...) around an
+An expression with open brackets continues on the next line. type(...) around an
 expression gives its type.
 
 To leave, type \"exit\", or press Ctrl-C or Ctrl-D.";

@@ -103,7 +103,7 @@ fn door(invocation: &Invocation<'_>) -> Result<Door, Exit> {
     address.map(Door::At).ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, FORMS)))
 }
 
-/// The socket where a coordinator listens by default. Makes the folder of runs, if the socket is there.
+/// The socket where a coordinator listens by default. Creates the directory of runs if the socket is in it.
 fn usual_address() -> Result<String, Diagnostic> {
     if let Some(directory) = environment("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
         return Ok(format!("unix:{directory}/{SOCKET}"));

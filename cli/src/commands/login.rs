@@ -215,7 +215,7 @@ impl Task<'_> {
         }
         self.line("Weft will now wait for the host to signal that login was successful.\n");
         let failed = |error: &dyn std::fmt::Display| self.fail(problems::no_token(error));
-        let code = waiting.join().map_err(|_| failed(&"the server for the browser failed"))?;
+        let code = waiting.join().map_err(|_| failed(&"the local server that waits for the browser failed"))?;
         let code = code.map_err(|error| failed(&error))?;
         let token = block_on(async { login.token(self.http, &code).await }).map_err(|problem| self.fail(problem))?;
         token.map_err(|error| failed(&error))

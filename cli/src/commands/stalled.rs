@@ -48,7 +48,7 @@ pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) 
     }
     let question = format!("Do you want to {doing} before run {} is finished?", newest.id);
     let detail = "What the run has not done is planned again. What it holds or has in doubt is refused.\n\
-                  Only 'yes' will be accepted to go on.";
+                  Only 'yes' will be accepted to continue.";
     let goes_on = Prompt::new().confirm(&question, detail);
     if !goes_on {
         invocation.view.line(&format!("Nothing was done. To continue the run: weft runs resume {}", newest.id));

@@ -114,7 +114,7 @@ fn lines(report: &StoreReport) -> Vec<String> {
     lines.extend(report.doubts.iter().map(|object| format!("  in doubt: {object}")));
     lines.push(format!("Runs: {}", runs.len()));
     for run in runs {
-        let compared = if run.compared { "" } else { "; goes on, so only its journal was checked" };
+        let compared = if run.compared { "" } else { "; in progress, so only its journal was checked" };
         lines.push(format!("  {}: {}, {} lines of its journal{compared}", run.id, run.status, run.lines));
     }
     for loss in &report.declared {
@@ -151,7 +151,7 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
         if !invocation.asks() {
             return Err(vec![problems::not_approved()]);
         }
-        let detail = "The state goes on without these records. The real objects stay: import them again, or they will \
+        let detail = "The state will not have these records. The real objects stay: import them again, or they will \
                       be created a second time. Restoring a backup of Redis is better, if there is one.\nOnly 'yes' will \
                       be accepted to confirm.";
         if !Prompt::new().confirm("Do you really want to declare these records lost?", detail) {

@@ -32,7 +32,7 @@ pub enum InstallStep<'a> {
         what: &'a str,
         key: &'a str,
     },
-    /// It is there.
+    /// It is installed.
     Installed {
         key: &'a str,
         /// Where it is.

@@ -143,13 +143,13 @@ pub fn source_changed(before: &str, now: &str) -> Diagnostic {
 
 /// The installed version of a module does not match the configuration.
 pub fn version_changed(constraints: &dyn Display, installed: Option<&dyn Display>) -> Diagnostic {
-    let is = installed.map_or_else(|| "it has none".to_owned(), |version| format!("it is {version}"));
+    let installed = installed.map_or_else(
+        || "the installed module has no version".to_owned(),
+        |version| format!("version {version} is installed"),
+    );
     Diagnostic::error(
         "Module version requirements have changed",
-        format!(
-            "The configuration requires version {constraints} of this module, but the installed module does not match: \
-             {is}. {INSTALL}"
-        ),
+        format!("The configuration requires version {constraints} of this module, but {installed}. {INSTALL}"),
     )
 }
 

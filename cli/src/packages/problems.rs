@@ -60,7 +60,7 @@ pub fn provider_missing(source: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Missing required provider",
         format!(
-            "The provider {source} is needed, but neither the configuration nor the lock file knows it. Install it with \
+            "The provider {source} is needed, but is in neither the configuration nor the lock file. Install it with \
              \"weft init\"."
         ),
     )

@@ -11,7 +11,7 @@ pub fn moment(unix_ms: u64) -> String {
     formatted(unix_ms, "%Y-%m-%d %H:%M:%S UTC")
 }
 
-/// The same to the minute, for tables.
+/// Like [`moment`], without seconds and time zone, for tables.
 pub fn minute(unix_ms: u64) -> String {
     formatted(unix_ms, "%Y-%m-%d %H:%M")
 }

@@ -1,7 +1,7 @@
-//! The second copy of a state that a coordinator elsewhere changes in Redis.
+//! The second copy of a state in Redis that a coordinator on another machine changes.
 //!
 //! The coordinator knows neither the configuration nor the credentials of its backend. The command line has both, so it
-//! writes the copy: at intervals while it watches the run, and at the end, before it reports success. If it leaves
+//! writes the copy: at intervals while it watches the run, and at the end, before it reports success. If it exits
 //! earlier, the next command writes the copy first.
 
 use weft_graph_format::diagnostic::Diagnostic;

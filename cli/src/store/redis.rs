@@ -19,7 +19,7 @@ const KEY_FILE: &str = "WEFT_REDIS_KEY_FILE";
 const SERVER_NAME: &str = "WEFT_REDIS_SERVER_NAME";
 /// The variables with the password, and with a file that has it.
 const PASSWORD: [&str; 2] = ["WEFT_REDIS_PASSWORD", "WEFT_REDIS_PASSWORD_FILE"];
-/// The same for Sentinels.
+/// The variables with the password for Sentinels, and with a file that has it.
 const SENTINEL_PASSWORD: [&str; 2] = ["WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE"];
 
 /// The server at an address, which options or environment named.

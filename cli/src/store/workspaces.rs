@@ -26,7 +26,7 @@ impl Workspaces {
     /// The names of all workspaces, the default one first. A workspace of Redis may be in the backend behind it only.
     ///
     /// # Errors
-    /// Those of the services.
+    /// Errors of the services.
     pub fn names(&self) -> Result<Vec<String>, Diagnostic> {
         let (server, behind) = match self {
             Workspaces::Backend(backend) => return backend.workspaces(),
@@ -47,7 +47,7 @@ impl Workspaces {
     /// Deletes the state of a workspace, which has this serial. With `force`, even if a service would keep it.
     ///
     /// # Errors
-    /// Those of the services, or of the file system; a run in the workspace has not ended.
+    /// Errors of the services, or of the file system; a run in the workspace has not ended.
     pub fn delete(&self, place: &StoreLocation, workspace: &str, serial: u64, force: bool) -> Result<(), Diagnostic> {
         let behind = match self {
             Workspaces::Backend(backend) => return backend.delete(workspace, force),

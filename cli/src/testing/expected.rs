@@ -76,7 +76,8 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
     left
 }
 
-/// The same for a plan that is to be applied: any problem that prevents that is an error, expected or not.
+/// Like [`held_against`], for a plan that is to be applied: a problem that prevents the apply is an error even if it is
+/// expected.
 pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let invalid: Vec<Diagnostic> = problems
         .iter()

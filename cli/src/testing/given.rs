@@ -145,7 +145,7 @@ impl Globals {
 pub struct RunValues {
     /// Those that the tested module declares.
     pub given: GivenVariables,
-    /// The same as they were given: text of options and of the environment is a string.
+    /// The values of `given` before conversion: values of options and of the environment are strings.
     pub unconverted: BTreeMap<SmolStr, Value>,
     /// Those that only the test declares, for assertions.
     pub own: BTreeMap<SmolStr, GivenVariable>,

@@ -40,7 +40,7 @@ impl Tests {
         Tests::read_in(invocation, ".")
     }
 
-    /// The same for a configuration in another directory.
+    /// Like [`Tests::read`], for a configuration in another directory.
     pub fn read_in(invocation: &Invocation<'_>, root: &str) -> (Tests, Vec<Diagnostic>) {
         let directory = invocation.arguments.value("test-directory").unwrap_or(DIRECTORY);
         let found = find_tests(root, directory);
@@ -70,7 +70,7 @@ impl Tests {
         problems
     }
 
-    /// The same, as they are installed.
+    /// Like [`Tests::load_modules`], with the installed modules.
     pub fn load_installed(&mut self, invocation: &Invocation<'_>) -> Vec<Diagnostic> {
         match ModuleManifest::read_to_load(&invocation.context.data_directory) {
             Ok(manifest) => self.load_modules(invocation, &mut FromManifest { manifest: &manifest, root: ".".into() }),

@@ -368,7 +368,7 @@ fn stored_outputs(snapshot: &Snapshot) -> Vec<(SmolStr, Value)> {
     outputs.filter_map(|(name, stored)| Some((SmolStr::new(name), decoded(&stored.record)?))).collect()
 }
 
-/// The same by name. Those that are sensitive are marked.
+/// The stored outputs by name, with sensitive ones marked.
 fn marked_outputs(snapshot: &Snapshot) -> BTreeMap<SmolStr, Value> {
     let is_sensitive = |name: &str| snapshot.outputs.get(name).is_some_and(|stored| stored.record.sensitive);
     let marked = |(name, value): (SmolStr, Value)| {

@@ -22,8 +22,8 @@ pub struct TestStandIns {
 }
 
 impl TestStandIns {
-    /// The values for a resource: its own, otherwise those of the mock for it, otherwise those of the mock for its
-    /// type.
+    /// The values for a resource. An override of the resource comes first, then the entry for the resource in the mock
+    /// of its provider, then the entry for its type there. `None` if neither the resource nor the provider is replaced.
     fn given(&self, provider: &ProviderConfig, resource: &ConfigResource) -> Option<Arc<GivenValues>> {
         if let Some(given) = self.resources.get(resource) {
             return Some(given.clone());

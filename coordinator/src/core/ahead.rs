@@ -13,7 +13,7 @@ use std::ops::Bound;
 
 use super::Position;
 
-/// The largest part of the slots for which intents are written ahead: one in so many.
+/// Intents are written ahead for at most one in this number of slots.
 const LARGEST_PART: u64 = 2;
 /// The part of the average time of the store that counts, in percent. An intent that misses a group waits for the next
 /// one, so that the times differ.
@@ -122,7 +122,7 @@ impl Ahead {
         u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
     }
 
-    /// The number of intents that may be ahead of so many slots.
+    /// The number of intents that may be written ahead for this number of slots.
     pub(super) fn room(&self, slots: u32) -> u32 {
         let (Some(store), Some(call)) = (self.store.0, self.calls.0) else { return 0 };
         let slots = u64::from(slots);

@@ -15,8 +15,8 @@ use crate::figures::Named;
 use crate::outline::Outline;
 use crate::table::BudgetIndex;
 
-/// A token that was not used for this long, in milliseconds, is given up: saved tokens would be used together, beyond the
-/// burst. Slow budgets wait longer, since several tokens are taken together.
+/// The time in milliseconds after which an unused token is discarded. Without it, saved tokens could be used together
+/// and exceed the burst. Slow budgets wait longer, because the tokens of a call are taken together.
 const TOKEN_LIFE_MS: u64 = 250;
 /// The pause in milliseconds after a request that the store did not answer.
 const TROUBLE_PAUSE_MS: u64 = 1_000;
@@ -52,7 +52,7 @@ impl Budget {
         TOKEN_LIFE_MS.saturating_add(together / MICROSECONDS)
     }
 
-    /// Gives up tokens that were not used for too long.
+    /// Discards tokens that were unused for too long.
     fn expire(&mut self, now: u64) {
         let life = self.life_ms();
         while self.tokens.front().is_some_and(|free| free.saturating_add(life) < now) {
@@ -60,7 +60,7 @@ impl Budget {
         }
     }
 
-    /// Whether so many tokens are free.
+    /// Whether this number of tokens is free.
     fn has(&self, need: u32, now: u64) -> bool {
         need == 0 || self.tokens.get(need as usize - 1).is_some_and(|free| *free <= now)
     }

@@ -71,12 +71,12 @@ impl Heirs {
         self.awaited.keys().copied().collect()
     }
 
-    /// The heir of a worker is not awaited any more.
+    /// The run no longer waits for the heir of a worker.
     pub(super) fn came(&mut self, maker: WorkerIndex) {
         self.awaited.remove(&maker);
     }
 
-    /// The workers whose heirs did not come for `grace`. They are not awaited any more.
+    /// The workers whose heirs did not connect within `grace`. The run no longer waits for them.
     pub(super) fn overdue(&mut self, now: u64, grace: u64) -> Vec<WorkerIndex> {
         let overdue = |since: &u64| now.saturating_sub(*since) >= grace;
         let found: Vec<WorkerIndex> =

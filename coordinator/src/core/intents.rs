@@ -86,7 +86,7 @@ impl Coordinator {
                 if let Some(holder) = holder {
                     self.order(holder, Order::IntentRefused(task));
                 }
-                self.never_called(position, "the call was not allowed any more when the intent was durable")
+                self.never_called(position, "the call was no longer allowed when the intent was durable")
             }
             refused @ (StoreAnswer::Stale(_) | StoreAnswer::NotClaimed(_) | StoreAnswer::Doubtful(_)) => {
                 self.results.take_late(position);

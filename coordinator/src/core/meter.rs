@@ -15,7 +15,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// The meter of a run with so many operations.
+    /// The meter of a run with this number of operations.
     pub(super) fn new(operations: usize) -> Meter {
         Meter { ready_since: vec![0; operations], counted: Counted::default() }
     }

@@ -117,7 +117,7 @@ pub(super) struct Roster {
     pub(super) heirs: Heirs,
 }
 
-/// Who is there.
+/// The connected workers.
 impl Roster {
     /// The worker with this identity, if the term knows it.
     pub(super) fn find(&self, id: &WorkerId) -> Option<WorkerIndex> {

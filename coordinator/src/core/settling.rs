@@ -191,7 +191,7 @@ impl Coordinator {
         self.unsettled_beside(position, reason, None)
     }
 
-    /// The same, and there may be an object that the attempt made.
+    /// Like `unsettled`, with an object that the attempt may have created.
     fn unsettled_beside(&mut self, position: Position, reason: String, candidate: Option<Box<Candidate>>) -> Handled {
         self.leave_doubt(position)?;
         self.holder_doubts(position);

@@ -62,7 +62,7 @@ pub(super) struct LimitRule {
 impl Eq for LimitRule {}
 
 impl LimitRule {
-    /// Checks what the form of the file does not.
+    /// Checks the rules that deserialization does not check.
     ///
     /// # Errors
     /// What is wrong, as the rest of a sentence about the limit.
@@ -110,7 +110,7 @@ impl LimitRule {
     /// The budget of a provider instance.
     ///
     /// # Errors
-    /// The name in braces that the instance does not have.
+    /// The name of a placeholder in a label for which the instance has no value.
     fn budget(&self, instance: &ProviderInstance, shard: &Shard, known: &Known<'_>) -> Result<CallBudget, String> {
         let labels = labels_text(&self.rule().labels(shard, known)?);
         let source = instance.source.for_display();
@@ -139,7 +139,7 @@ pub(super) struct RetryRule {
 }
 
 impl RetryRule {
-    /// Checks what the form of the file does not.
+    /// Checks the rules that deserialization does not check.
     ///
     /// # Errors
     /// What is wrong, as the rest of a sentence about the rule.

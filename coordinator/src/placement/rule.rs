@@ -38,7 +38,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Checks what the form of the file does not.
+    /// Checks the rules that deserialization does not check.
     ///
     /// # Errors
     /// What is wrong, as the rest of a sentence about the rule.
@@ -101,7 +101,7 @@ impl Rule {
     /// The labels for a shard.
     ///
     /// # Errors
-    /// The name in braces that the shard does not have.
+    /// The name of a placeholder in a label for which the shard has no value.
     pub(super) fn labels(&self, shard: &Shard, known: &Known<'_>) -> Result<BTreeMap<String, String>, String> {
         let instance = match shard {
             Shard::Provider(instance) => Some(instance),

@@ -240,7 +240,7 @@ fn written(kind: SmolStr, compiling: &Compiling<'_>, block: &FoundBlock) -> Back
 /// are constants.
 ///
 /// # Errors
-/// Those of the file, and arguments and blocks that the schema does not have.
+/// Errors of the file, and arguments and blocks that the schema does not have.
 pub fn settings_in_file(name: &str, content: &[u8], schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
     let (tree, mut problems) = parse_arguments(name, content);
     if has_errors(&problems) {

@@ -198,7 +198,7 @@ impl Compiling<'_> {
         self.condition_parts(block).1
     }
 
-    /// The same, with the condition if there is one, even if the rest is invalid.
+    /// Like `condition`. Also returns the condition expression, even if the rest of the block is invalid.
     pub(super) fn condition_parts(&mut self, block: &FoundBlock) -> (Option<Expression>, Option<Condition>) {
         let content = self.content(block, &CONDITION);
         let condition = content.get("condition").cloned();

@@ -154,7 +154,8 @@ impl StaticValues {
         self.finish(module, expression, needing, diagnostics)
     }
 
-    /// The same. An expression with errors of its own has the value that evaluation came to: true with the value then.
+    /// Like `evaluate`, but an expression with its own errors still has the value that its evaluation returned. The
+    /// result says whether there were such errors.
     pub(super) fn attempt(
         &mut self,
         module: &Module,

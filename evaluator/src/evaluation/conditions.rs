@@ -84,7 +84,7 @@ pub(crate) enum ConditionResult {
     Fails {
         /// The error message.
         message: String,
-        /// The same, if it can be shown.
+        /// The error message, if it can be shown.
         recorded: Option<String>,
         /// The origin of its values.
         values: Vec<InvolvedValue>,

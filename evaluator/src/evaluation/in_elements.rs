@@ -12,8 +12,8 @@ use super::schema_traversal::dynamic_contents;
 use crate::config::{CompiledModule, ResourceBlock};
 use crate::reference::{Reference, Referent};
 
-/// Reduces the problems of a body to those with wrong references, if it has any: such a body is not decoded. Problems with
-/// objects hide those with values.
+/// If a body has wrong references, removes its other problems: such a body is not decoded. If objects are wrong,
+/// problems of values are removed too.
 pub(super) fn wrong_references_first(problems: &mut Vec<Diagnostic>) {
     for cause in [Cause::WrongObject, Cause::WrongValue] {
         if problems.iter().any(|problem| problem.cause == cause) {

@@ -61,7 +61,7 @@ pub(super) async fn check_loose(
     checking.take(&[])
 }
 
-/// The same for a condition outside of any block.
+/// The problems of a condition outside of any block, with the checks for a module.
 pub(super) async fn check_condition(
     evaluation: &Evaluation,
     module: &Arc<CompiledModule>,
@@ -513,7 +513,7 @@ fn together<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<Grou
     conditions.into_iter().map(both).collect()
 }
 
-/// The same for assertions, of which only the messages are evaluated.
+/// Groups for assertions. Only their messages are evaluated.
 fn messages_of<'a>(assertions: &'a [Condition]) -> Vec<Group<'a>> {
     let message = |group: Group<'a>| Group { evaluated: group.evaluated.into_iter().skip(1).collect(), ..group };
     together(assertions).into_iter().map(message).collect()

@@ -55,7 +55,7 @@ impl RepetitionData {
         }
     }
 
-    /// The same, with `self`.
+    /// Adds the object that `self` refers to.
     pub(crate) fn with_self(&self, object: Value) -> RepetitionData {
         RepetitionData { self_object: Some(object), ..self.clone() }
     }

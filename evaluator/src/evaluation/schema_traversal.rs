@@ -88,7 +88,8 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     found
 }
 
-/// The same, but only the contents of unsupported `dynamic` blocks: the rest of such a block is evaluated.
+/// The parts of a body that are not evaluated, because the schema does not have them. Of unsupported `dynamic` blocks,
+/// only the contents: the rest of such a block is evaluated.
 pub(super) fn unread_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
     let unknown = unknown_parts(body, schema);
     if unknown.is_empty() {

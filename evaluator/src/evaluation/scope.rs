@@ -225,7 +225,7 @@ impl ModuleNode {
         self.scope_of(references, repeated, self.evaluation.purpose().tolerates_failures()).await
     }
 
-    /// The same. If `lenient`, failed values are unknown.
+    /// Like `scope`. If `lenient`, failed values are unknown.
     pub(super) async fn scope_of(
         self: &Arc<Self>,
         references: &[Reference],

@@ -98,7 +98,7 @@ impl Session {
     /// the selection are as state has them.
     ///
     /// # Errors
-    /// It failed. The cause is reported.
+    /// The evaluation of the output failed. The cause has been reported.
     pub async fn late_output(&self, name: &SmolStr) -> Result<(), Failed> {
         self.root.evaluation.late.store(true, Ordering::Relaxed);
         self.root.output(name).await.map(|_| ())

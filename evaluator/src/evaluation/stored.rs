@@ -57,8 +57,8 @@ impl ModuleNode {
     }
 }
 
-/// The objects of a resource, as references see them. A resource without stored objects is unknown, unless the state is
-/// settled. `unknown` makes the value of a missing object.
+/// The value of a resource for references. A resource without stored objects is unknown, unless `settled` says that the
+/// state is complete. `unknown` makes the value of a missing object.
 fn in_shape_of(
     repetition: &Repetition,
     objects: Vec<(InstanceKey, Value)>,

@@ -110,7 +110,7 @@ impl ObjectSlot {
         self.users.lock().count += more;
     }
 
-    /// A shard that may need it is opened here, one of so many.
+    /// Adds a shard of this worker that may need the object. `of` is the number of such shards.
     pub(crate) fn wanted_by(&self, shard: u32, of: u32) {
         let mut users = self.users.lock();
         users.shards.insert(shard);

@@ -104,7 +104,7 @@ impl Shard {
         self.run(host, index, address, live).await
     }
 
-    /// The same, with unknown parts where the plan says that they stay unknown.
+    /// Like `evaluate`, with unknown parts where the plan says that they stay unknown.
     pub(crate) async fn evaluate_in_part(
         self: &Arc<Shard>,
         host: &Arc<Host>,

@@ -170,7 +170,7 @@ impl FileSpool {
         Ok(())
     }
 
-    /// Removes what nothing wants any more: all at once, or when that is most of the file.
+    /// Removes results that nothing needs: all of them, or only if they are most of the file.
     fn shrink(&self, inner: &mut Inner) -> Result<(), SpoolError> {
         let wanted: u64 = inner.wanted.values().sum();
         if inner.wanted.is_empty() && inner.length > 0 {

@@ -100,7 +100,7 @@ impl Evaluator<'_> {
     }
 
     /// Checks the condition before anything is known about the elements, so that a condition that is always wrong is
-    /// reported once. Returns the value that replaces the `for`. The error is recorded.
+    /// reported once. If the condition is wrong, records the error and returns the value that replaces the `for`.
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);

@@ -29,7 +29,7 @@ pub fn disassemble(graph: &ExecutionGraph) -> String {
     disassemble_with(graph, &BTreeMap::new())
 }
 
-/// The same; what these schemas call sensitive or write-only is not shown either.
+/// Like [`disassemble`]. Attributes that these schemas call sensitive or write-only are hidden too.
 pub fn disassemble_with(graph: &ExecutionGraph, schemas: &BTreeMap<ProviderSource, ProviderSchema>) -> String {
     let mut out = String::new();
     let mut lines: Vec<(u32, String)> = Vec::new();

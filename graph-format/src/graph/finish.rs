@@ -206,7 +206,7 @@ impl Numbers {
     /// The number of a draft that another one names.
     ///
     /// # Panics
-    /// A draft that was dropped, which nothing may name any more.
+    /// A draft that was dropped. Nothing may refer to it.
     fn at(&self, id: u32) -> OperationId {
         self.0[id as usize].unwrap_or_else(|| panic!("draft {id} was dropped, but another operation names it"))
     }

@@ -58,7 +58,7 @@ pub struct PlannedObject {
     pub record: StateRecord,
     /// Sensitive paths, by schema and configuration.
     pub sensitive: Vec<Path>,
-    /// How a create in doubt is looked up: an import id with attribute names of the planned value in braces, for
-    /// types that promise that such a look-up is strongly consistent.
+    /// A template of the import id that finds the object of a create in doubt: text with attribute names of the planned
+    /// value in braces. `None` unless the type promises that such a look-up is strongly consistent.
     pub lookup: Option<String>,
 }

@@ -360,7 +360,7 @@ impl<F> Operation<F> {
         }
     }
 
-    /// The same with operands and formulas named otherwise.
+    /// The operation with renamed operands and formulas.
     pub fn map<G>(
         self,
         operation: &mut impl FnMut(OperationId) -> OperationId,

@@ -31,7 +31,7 @@ impl RemoteModule {
         Ok(RemoteModule { package, subdir })
     }
 
-    /// The same package with another folder inside of the one that is meant.
+    /// The same package, with a folder inside of its folder.
     #[must_use]
     pub fn inner(mut self, subdir: &str) -> RemoteModule {
         self.subdir = join(&self.subdir, subdir);

@@ -95,7 +95,7 @@ impl CheckedKind {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CheckStatus {
     /// It holds.
@@ -132,7 +132,7 @@ pub struct CheckResult {
     pub address: CheckedAddress,
     /// The kind of the object.
     pub kind: CheckedKind,
-    /// What came of its conditions, the worst of them.
+    /// The worst result of its conditions.
     pub status: CheckStatus,
     /// The messages of those that do not hold.
     pub messages: Vec<String>,
@@ -182,7 +182,7 @@ pub struct Manifest {
     pub backend: String,
     /// Instances that the plan changes or reads, with their revisions, ordered by address.
     pub claims: Vec<Claim>,
-    /// What came of checks, ordered by address.
+    /// The results of checks, ordered by address.
     pub checks: Vec<CheckResult>,
     /// What must have succeeded before apply evaluates the conditions of an object, by the object's address without
     /// keys.
@@ -193,8 +193,8 @@ pub struct Manifest {
     pub timestamp: String,
     /// The `provider_meta` of modules, by [`Manifest::meta_key`].
     pub provider_metas: BTreeMap<String, Value>,
-    /// Where the blocks of providers, and of resources that something happens to, begin, by their address without keys:
-    /// what problems of the apply point at.
+    /// The source ranges of provider blocks, blocks of changed resources, and ephemeral variables, by their address
+    /// without keys. Diagnostics of the apply refer to them.
     pub places: BTreeMap<String, SourceRange>,
     /// Blocks that were written for imported objects, by address.
     #[serde(skip)]

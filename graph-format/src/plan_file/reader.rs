@@ -128,7 +128,7 @@ impl PlanReader {
         PlanReader::of(Magic::Plan, Store::File(Mutex::new(file)), bytes)
     }
 
-    /// The same with a plan file in memory.
+    /// Opens a plan file in memory.
     ///
     /// # Errors
     /// The header or the table of sections is damaged.
@@ -360,7 +360,7 @@ impl PlanReader {
     /// blake3 of all bytes of the file.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Errors of reading.
     pub fn digest(&self) -> Result<Digest, PlanFileError> {
         /// Bytes read at a time.
         const PART: u64 = 1 << 20;

@@ -57,7 +57,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// That of a container with these parts.
+    /// The extent of a container with these parts.
     pub(super) fn around(parts: impl Iterator<Item = Extent>) -> Extent {
         let mut all = Extent { parts: 1, text: 0, depth: 0 };
         for part in parts {
@@ -68,7 +68,7 @@ impl Extent {
         all
     }
 
-    /// The same with the text of a key.
+    /// Adds the text of a key.
     pub(super) fn keyed(self, key: &str) -> Extent {
         Extent { text: self.text.saturating_add(bytes(key)), ..self }
     }

@@ -329,7 +329,7 @@ impl<F> FormulaOp<F> {
         operands(self, visit);
     }
 
-    /// The same with each operand named otherwise, in the order of [`FormulaOp::operands`].
+    /// The operation with renamed operands, in the order of [`FormulaOp::operands`].
     pub fn map<G>(&self, rename: &mut impl FnMut(&F) -> G) -> FormulaOp<G> {
         map(self, rename)
     }

@@ -11,9 +11,9 @@ use crate::path::{Path, ValueStep};
 /// How far a path leads into a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// To a part, or into a set or an unknown value, which counts as a whole. That part is behind so many steps.
+    /// To a part, or into a set or an unknown value, which counts as a whole. The number of steps to that part.
     There(usize),
-    /// The next step does not exist in the part behind so many steps.
+    /// The part after this number of steps does not have the next step.
     Lost(usize),
     /// Into null, which has no parts.
     Null,

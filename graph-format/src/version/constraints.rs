@@ -1,7 +1,7 @@
-//! Which versions a call of a module, or a module of OpenTofu, asks for.
+//! Version constraints on modules, and of modules on OpenTofu (`required_version`).
 //!
-//! They differ from constraints on providers: `~> 1` bounds nothing above, a version may be abbreviated and begin with `v`,
-//! and a prerelease is selected only where it is the one thing that is asked for, with `=`.
+//! They differ from constraints on providers: `~> 1` has no upper bound, a version may be abbreviated and begin with
+//! `v`, and a prerelease is selected only by a single constraint with `=`.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -18,7 +18,7 @@ type Alterations = FxHashMap<ResourceInstance, (Value, Value)>;
 pub(crate) struct Effects {
     /// Resources that change.
     pending: FxHashSet<AbsResource>,
-    /// The same as configured addresses, which dependencies use.
+    /// The changing resources by their configured addresses, which dependencies use.
     changing: FxHashSet<SmolStr>,
     /// The changes of instances. A resource with an empty entry is in the plan and triggers nothing.
     altered: FxHashMap<AbsResource, Alterations>,

@@ -74,7 +74,7 @@ pub(super) fn import_identity(detail: String, range: &SourceRange) -> Diagnostic
 /// The provider no longer has the type of a stored object.
 pub(crate) fn type_removed(address: &str, provider: &ProviderSource) -> Diagnostic {
     let detail = format!(
-        "The provider {} does not have the type of {address} any more. Use a version of the provider that has it.",
+        "The provider {} no longer has the type of {address}. Use a version of the provider that has it.",
         provider.for_display()
     );
     Diagnostic::error("Invalid resource type", detail).about(address)

@@ -19,7 +19,7 @@ use crate::whole::orphans::has_calls;
 
 impl Planner {
     /// Registers a provider instance that has disappeared together with its key or its module instance. Does nothing if
-    /// the instance is there, or if the state does not remember it.
+    /// the instance exists, or if the state has no memory of it.
     ///
     /// The instance of a key is already registered: evaluation has configured it with the block.
     ///

@@ -40,7 +40,7 @@ struct Looks {
 struct Object {
     /// Its address.
     text: String,
-    /// The same, for an instance of a resource.
+    /// Its address, parsed, if it is an instance of a resource.
     instance: Option<ResourceInstance>,
 }
 

@@ -146,12 +146,12 @@ impl DeleteOrder {
         self.deleted.of(resource)
     }
 
-    /// The waits of deletes, once all of them are drafted. `in_shards` are all operations of providers.
+    /// The waits of deletes. Call it when all deletes are drafted. `in_shards` are all operations of providers.
     ///
-    /// Deleted dependents of a resource are deleted first. Then the object is deleted, and only then are its remaining
-    /// dependents changed. If the new object already exists, or if the resource is replaced create-first, the object is
-    /// deleted last. Data sources are read after deletes. All instances of a resource share one set, so the number of
-    /// edges is linear in the number of instances.
+    /// The plan deletes dependents of a resource before its object, and changes the remaining dependents after that. If
+    /// the new object already exists, or if the resource is replaced create-first, the object is deleted last. Data
+    /// sources are read after all deletes. The waits of all instances of a resource share one set of operations, so the
+    /// number of edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();

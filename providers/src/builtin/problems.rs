@@ -15,7 +15,7 @@ pub(super) fn read_only_attribute(name: &str) -> ProviderDiagnostic {
 pub(super) fn stored_as_flat_map() -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Unsupported state format",
-        "terraform_data was never stored as a flat map, so this object is not one of terraform_data.",
+        "This object is stored as a flat map, which terraform_data never used. It belongs to another type.",
     )
 }
 

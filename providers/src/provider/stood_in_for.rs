@@ -122,7 +122,8 @@ impl StoodInFor {
         if !self.covers(resource) { None } else { Some(self.made(resource, config).await) }
     }
 
-    /// The same for an ephemeral resource. It needs no renewal and no closing.
+    /// The object for the configuration of an ephemeral resource. It needs no renewal and no closing. `None` if the
+    /// real provider handles it.
     pub(crate) async fn open_ephemeral(
         &self,
         type_name: &str,

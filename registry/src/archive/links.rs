@@ -50,8 +50,8 @@ impl fmt::Display for Name {
 
 /// Whether a link with this name and target stays in the folder, together with any other such links.
 ///
-/// `..` is allowed only at its beginning, and at most as often as there are folders above the link. After a name it
-/// would lead up from the target of any link with that name.
+/// `..` is allowed only at the beginning of the target, and at most as often as there are folders above the link. After
+/// a name, it is refused: if that name is a link, `..` leads out of the folder that the link points to.
 pub(super) fn link_stays_inside(name: &Name, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') || target.len() > LONGEST_NAME {
         return false;

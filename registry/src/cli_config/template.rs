@@ -24,7 +24,7 @@ pub enum TemplateError {
     #[error("a \"${{\" is not closed")]
     Open,
     /// A missing part, without which different providers would share a repository.
-    #[error("the template must contain ${{{0}}}, because the providers that it is for differ in it")]
+    #[error("the template must contain ${{{0}}}, because it applies to providers with different values of it")]
     Missing(&'static str),
 }
 

@@ -11,8 +11,8 @@ use url::Url;
 /// The default size limit of a document. The list of versions of the largest provider has 2 MiB.
 const DOCUMENT_LIMIT: u64 = 32 << 20;
 
-/// A request with its limits. By default a GET without a time limit of its own, without retries, up to the size of a
-/// document.
+/// A request with its limits. The defaults: no retries, no time limit per attempt, and a response of at most
+/// [`DOCUMENT_LIMIT`] bytes.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: Method,

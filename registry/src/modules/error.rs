@@ -59,7 +59,7 @@ pub enum FetchError {
     #[error("{0}")]
     Git(#[from] GitError),
     /// Neither a header nor a page with an address.
-    #[error("{0} does not have the name of an archive, and the answer has no address of one")]
+    #[error("{0} is not the address of an archive, and the response does not name one (X-Terraform-Get)")]
     NoSource(String),
     /// Too many addresses, most likely a cycle.
     #[error("more than {0} addresses redirect to one another")]

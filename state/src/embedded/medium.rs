@@ -85,7 +85,7 @@ pub(crate) trait Saver: Send + Sync {
     /// Replaces the whole content, durably.
     ///
     /// # Errors
-    /// Those of the medium. Whether the content was written is then unknown.
+    /// Errors of the medium. Whether the content was written is then unknown.
     fn save(&self, content: Bytes) -> Result<(), StoreError>;
 }
 

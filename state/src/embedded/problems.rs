@@ -129,9 +129,10 @@ pub(super) fn guard_without_run(path: &Path) -> StoreError {
     damaged(
         path,
         "it is guarded by a run (format version 9) whose files are not here",
-        "If another machine or folder has the journal, go on there with `weft runs resume`. If the journal is lost, check \
-         what the run was doing, and replace the state with `weft state push FILE`. FILE is the errored.tfstate of that \
-         run if there is one, otherwise the output of `weft state pull`, which has the state as far as it was saved",
+        "If another machine or directory has the journal, continue there with `weft runs resume`. If the journal is \
+         lost, check what the run was doing, and replace the state with `weft state push FILE`. FILE is the \
+         errored.tfstate of that run if there is one, otherwise the output of `weft state pull`, which has the state \
+         as far as it was saved",
     )
 }
 

@@ -34,7 +34,7 @@ impl EmbeddedStore {
     /// As [`EmbeddedStore::set_aside`], for a state in a backend.
     ///
     /// # Errors
-    /// See [`EmbeddedStore::set_aside`], and those of the backend.
+    /// See [`EmbeddedStore::set_aside`]. Errors of the backend.
     pub fn set_aside_remote(options: RemoteOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
         let seals = Seals::new(Arc::clone(&options.sealing));
         let medium = RemoteMedium::new(options)?;
@@ -60,7 +60,7 @@ impl EmbeddedStore {
     /// As [`EmbeddedStore::replace_orphan`], for a state in a backend.
     ///
     /// # Errors
-    /// See [`EmbeddedStore::replace_orphan`], and those of the backend.
+    /// See [`EmbeddedStore::replace_orphan`]. Errors of the backend.
     pub fn replace_orphan_remote<Refusal>(
         options: RemoteOptions,
         decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,

@@ -47,7 +47,7 @@ impl Core {
         Ok(live.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same at the end of a term: no save is under way, and none begins.
+    /// Like `live`, at the end of a term. Waits for a save that is under way, and prevents further ones.
     pub(super) fn live_at_end(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
         if let Some(saves) = &self.saves {
             saves.end();

@@ -185,7 +185,7 @@ impl Address {
         far.map_or(Ok(()), |host| self.check_far(host, settings))
     }
 
-    /// The same for a server on another machine.
+    /// Checks the protection of the connection to a server on another machine.
     ///
     /// # Errors
     /// See [`Address::check_protection`].

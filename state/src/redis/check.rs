@@ -216,7 +216,7 @@ impl RedisStore {
     /// whether the state was still the one that was looked at. The loss is recorded in the store.
     ///
     /// # Errors
-    /// Those of the server.
+    /// Errors of the server.
     pub async fn declare_lost(&self, losses: &Losses, by: &str, unix_ms: u64) -> Result<bool, StoreError> {
         let core = self.core.as_ref();
         let names = losses.damaged.iter().map(ToString::to_string).collect();

@@ -117,7 +117,7 @@ impl RedisStore {
         Ok((length, tip.lines == 0 || line.split(' ').next() == Some(tip.link.as_str())))
     }
 
-    /// Does not look for the last acknowledged line of a run any more.
+    /// Stops looking for the last acknowledged line of a run.
     pub(crate) fn forget_tip(&self, run: &RunId) {
         self.core.connection.forget(run);
     }
@@ -173,7 +173,7 @@ impl Core {
     /// Fields of the meta record.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if the store has another number of records than it counted; those of the server.
+    /// [`StoreError::Damaged`] if the store has another number of records than it counted. Errors of the server.
     pub(super) async fn meta(&self, fields: &[&str]) -> Result<Words, StoreError> {
         let (mut meta, mut counts) = (redis::cmd("HMGET"), redis::cmd("HMGET"));
         meta.arg(self.keys.meta()).arg(fields);

@@ -43,7 +43,7 @@ pub(super) enum Trouble {
 enum DialError {
     /// The server does not answer, or is starting.
     Again(String),
-    /// The server is there, and something must be changed.
+    /// The server responds, and the user must change something.
     Fault(LoginFault),
     /// The server refuses for another reason.
     Refused(String),

@@ -139,7 +139,7 @@ impl RedisStore {
     /// Compares the records of a run that was just taken with its journal, and freezes it if they differ.
     ///
     /// # Errors
-    /// [`StoreError::Frozen`], and those of the server.
+    /// [`StoreError::Frozen`]. Errors of the server.
     pub(super) async fn check_run(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut beat = Beat { store: self, lease, last: Instant::now() };
         match self.core.compared(&lease.run, Some(&mut beat)).await? {
@@ -151,7 +151,7 @@ impl RedisStore {
     /// Freezes a run whose records are damaged. Returns the error that says so.
     ///
     /// # Errors
-    /// Those of the server.
+    /// Errors of the server.
     pub(super) async fn frozen(&self, run: &RunId, damage: &RunDamage) -> Result<StoreError, StoreError> {
         let what = problems::run_damage(damage);
         self.freeze(run, &what).await?;

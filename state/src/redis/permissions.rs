@@ -74,7 +74,7 @@ fn command(words: &[&str], key: &str) -> Cmd {
 /// command into a transaction, so a transaction that is discarded tells, and changes nothing.
 ///
 /// # Errors
-/// Those of the server, except for denied commands.
+/// Errors of the server, except for denied commands.
 pub(super) async fn missing(line: &mut MultiplexedConnection, key: &str) -> Result<Missing, RedisError> {
     let mut missing = Missing::default();
     // Outside of a transaction, the commands would be carried out. So it must have begun before they are sent.

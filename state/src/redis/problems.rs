@@ -186,7 +186,7 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
     let way_out = match misfit {
         Misfit::Count { .. } | Misfit::Unreadable | Misfit::Changed => DECLARE.to_owned(),
         Misfit::Frozen(run, _) => {
-            format!("Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan")
+            format!("Check the real objects, then abandon the run with `weft runs abandon {run}` and make a new plan")
         }
         Misfit::Run(_) => "The run is frozen when it is resumed. Then give it up with `weft runs abandon`".to_owned(),
         Misfit::Revision { .. }

@@ -63,10 +63,10 @@ impl RecordSeal {
         sealed.map_err(|error| StoreError::Unsealed { place: self.place.clone(), error })
     }
 
-    /// The original bytes of stored ones.
+    /// Decrypts stored bytes, if they are encrypted.
     ///
     /// # Errors
-    /// The bytes cannot be opened, or should have been sealed.
+    /// The bytes cannot be decrypted, or should have been encrypted.
     pub(super) fn open(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
         Ok(self.opened(what, bytes)?.plain.to_vec())
     }

@@ -45,7 +45,7 @@ impl Calls<'_> {
         command
     }
 
-    /// The call of a step that comes alone.
+    /// The call for a single step.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].

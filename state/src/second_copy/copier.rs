@@ -243,7 +243,7 @@ impl Copier {
             moved |= beats(self.redis.runs().await?) != first;
         }
         if moved {
-            return Err(self.differs("the store has lost its last records, and a run goes on in it. Stop that run"));
+            return Err(self.differs("the store has lost its last records, and a run still uses it. Stop that run"));
         }
         Ok(true)
     }
@@ -277,7 +277,7 @@ impl Copier {
     /// Writes the copy unless it is that of the state in Redis.
     ///
     /// # Errors
-    /// [`StoreError::CopyDiffers`] if another tool has written the copy; those of Redis and of the backend.
+    /// [`StoreError::CopyDiffers`] if another tool has written the copy. Errors of Redis and of the backend.
     pub(super) async fn catch_up(&self) -> Result<(), StoreError> {
         self.write(false).await
     }

@@ -41,7 +41,7 @@ impl LostStore {
                 .any(|list| !list.is_empty())
     }
 
-    /// The same with sorted lists, each name once.
+    /// Sorts the lists and removes duplicates.
     pub(super) fn ordered(mut self) -> LostStore {
         let LostStore { runs, replayed, frozen, recovered, uncertain, changed, .. } = &mut self;
         for list in [runs, replayed, frozen, recovered, uncertain, changed] {

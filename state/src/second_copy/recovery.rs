@@ -28,7 +28,7 @@ pub(super) enum Compared {
 /// line that the store once acknowledged.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compared, StoreError> {
     let (run, tip) = (&file.start.run, file.tip());
     let header = redis.header(run).await?;
@@ -78,8 +78,8 @@ async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Com
     Ok(Compared::Diverged(lost_words(file, common.min(lines))))
 }
 
-/// The lease of the term, taken again if the store has lost that, too. `None` if another term has it, or if what is left
-/// of the journal does not lead to the term.
+/// The lease of the term. If the store has lost the lease too, it is acquired again. `None` if another term has the
+/// lease, or if the remaining journal does not lead up to this term.
 async fn lease(
     redis: &RedisStore,
     file: &TermFile,

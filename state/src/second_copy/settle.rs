@@ -20,7 +20,7 @@ const LOOKS: u32 = 5;
 /// whether the state was changed.
 ///
 /// # Errors
-/// Those of the store and of the file system.
+/// Errors of the store and of the file system.
 pub(super) async fn left_behind(
     redis: &RedisStore,
     files: &SharedFiles,

@@ -74,7 +74,7 @@ impl TermFile {
         })
     }
 
-    /// The steps that the store took after so many lines.
+    /// The steps that the store took after this number of lines.
     fn steps_after(&self, lines: u64) -> impl Iterator<Item = &StoreStep> {
         let steps = self.entries.iter().filter_map(move |entry| match entry {
             Entry::Steps { steps, tip } if tip.lines > lines => Some(steps),
@@ -83,7 +83,7 @@ impl TermFile {
         steps.flatten()
     }
 
-    /// The objects of calls that began after so many lines.
+    /// The objects of calls that began after this number of lines.
     pub(super) fn begun_after(&self, lines: u64) -> BTreeSet<String> {
         let target = |step: &StoreStep| match step {
             StoreStep::Intent(intent) => Some(intent.target.to_string()),

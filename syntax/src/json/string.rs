@@ -16,7 +16,7 @@ pub(super) struct Decoded<'text> {
 }
 
 impl Decoded<'_> {
-    /// The byte of the source at which a byte of the text was written. The text of an escape begins and ends with the
+    /// The byte offset in the source of a byte of the text. The text of an escape starts and ends at the offsets of the
     /// escape.
     pub(super) fn place(&self, at: u32) -> u32 {
         let before = self.escapes.partition_point(|(text, _)| *text <= at);

@@ -90,7 +90,7 @@ pub(super) struct CallDraft {
 
 /// A template as far as it has been read.
 pub(super) struct TemplateDraft {
-    /// The opening mark; `None` for a text that is a template as a whole.
+    /// The opening mark; `None` for a text that is one template.
     pub open: Option<usize>,
     pub form: TemplateForm,
     pub start: Span,

@@ -13,7 +13,7 @@ use super::Parser;
 use super::frame::{Next, Outer, Piece, TemplateDraft, Work};
 
 impl Parser<'_> {
-    /// A text that is a template as a whole.
+    /// A whole text as one template.
     pub(super) fn whole_template(&mut self) -> ExprId {
         // A byte order mark is no part of the template.
         let start = Span::empty(self.peek().span.start);

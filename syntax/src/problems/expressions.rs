@@ -47,7 +47,7 @@ pub(crate) fn no_attribute_name() -> Diagnostic {
     Diagnostic::error(INVALID_ATTRIBUTE, format!("{NAME_AFTER_DOT} Write another key in brackets: [\"key\"]."))
 }
 
-/// The same, after a splat.
+/// A dot after a splat, without a name after it.
 pub(crate) fn no_attribute_name_in_splat() -> Diagnostic {
     Diagnostic::error(INVALID_ATTRIBUTE, NAME_AFTER_DOT)
 }

@@ -79,7 +79,7 @@ impl Logins<'_> {
         })?;
         let text = |name: &str| answer.pointer(&format!("/roleCredentials/{name}")).and_then(Json::as_str);
         let (Some(id), Some(secret)) = (text("accessKeyId"), text("secretAccessKey")) else {
-            return Err("the answer of SSO has no keys".to_owned());
+            return Err("the response of SSO has no keys".to_owned());
         };
         let expires = answer.pointer("/roleCredentials/expiration").and_then(Json::as_u64);
         let expires = expires.and_then(|millis| UNIX_EPOCH.checked_add(Duration::from_millis(millis)));
@@ -114,7 +114,7 @@ impl Logins<'_> {
             }
         };
         let Some(token) = renewed.get("accessToken").and_then(Json::as_str) else {
-            return Err("the SSO session has expired, and the answer to its renewal has no token".to_owned());
+            return Err("the SSO session has expired, and the response to its renewal has no token".to_owned());
         };
         cached.fields.insert("accessToken".to_owned(), token.into());
         cached.fields.insert("expiresAt".to_owned(), ending(&renewed).into());
@@ -154,7 +154,7 @@ impl Logins<'_> {
         };
         for name in ["accessKeyId", "secretAccessKey", "sessionToken"] {
             let value = renewed.pointer(&format!("/accessToken/{name}")).cloned();
-            token.insert(name.to_owned(), value.ok_or("the answer to the renewal of the login has no keys")?);
+            token.insert(name.to_owned(), value.ok_or("the response to the renewal of the login has no keys")?);
         }
         token.insert("expiresAt".to_owned(), ending.into());
         if let Some(refresh) = renewed.get("refreshToken") {

@@ -26,7 +26,7 @@ fn keys(document: &Json, token: &str) -> Result<Expiring, String> {
     let text = |name: &str| document.get(name).and_then(Json::as_str);
     match (text("AccessKeyId"), text("SecretAccessKey")) {
         (Some(id), Some(secret)) => Ok(Expiring::new(id, secret, text(token), text("Expiration"))),
-        _ => Err("the answer has no keys".to_owned()),
+        _ => Err("the response has no keys".to_owned()),
     }
 }
 

@@ -109,7 +109,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     Ok(Settled::UpToDate)
 }
 
-/// The configuration has no backend block, or none any more.
+/// The configuration has no backend block, or no longer has one.
 fn without_block(
     invocation: &Invocation<'_>,
     saved: Option<SavedBackend>,

@@ -94,7 +94,7 @@ impl Migration<'_> {
     /// Copies the states. `empties` removes those from the old backend that the new one has then. Reports problems.
     ///
     /// # Errors
-    /// The problems were reported already.
+    /// The exit code. The problems have been reported.
     pub fn run(&self, empties: bool) -> Result<(), Exit> {
         let one = |problem: Diagnostic| self.invocation.fail(&[problem]);
         let selected = self.invocation.context.workspace().map_err(one)?;

@@ -72,7 +72,7 @@ pub fn cancelled() -> Diagnostic {
 pub fn no_server(error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Can't start temporary login server",
-        format!("The browser brings the answer of the host to a server on this machine, which cannot start: {error}."),
+        format!("The browser passes the response of the host to a local server, which cannot start: {error}."),
     )
 }
 

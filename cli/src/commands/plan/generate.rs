@@ -39,10 +39,10 @@ pub struct Generated {
     problems: Vec<Diagnostic>,
 }
 
-/// Refuses an option that cannot be honored.
+/// Checks that configuration can be generated into this file.
 ///
 /// # Errors
-/// A plan that changes nothing or destroys, or a file that already exists.
+/// The plan is not a normal one, or the file already exists.
 pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
     if mode != UiMode::Normal {
         return Err(problems::generation_in_other_mode());

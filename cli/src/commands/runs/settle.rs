@@ -109,7 +109,7 @@ async fn settle(invocation: &Invocation<'_>) -> Outcome {
     if left == 0 {
         return Ok(concluded_well(invocation, &desk.run));
     }
-    view.line(&format!("\nStill in doubt: {left}. To go on with them: weft runs settle {}", desk.run));
+    view.line(&format!("\nStill in doubt: {left}. To continue with them: weft runs settle {}", desk.run));
     Ok(Exit::FAILED)
 }
 
@@ -217,7 +217,7 @@ enum Answer {
 /// The meaning of an answer.
 ///
 /// # Errors
-/// It is none of those that were offered, or does not fit.
+/// The answer is not one of the offered ones, or does not fit the doubt.
 fn decision(answer: &str, doubt: &OpenDoubt, owners: &IdOwners) -> Result<Answer, Diagnostic> {
     let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
     let rest = rest.trim();

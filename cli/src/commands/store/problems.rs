@@ -27,8 +27,8 @@ pub fn copy_exists(copy: &str) -> Diagnostic {
     Diagnostic::error(
         "State damaged",
         format!(
-            "Nothing was declared lost, because {copy} has a copy of the state. To go on from the copy, give the state \
-             in Redis another name (?state=NAME)."
+            "No records were declared lost, because {copy} has a copy of the state. To continue from the copy, give \
+             the state in Redis another name (?state=NAME)."
         ),
     )
 }
@@ -40,5 +40,6 @@ pub fn not_approved() -> Diagnostic {
 
 /// The state has changed since it was looked at.
 pub fn state_changed() -> Diagnostic {
-    Diagnostic::error("Failed to save state", "The state was changed meanwhile. Nothing was declared lost. Try again.")
+    let detail = "The state changed after the check. No records were declared lost. Run the command again.";
+    Diagnostic::error("Failed to save state", detail)
 }

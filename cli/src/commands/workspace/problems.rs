@@ -34,7 +34,7 @@ pub fn unknown_workspace(name: &str) -> Diagnostic {
     )
 }
 
-/// The same in a stream of events, in OpenTofu's words.
+/// The message for an unknown workspace in a stream of events, as OpenTofu has it.
 pub fn unknown_workspace_message(name: &str) -> String {
     format!(
         "Workspace \"{name}\" doesn't exist. You can create this workspace with the \"new\" subcommand or include the \

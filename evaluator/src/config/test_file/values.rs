@@ -38,7 +38,7 @@ impl TestExpression {
     /// Its value.
     ///
     /// # Errors
-    /// Those of the evaluation.
+    /// Errors of the evaluation.
     pub fn value(&self, names: &TestNames) -> Result<Value, Vec<Diagnostic>> {
         let (value, problems) = evaluate(&self.expression, &TestScope(names));
         if has_errors(&problems) { Err(problems) } else { Ok(value) }

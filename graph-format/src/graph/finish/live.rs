@@ -11,7 +11,7 @@ use crate::address::AbsResource;
 use crate::graph::opcode::Operation;
 use crate::graph::{OperationId, Shard};
 
-/// What became of operations whose results are never stored.
+/// The operations whose results are never stored, after they are copied or dropped.
 #[derive(Default)]
 pub(super) struct Live {
     /// For each shard, the copies of drafted operations.

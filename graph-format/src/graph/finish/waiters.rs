@@ -146,7 +146,7 @@ impl Waiters {
         self.flat[&origin.identity()].clone()
     }
 
-    /// The same as one waiter, if there are many.
+    /// Replaces many members with one waiter. Few members are returned as they are.
     fn gathered(&mut self, members: Members) -> Members {
         if members.len() <= WIDE {
             return members;

@@ -1,7 +1,7 @@
 //! Checks of all fragments together.
 //!
-//! Everything here comes after the fragments and the outline were found sound in themselves: operands exist, come
-//! earlier and are of the right kind. Indices that this rests on were checked there.
+//! These checks run after those of each fragment and of the outline, which make sure that operands exist, come earlier
+//! and have the right kind. So the indices that this module uses are valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 

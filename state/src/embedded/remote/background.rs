@@ -17,7 +17,7 @@ pub(super) struct Background {
 
 #[derive(Default)]
 struct UnderWay {
-    /// Journals that are packed. Each answer are the segments that are not needed any more.
+    /// Journals that are being packed. Each result lists the segments that are no longer needed.
     packing: Vec<JoinHandle<Result<Vec<String>, BackendError>>>,
     /// Writes of files that can be missing.
     writing: Vec<JoinHandle<Result<(), BackendError>>>,

@@ -24,7 +24,7 @@ const PREFIX: &str = "holder/";
 const TAKEN: &str = "taken/";
 /// How often a record is rewritten.
 const BEAT: Duration = Duration::from_secs(10);
-/// A record that did not change for so long belongs to a dead process.
+/// The time after which a record that has not changed belongs to a dead process.
 const DEAD_AFTER: Duration = Duration::from_secs(35);
 /// A record with an older time is watched for [`DEAD_AFTER`]. A younger one belongs to a process that is alive.
 const STALE_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);

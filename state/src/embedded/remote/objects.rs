@@ -98,8 +98,8 @@ impl ObjectFiles {
         }
     }
 
-    /// Whether another process has taken over the lock, or a run that this process carried out. The lock is not ours any
-    /// more then.
+    /// Whether another process has taken over the lock, or a run of this process. This process then no longer has the
+    /// lock.
     pub(super) fn is_superseded(&self) -> bool {
         self.superseded.load(Ordering::Relaxed)
     }

@@ -102,7 +102,7 @@ pub(in crate::redis) fn half_certificate(has_certificate: bool) -> StoreError {
     StoreError::Unfit(format!("{there} is set, and {missing} is not: a client certificate needs both"))
 }
 
-/// Why there is no connection, although the server is there.
+/// Why there is no connection, although the server responds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::redis) enum LoginFault {
     /// A file cannot be used.
@@ -155,7 +155,7 @@ impl LoginFault {
     }
 }
 
-/// There is no connection, although the server is there.
+/// There is no connection, although the server responds.
 pub(in crate::redis) fn no_connection(place: &str, fault: &LoginFault) -> StoreError {
     let error = match fault {
         LoginFault::File { path, error } => format!("{path} cannot be used: {error}"),
@@ -288,5 +288,5 @@ pub(in crate::redis) fn no_sentinel(reasons: &[String]) -> String {
 
 /// A Sentinel says that another server is the master.
 pub(in crate::redis) fn no_master_there() -> String {
-    "the server that the Sentinels name is not the master any more, or not yet".to_owned()
+    "the server that the Sentinels name is no longer the master, or not yet".to_owned()
 }

@@ -176,8 +176,8 @@ impl Object {
         self.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// The object as clients see it: `id`, `region`, `token` and the attributes, flat. The kind is not in it, for DNS
-    /// records have an attribute `type` of their own.
+    /// The object as clients see it: `id`, `region`, `token` and the attributes, flat. It does not contain the kind,
+    /// because DNS records have their own attribute `type`.
     pub fn to_json(&self) -> Json {
         let mut flat = Map::new();
         flat.insert("id".to_owned(), json!(self.id));
