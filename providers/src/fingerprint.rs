@@ -1,11 +1,11 @@
-//! Detects, without reading them again, whether the files of a package have changed since they were hashed.
+//! Detects whether the files of a package have changed since they were hashed, without reading them again.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Identity, size and times of each file below a directory. Writing to a file or replacing it changes one of them: the
-/// kernel sets the time of the last change of an inode, and an ordinary program cannot set it back.
+/// The identity, size and times of each file below a directory. Writing to a file or replacing it changes one of them:
+/// the kernel sets the time of the last change of an inode, and an ordinary program cannot set it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     directory: PathBuf,
@@ -13,10 +13,11 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of the current files below a directory. Taken before they are hashed, it covers what was hashed.
+    /// The fingerprint of the current files below a directory. Take it before the files are hashed: then it covers the
+    /// content that was hashed.
     ///
     /// # Errors
-    /// When a file's metadata cannot be read.
+    /// Returns an error if a file's metadata cannot be read.
     pub fn of(directory: &Path) -> io::Result<Fingerprint> {
         let mut files = BTreeMap::new();
         let mut pending = vec![directory.canonicalize()?];

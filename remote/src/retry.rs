@@ -11,13 +11,13 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// Attempts until one succeeds or `limit` has passed. An attempt that is still running then is given up.
+/// Repeats attempts until one succeeds or `limit` has passed. An attempt that is still running then is abandoned.
 pub(crate) async fn until<T, F>(limit: Duration, mut attempt: impl FnMut() -> F) -> Result<T, ConnectError>
 where
     F: Future<Output = Result<T, String>>,
 {
     let began = Instant::now();
-    // A limit beyond the reach of the clock is no limit.
+    // A limit that the clock cannot represent is replaced by a very long one.
     let end = began.checked_add(limit).unwrap_or_else(|| began + Duration::from_secs(u32::MAX.into()));
     let mut last = "the machine does not answer".to_owned();
     let mut pause = FIRST_PAUSE;

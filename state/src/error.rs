@@ -1,4 +1,4 @@
-//! Why a store could not answer.
+//! The errors of stores.
 
 use weft_sealing::{OpenError, SealError};
 
@@ -20,28 +20,28 @@ pub enum StoreError {
     /// The state file cannot be read.
     #[error(transparent)]
     StateFile(#[from] StateFileError),
-    /// The file is encrypted, or should be, and cannot be opened.
+    /// The file is encrypted and cannot be decrypted, or it is not encrypted but should be.
     #[error("{place}: {error}")]
     Unopened {
         /// The file.
         place: String,
-        /// Why.
+        /// The reason.
         error: OpenError,
     },
-    /// The file must be encrypted, and cannot be.
+    /// The file must be encrypted, but encryption failed.
     #[error("{place}: {error}")]
     Unsealed {
         /// The file.
         place: String,
-        /// Why.
+        /// The reason.
         error: SealError,
     },
-    /// Another process has the state locked.
+    /// Another process has locked the state.
     #[error("the state {path} is locked by {holder}: wait for it to end, or stop it")]
     Locked {
-        /// The state file, or the place in a backend.
+        /// The state file, or its location in a backend.
         path: String,
-        /// The holder, as far as the lock names it.
+        /// The holder, as far as the lock describes it.
         holder: String,
     },
     /// The server cannot be reached, even after retries.
@@ -65,7 +65,7 @@ pub enum StoreError {
     NoConnection {
         /// Host, port and database; never a password.
         server: String,
-        /// What is wrong, and the way out.
+        /// What is wrong, and the remedy.
         error: String,
     },
     /// A setting of the server makes it unfit to hold state.
@@ -74,17 +74,17 @@ pub enum StoreError {
     /// The address of the store has a form that Weft does not know.
     #[error("{0}")]
     Address(String),
-    /// The stored data is damaged. Everything stops until the user has looked at it.
+    /// The stored data is damaged. Everything stops until the user has examined it.
     #[error("{place} is damaged: {what}. Nothing was changed. {way_out}")]
     Damaged {
         /// File or key.
         place: String,
         /// The damage.
         what: String,
-        /// The way out.
+        /// The remedy.
         way_out: String,
     },
-    /// Acknowledged lines are gone: the server was restored or failed over. All runs freeze.
+    /// Acknowledged lines of a journal are lost: the server was restored or failed over. All runs freeze.
     #[error(
         "the store has lost acknowledged writes of {run} (line {sequence} is missing): the server was \
          restored or failed over. Nothing is written until this is resolved"
@@ -96,7 +96,7 @@ pub enum StoreError {
         sequence: u64,
     },
     /// Acknowledged records of a run are lost or changed, and could not be replayed. The run is frozen until the user
-    /// gives it up.
+    /// abandons it.
     #[error(
         "the store has lost or changed acknowledged records of run {run}: {what}. The run is frozen, so that no call \
          is repeated. Check the real objects, then abandon the run with `weft runs abandon {run}` and make a new plan"
@@ -104,10 +104,10 @@ pub enum StoreError {
     Frozen {
         /// The run.
         run: RunId,
-        /// What is lost, and which objects it is about.
+        /// The lost records, and the objects that they are about.
         what: String,
     },
-    /// The store has as many unfinished runs as it may have.
+    /// The store has the maximum number of unfinished runs.
     #[error(
         "the store at {store} has {most} runs, which is the maximum. Resume or abandon unfinished runs first: see \
          `weft runs list`"
@@ -129,7 +129,7 @@ pub enum StoreError {
         /// The workspace.
         workspace: String,
     },
-    /// The state is not the one that the journal began from.
+    /// The state is not the one that the run began from.
     #[error(
         "the state file {path} is not the one that run {run} began from; these instances differ: {differ}. The journal \
          was neither replayed nor discarded. Put the state file back, or set the run aside and keep the state file as it \
@@ -156,7 +156,7 @@ pub enum StoreError {
         path: String,
         /// The run.
         run: RunId,
-        /// The file with the state that could not be written.
+        /// The file with the state that could not be written to the original path.
         kept: String,
     },
     /// Another file is at the path of the locked state file, and no run had begun.
@@ -215,7 +215,7 @@ pub enum StoreError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// A record to be written is not valid, which is a mistake of the caller. Nothing of the batch was written.
+    /// A record in a batch is not valid because of a mistake of the caller. Nothing in the batch was written.
     #[error("the record of {name} cannot be stored: {what}")]
     Record {
         /// The instance, output or operation.

@@ -1,4 +1,4 @@
-//! `weft store`: checks a store in Redis, and declares lost what it has lost.
+//! `weft store`: checks a store in Redis, and declares lost records as lost.
 
 mod problems;
 
@@ -15,7 +15,7 @@ use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, StoreLocation};
 
-/// The maximum number of objects in a question. More would hide it.
+/// The maximum number of objects in a question. More would hide the question.
 const LISTED: usize = 50;
 
 /// The command.
@@ -55,11 +55,11 @@ fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) 
     outcome.unwrap_or_else(|problems| invocation.fail(&problems))
 }
 
-/// A store as it is: nothing is replayed or copied.
+/// A store that is opened for inspection only: opening it replays and copies nothing.
 struct Opened {
     store: RedisStore,
     workspace: String,
-    /// The place of its second copy, if it has one.
+    /// The location of its second copy, if it has one.
     copy: Option<String>,
 }
 
@@ -91,7 +91,7 @@ async fn check(invocation: &Invocation<'_>) -> Outcome {
     Ok(if sound { Exit::DONE } else { Exit::FAILED })
 }
 
-/// A report for people, without the problems.
+/// The lines of a report, without the problems.
 fn lines(report: &StoreReport) -> Vec<String> {
     let StoreReport { server, runs, .. } = report;
     let mut lines = vec![format!("Store: {} (workspace {})", report.store, report.workspace)];
@@ -168,7 +168,7 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::UNCERTAIN)
 }
 
-/// What is lost, for people.
+/// Describes the lost records.
 fn names(losses: &Losses) -> Vec<String> {
     let mut lines = Vec::new();
     let list = |lines: &mut Vec<String>, names: Vec<String>| {

@@ -12,12 +12,12 @@ use weft_providers::{StandInExtent, StandIns};
 
 use super::made_up;
 
-/// All stand-ins.
+/// The stand-ins for providers and resources.
 #[derive(Clone, Debug, Default)]
 pub struct TestStandIns {
-    /// Whole providers.
+    /// The mocks of whole providers.
     pub providers: BTreeMap<ProviderConfig, Arc<MockBlock>>,
-    /// Single resources, of any provider.
+    /// The overrides of single resources, with any provider.
     pub resources: BTreeMap<ConfigResource, Arc<GivenValues>>,
 }
 

@@ -48,7 +48,7 @@ fn format_one(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::refined(Type::String, Refinement::with_prefix(safe_prefix(literal))))
 }
 
-/// The contribution of an argument of `formatlist` to each round.
+/// What an argument of `formatlist` contributes to each round.
 enum Source<'a> {
     Each(&'a [Value]),
     Same(&'a Value),

@@ -76,7 +76,7 @@ fn match_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// The result of one match: the text, or the groups, with null for groups that did not take part.
+/// The result of one match: the text, or the groups. Groups that did not match are null.
 fn matched(pattern: &Pattern, captures: &Captures<'_>, ty: &Type) -> Value {
     let group = |index: usize| match captures.get(index) {
         Some(found) => Value::string(found.as_str()),

@@ -1,4 +1,4 @@
-//! Text: case, trimming, slicing, joining. Positions and lengths count grapheme clusters, as in OpenTofu.
+//! Functions of text: case, trimming, slicing, joining. As in OpenTofu, positions and lengths count grapheme clusters.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{LONGEST_TEXT, MOST_PARTS, Value};
@@ -102,8 +102,8 @@ fn upper(c: char) -> char {
     match (all.next(), all.next()) {
         (Some(one), None) => one,
         _ => match c {
-            // Greek with iota subscript: the full uppercase mapping has two letters. The simple mapping is the
-            // title-case form.
+            // Greek letters with iota subscript: their full uppercase mapping has two letters. The simple mapping is
+            // the title-case form.
             '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => {
                 char::from_u32(c as u32 + 8).unwrap_or(c)
             }

@@ -75,7 +75,7 @@ pub(super) fn state_not_read(what: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Error loading state error", format!("{what}{stop}")).at(attribute("backend"))
 }
 
-/// There is no such backend.
+/// The backend does not exist.
 pub(super) fn unknown_backend(backend: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Invalid backend configuration", format!("The backend type {backend:?} does not exist."))
         .at(attribute("backend"))

@@ -10,7 +10,7 @@ use super::scripts::Script;
 use super::{FIELDS_AT_ONCE, RedisServer, RedisStore};
 use crate::error::StoreError;
 
-/// The workspace under which the connection for a list is made. Nothing is written to it.
+/// The workspace of the connection that lists workspaces. Nothing is written to it.
 const ANY: &str = "default";
 
 impl RedisStore {

@@ -1,6 +1,6 @@
-//! Words that `CONTRIBUTING.md` forbids, in comments, strings and documents.
+//! Checks that comments, strings and documents do not use the words that `CONTRIBUTING.md` forbids.
 //!
-//! The files that still have some are listed below. An entry that is no longer needed fails the test too.
+//! The files that may use them are listed below. An entry that is no longer needed fails the test too.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn banned(line: &str) -> Vec<&'static str> {
     };
     let found = BANNED.iter().filter(|word| lower.match_indices(**word).any(|(at, _)| is_whole(at, word.len())));
     let mut found: Vec<_> = found.copied().collect();
-    // A sentence begins at a sign, such as the end of the last one, a quote or the mark of a comment.
+    // A sentence begins after punctuation, such as the end of the previous one, a quote or the mark of a comment.
     let begins = |at: usize| !line[..at].trim_end().ends_with(|c: char| is_word(c) || c == ',' || c == '`');
     if line.match_indices(BEGINNING).any(|(at, _)| begins(at)) {
         found.push(BEGINNING);
@@ -34,13 +34,13 @@ fn banned(line: &str) -> Vec<&'static str> {
     found
 }
 
-/// The hits of a text, as lines for the reader.
+/// The hits in a text, as lines for display.
 fn hits(text: &str) -> Vec<String> {
     let lines = text.lines().zip(1..);
     lines.flat_map(|(line, number)| banned(line).into_iter().map(move |word| format!("{number}: {word:?}"))).collect()
 }
 
-/// All prose by file: sources of the rooms without tests, and documents.
+/// All prose by file: the sources of the rooms without tests, and documents.
 fn prose() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let name = |path: &std::path::Path| path.strip_prefix(root()).expect("in the repository").display().to_string();

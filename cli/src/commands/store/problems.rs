@@ -16,13 +16,13 @@ pub fn not_redis() -> Diagnostic {
     )
 }
 
-/// Something is wrong in a store.
+/// The check has found a problem in a store.
 pub fn found(problem: &StoreProblem) -> Diagnostic {
     let StoreProblem { place, what, way_out } = problem;
     Diagnostic::error("Store damaged", format!("{place}: {what}. {way_out}."))
 }
 
-/// A copy of the state has the lost records.
+/// A copy of the state has the records that are to be declared lost.
 pub fn copy_exists(copy: &str) -> Diagnostic {
     Diagnostic::error(
         "State damaged",
@@ -33,12 +33,12 @@ pub fn copy_exists(copy: &str) -> Diagnostic {
     )
 }
 
-/// Records were not declared lost, because there is no one to ask.
+/// Records were not declared lost, because there is no terminal for the question.
 pub fn not_approved() -> Diagnostic {
     Diagnostic::error("Approval needed", "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.")
 }
 
-/// The state has changed since it was looked at.
+/// The state has changed since the check.
 pub fn state_changed() -> Diagnostic {
     let detail = "The state changed after the check. No records were declared lost. Run the command again.";
     Diagnostic::error("Failed to save state", detail)

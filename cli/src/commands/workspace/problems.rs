@@ -26,7 +26,7 @@ pub fn workspace_overridden(what: &str) -> Diagnostic {
     )
 }
 
-/// There is no workspace of this name.
+/// The workspace does not exist.
 pub fn unknown_workspace(name: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Workspace \"{name}\" doesn't exist"),
@@ -34,7 +34,7 @@ pub fn unknown_workspace(name: &str) -> Diagnostic {
     )
 }
 
-/// The message for an unknown workspace in a stream of events, as OpenTofu has it.
+/// OpenTofu's message for an unknown workspace in a stream of events.
 pub fn unknown_workspace_message(name: &str) -> String {
     format!(
         "Workspace \"{name}\" doesn't exist. You can create this workspace with the \"new\" subcommand or include the \
@@ -42,12 +42,12 @@ pub fn unknown_workspace_message(name: &str) -> String {
     )
 }
 
-/// The folder of a workspace cannot be created.
+/// The directory of a workspace cannot be created.
 pub fn workspace_not_created(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))
 }
 
-/// There is already a workspace of this name.
+/// A workspace with this name already exists.
 pub fn workspace_exists(name: &str) -> Diagnostic {
     Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")
 }
