@@ -144,7 +144,7 @@ fn keys_of_openbao() {
     for (settings, want) in [
         (json!({"key_name": "k", "token": "other"}), "HTTP 403: permission denied. Check the token"),
         (json!({"key_name": "k", "transit_engine_path": "x"}), "HTTP 404: no handler for route. Check transit_engine"),
-        (json!({"key_name": "k", "address": "http://127.0.0.1:1"}), "the service does not answer"),
+        (json!({"key_name": "k", "address": "http://127.0.0.1:1"}), "the service does not respond"),
     ] {
         let error = service("openbao", settings, &variables).new_key().unwrap_err().to_string();
         assert!(error.contains(want) && error.contains("the key \"k\" of OpenBao at http://127"), "{error}");

@@ -303,7 +303,7 @@ pub fn signature_file_unreadable(path: &str, error: &std::io::Error) -> Diagnost
 pub fn signature_file_too_large(path: &str, most: usize) -> Diagnostic {
     Diagnostic::error(
         "File too large",
-        format!("{path} is larger than {most} bytes, so it is no key and no signature."),
+        format!("{path} is larger than {most} bytes, so it is neither a key nor a signature."),
     )
 }
 

@@ -184,7 +184,7 @@ fn mistakes_are_reported() {
         (&["login", "a b"], "Invalid hostname"),
         (&["runs", "resolve", "run-1", "a.b"], "exactly one of"),
         (&["worker"], "Coordinator not named"),
-        (&["coordinator", "-listen", "0.0.0.0:1", "-store=redis://127.0.0.1:1/0?state=x"], "does not answer"),
+        (&["coordinator", "-listen", "0.0.0.0:1", "-store=redis://127.0.0.1:1/0?state=x"], "does not respond"),
     ] {
         let output = weft(here.path(), arguments);
         expect(&output, 1);

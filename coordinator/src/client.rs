@@ -248,7 +248,7 @@ impl Client {
     /// All runs, newest first.
     ///
     /// # Errors
-    /// Returns an error if the coordinator or its store does not answer.
+    /// Returns an error if the coordinator or its store does not respond.
     pub async fn list(&mut self) -> Result<Vec<RunListing>, ClientError> {
         let response = self.runs.list_runs(proto::ListRunsRequest {}).await;
         let runs = response.map_err(|status| self.refused(status))?.into_inner().runs;
@@ -340,7 +340,7 @@ impl Client {
     /// the numbers of their operations. The result is empty if the coordinator is too old to support this request.
     ///
     /// # Errors
-    /// Returns an error if there is no such run, or the store does not answer.
+    /// Returns an error if there is no such run, or the store does not respond.
     pub async fn look_up(&mut self, run: &str) -> Result<BTreeMap<u32, KnownDoubt>, ClientError> {
         let request = proto::LookUpDoubtsRequest { run: run.to_owned() };
         let response = match self.runs.look_up_doubts(request).await {
@@ -359,7 +359,7 @@ impl Client {
     /// The workers that are connected to the coordinator, by name.
     ///
     /// # Errors
-    /// Returns an error if the coordinator does not answer.
+    /// Returns an error if the coordinator does not respond.
     pub async fn workers(&mut self) -> Result<Vec<WorkerListing>, ClientError> {
         let response = self.runs.list_workers(proto::ListWorkersRequest {}).await;
         let workers = response.map_err(|status| self.refused(status))?.into_inner().workers;
@@ -378,7 +378,7 @@ impl Client {
     /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether such a worker is connected.
     ///
     /// # Errors
-    /// Returns an error if the coordinator does not answer.
+    /// Returns an error if the coordinator does not respond.
     pub async fn drain(&mut self, name: &str, drained: bool) -> Result<bool, ClientError> {
         let request = proto::DrainWorkerRequest { name: name.to_owned(), undrain: !drained };
         let response = self.runs.drain_worker(request).await.map_err(|status| self.refused(status))?;
@@ -388,7 +388,7 @@ impl Client {
     /// Ends a run early.
     ///
     /// # Errors
-    /// Returns an error if the coordinator does not answer.
+    /// Returns an error if the coordinator does not respond.
     pub async fn cancel(&mut self, run: &str, how: Cancel) -> Result<(), ClientError> {
         let (now, stop) = (how == Cancel::Leave, how == Cancel::Stop);
         let request = proto::CancelRunRequest { run: run.to_owned(), now, stop };
@@ -403,7 +403,7 @@ impl Client {
 /// `home` with the run's id, so that it receives the home operations.)
 ///
 /// # Errors
-/// Returns an error if the coordinator does not answer.
+/// Returns an error if the coordinator does not respond.
 pub async fn connect_worker(dialer: &Dialer, address: &str) -> Result<WorkerEnd, ClientError> {
     let (line, trouble) = dialer.connect(address).await?;
     let mut workers = proto::workers_client::WorkersClient::new(line)
@@ -414,7 +414,7 @@ pub async fn connect_worker(dialer: &Dialer, address: &str) -> Result<WorkerEnd,
     let opening = timeout(CONNECT_TIMEOUT, workers.work(ReceiverStream::new(outgoing))).await;
     let response = opening.map_err(|_| ClientError::Unreachable {
         address: address.to_owned(),
-        error: format!("it took the connection and said nothing for {} seconds", CONNECT_TIMEOUT.as_secs()),
+        error: format!("it accepted the connection but sent nothing for {} seconds", CONNECT_TIMEOUT.as_secs()),
     })?;
     let mut stream = response.map_err(|status| refused(address, &trouble, status))?.into_inner();
     let (to_worker, mut from_worker) = (ours.to_worker, ours.from_worker);

@@ -60,7 +60,7 @@ pub enum ClientError {
     #[error("the token has characters that no token has")]
     Token,
     /// No coordinator responds at the address.
-    #[error("the coordinator at {address} does not answer: {error}")]
+    #[error("the coordinator at {address} does not respond: {error}")]
     Unreachable {
         /// The address.
         address: String,

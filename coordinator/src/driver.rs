@@ -57,7 +57,7 @@ pub enum RunEvent {
     Line(OutputLine),
     /// The number of operations by status.
     Counts(OpCounts),
-    /// The store does not answer. The driver retries.
+    /// The store does not respond. The driver retries.
     StoreTrouble(String),
     /// The store answers again.
     StoreBack,

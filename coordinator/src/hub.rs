@@ -192,7 +192,7 @@ impl Hub {
         if !works_with(hello.protocol) {
             let theirs = hello.protocol;
             return Some(format!(
-                "the worker speaks protocol {theirs} and the coordinator {PROTOCOL}: update the older"
+                "the worker uses protocol version {theirs} and the coordinator {PROTOCOL}: update the older one"
             ));
         }
         if hello.name.is_empty() || hello.name.contains('/') {

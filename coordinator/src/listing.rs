@@ -103,7 +103,7 @@ const COUNTED_OPERATIONS: u32 = 10_000;
 /// All runs of a store, newest first. Their changes are included if they can be counted quickly.
 ///
 /// # Errors
-/// Returns an error if the store does not answer.
+/// Returns an error if the store does not respond.
 pub async fn listings(store: &dyn RunStore) -> Result<Vec<RunListing>, StoreError> {
     let mut runs = store.runs().await?;
     let uncounted = |header: &&mut RunHeader| header.past.totals.is_none() && header.counts.done <= COUNTED_OPERATIONS;

@@ -12,7 +12,7 @@ pub(crate) struct Patience {
     /// Whether at least one attempt failed.
     pub(crate) tried: bool,
     wait: Duration,
-    /// How long the server has been refusing, as the sum of the pauses. It is reset when the server does not answer.
+    /// How long the server has been refusing, as the sum of the pauses. It is reset when the server does not respond.
     refusing: Duration,
 }
 

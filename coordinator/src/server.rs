@@ -385,7 +385,7 @@ async fn follow(
         let item = match watch.recv().await {
             Ok(RunEvent::Progress(progress)) => Event::Operation(progress.into_wire()),
             Ok(RunEvent::Line(line)) => Event::Line(line.into_wire()),
-            Ok(RunEvent::StoreTrouble(error)) => Event::Notice(format!("the store does not answer: {error}")),
+            Ok(RunEvent::StoreTrouble(error)) => Event::Notice(format!("the store does not respond: {error}")),
             Ok(RunEvent::StoreFailed(_)) => Event::Notice("the store has failed".to_owned()),
             Ok(RunEvent::StoreBack) => Event::Notice("the store answers again".to_owned()),
             Ok(RunEvent::Ended(outcome)) => {

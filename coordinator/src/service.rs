@@ -224,7 +224,7 @@ impl Service {
     /// All runs, newest first.
     ///
     /// # Errors
-    /// Returns an error if the store does not answer.
+    /// Returns an error if the store does not respond.
     pub async fn list(&self) -> Result<Vec<RunListing>, RunError> {
         Ok(listings(self.store.as_ref()).await?)
     }
@@ -247,7 +247,7 @@ impl Service {
     /// The id of the given run, or of the newest one if `run` is `None`.
     ///
     /// # Errors
-    /// Returns an error if the store does not answer.
+    /// Returns an error if the store does not respond.
     pub async fn named(&self, run: Option<RunId>) -> Result<Option<RunId>, RunError> {
         match run {
             Some(run) => Ok(Some(run)),
@@ -267,7 +267,7 @@ impl Service {
     /// run.
     ///
     /// # Errors
-    /// Returns an error if the store does not answer, or the run does not exist.
+    /// Returns an error if the store does not respond, or the run does not exist.
     pub async fn plan_file(&self, run: Option<RunId>) -> Result<Option<(RunId, Vec<u8>)>, RunError> {
         let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         let bytes = self.store.plan(&run).await?;
@@ -335,12 +335,12 @@ impl Service {
     /// that had them. A run that needs such inputs is stopped cleanly, and `weft runs resume` provides them again.
     async fn take_over(self: &Arc<Self>, run: &RunId, view: Option<LeaseView>) {
         let holder = view.as_ref().map(|view| view.holder.to_string()).unwrap_or_default();
-        info!(%run, holder, "taking the run over: its coordinator is gone");
+        info!(%run, holder, "taking over the run, because its coordinator is gone");
         let begun = match self.plan(run).await {
             Ok(plan) => {
                 let missing = plan.missing_inputs().join(", ");
                 if !missing.is_empty() {
-                    warn!(%run, "the run is stopped: it wants values that are not stored ({missing})");
+                    warn!(%run, "the run is stopped: it needs values that are not stored ({missing})");
                 }
                 let options = RunOptions { only_resolve: !missing.is_empty(), ..RunOptions::default() };
                 self.start(run, plan, options, view).await.map(drop)

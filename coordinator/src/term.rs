@@ -28,7 +28,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// Why a run cannot begin or be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The store does not answer, or it refuses a step.
+    /// The store does not respond, or it refuses a step.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The plan is inconsistent.
@@ -135,7 +135,7 @@ fn claims_refused(stale: &[Stale], held: &[HeldSubject], doubts: &[Doubt]) -> St
 /// Creates a run in the store.
 ///
 /// # Errors
-/// Returns an error if the store does not answer, or the id is taken.
+/// Returns an error if the store does not respond, or the id is taken.
 pub async fn create(store: &dyn RunStore, run: NewRun) -> Result<(), RunError> {
     let id = run.id.clone();
     match store.create_run(run).await? {
@@ -184,7 +184,7 @@ pub(crate) async fn begin(
 /// for a TTL. `unmoved` is a lease that was already seen not to move for that long.
 ///
 /// # Errors
-/// Returns an error if the run does not exist, its holder is alive, or the store does not answer.
+/// Returns an error if the run does not exist, its holder is alive, or the store does not respond.
 pub async fn take_lease(
     store: &dyn RunStore,
     run: &RunId,

@@ -103,7 +103,7 @@ pub const STORE_RETRY_MOST: Duration = Duration::from_secs(2);
 
 /// The time for which requests to a server that returns errors are retried before the term ends. It lets an
 /// administrator make room or lift a restriction, but a wrong setting does not block a run forever. Requests to a
-/// server that does not answer at all are retried without a limit: the user sees that, and can stop the run.
+/// server that does not respond at all are retried without a limit: the user sees that, and can stop the run.
 pub const STORE_REFUSED_MOST: Duration = Duration::from_secs(120);
 
 const _: () = {

@@ -120,11 +120,15 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
         // With `on_failure = continue`, the failure does not stop the run.
         Err(Setback::Failed(problems)) if *continues => {
             let problems: Problems = problems.into_iter().map(place).collect();
-            tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
+            tracing::warn!(address, ?problems, "a provisioner failed; the run continues (on_failure = continue)");
             TaskOutcome::Done(succeeded(context, instance, *when))
         }
         Err(Setback::Uncertain(reason)) if *continues => {
-            tracing::warn!(address, reason, "the outcome of a provisioner is unknown, and the block says to go on");
+            tracing::warn!(
+                address,
+                reason,
+                "the outcome of a provisioner is unknown; the run continues (on_failure = continue)"
+            );
             TaskOutcome::Done(succeeded(context, instance, *when))
         }
         Err(Setback::Failed(problems)) => TaskOutcome::failed(problems.into_iter().map(place).collect()),

@@ -46,7 +46,7 @@ pub enum EncodeProblem {
     #[error("value has marks, so it cannot be serialized")]
     Marked,
     /// References to providers have no written form.
-    #[error("a provider configuration is no data, so it cannot be serialized")]
+    #[error("a provider configuration is not data, so it cannot be serialized")]
     Provider,
     /// JSON has no unknown values.
     #[error("value is not known")]

@@ -32,22 +32,22 @@ pub enum ModuleSource {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModuleSourceError {
     /// Not a known form of a source. Probably a local path without `./` in front.
-    #[error("nothing tells how {0:?} is to be fetched")]
+    #[error("{0:?} is not a known form of a module source")]
     Relative(String),
     /// An empty text.
     #[error("it is empty")]
     Empty,
     /// A folder outside of the package.
-    #[error("the folder {0:?} lies outside of the module's package")]
+    #[error("the folder {0:?} is outside of the module's package")]
     OutsidePackage(String),
     /// A short form with missing parts.
     #[error("{0}")]
     Shorthand(&'static str),
     /// An invalid query.
-    #[error("the part after ? of {0:?} cannot be read")]
+    #[error("the query of {0:?} (after ?) is invalid")]
     Query(String),
     /// An address with neither three nor four parts.
-    #[error("an address in a registry has the parts namespace/name/system, with a host before them or without")]
+    #[error("an address in a registry has the form [host/]namespace/name/system")]
     Parts,
     /// A local path instead of an address in a registry.
     #[error("{0:?} is a local directory, not an address in a registry")]
@@ -56,13 +56,13 @@ pub enum ModuleSourceError {
     #[error("{0:?} cannot be the host of a registry")]
     Host(String),
     /// A host without a dot.
-    #[error("the host of a registry has at least one dot in its name")]
+    #[error("the host name of a registry must contain a dot")]
     HostWithoutDot,
     /// A host written with `xn--`.
-    #[error("{0:?} cannot be the host of a registry: write names in other alphabets with their own letters")]
+    #[error("{0:?} cannot be the host of a registry: write international names in Unicode, not with xn--")]
     Punycode(String),
     /// A host whose addresses refer to git repositories.
-    #[error("{0} is no registry: addresses there name repositories")]
+    #[error("{0} is not a registry: its addresses refer to git repositories")]
     ReservedHost(String),
     /// A host that is followed by too few parts.
     #[error("three parts must follow the host: namespace, name and system")]
@@ -76,10 +76,10 @@ pub enum ModuleSourceError {
         text: String,
     },
     /// An invalid system.
-    #[error("{0:?} cannot be the system: 1 to 64 small letters and digits")]
+    #[error("{0:?} cannot be the system: 1 to 64 lowercase letters and digits")]
     System(String),
     /// A query in an address of a registry.
-    #[error("an address in a registry has no part after ?")]
+    #[error("an address in a registry cannot have a query (after ?)")]
     RegistryQuery,
 }
 

@@ -127,7 +127,7 @@ impl Policy {
         }
         if claims.len() < 2 {
             return Err(format!(
-                "the token of rule {number} needs a claim besides `issuer`: everybody can get a token of a public issuer"
+                "the token of rule {number} needs a claim besides `issuer`: anyone can get a token of a public issuer"
             ));
         }
         Ok(())

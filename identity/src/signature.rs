@@ -80,7 +80,7 @@ pub enum SignatureError {
         trusted: Vec<String>,
     },
     /// The key did not make the signature.
-    #[error("it does not fit its key {0}: the document was changed, or the signature is forged")]
+    #[error("it does not match its key {0}: the document was changed, or the signature is forged")]
     Forged(String),
     /// The signature expired at this time.
     #[error("it expired on {0}")]

@@ -75,7 +75,7 @@ pub enum HandshakeError {
     #[error("the plugin uses version {0} of the handshake scheme; only version 1 is supported")]
     Scheme(String),
     /// A protocol version other than 5 and 6.
-    #[error("the plugin speaks provider protocol {0}; only 5 and 6 are supported")]
+    #[error("the plugin uses version {0} of the provider protocol; only 5 and 6 are supported")]
     Protocol(String),
     /// A network other than unix and tcp, or an address that does not parse.
     #[error("the plugin listens at the {network} address \"{address}\", which is not supported")]

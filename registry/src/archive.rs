@@ -67,13 +67,13 @@ pub enum ArchiveError {
     #[error("it is neither a zip archive nor a tar archive in gzip, bzip2 or xz")]
     Unknown,
     /// The archive is a single file, not a directory.
-    #[error("it contains a single file, but a module is a folder")]
+    #[error("it contains a single file, but a module is a directory")]
     SingleFile,
     /// A name that leads out of the directory.
-    #[error("the archive has an entry named {0:?}, which leads out of its folder")]
+    #[error("the archive has an entry named {0:?}, which leads out of its directory")]
     Escapes(String),
     /// A link that leads out of the directory.
-    #[error("the archive has a link from {name:?} to {target:?}, which leads out of its folder")]
+    #[error("the archive has a link from {name:?} to {target:?}, which leads out of its directory")]
     Link {
         /// The name of the link.
         name: String,
@@ -81,7 +81,7 @@ pub enum ArchiveError {
         target: String,
     },
     /// An entry that is not a file, a directory or a link.
-    #[error("the archive has an entry {0:?} that is neither a file nor a folder")]
+    #[error("the archive has an entry {0:?} that is neither a file nor a directory")]
     Special(String),
     /// Two entries with the same name.
     #[error("the archive has two entries for {0:?}")]

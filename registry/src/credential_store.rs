@@ -43,7 +43,7 @@ pub enum CredentialStoreError {
     #[error(transparent)]
     Helper(#[from] CredentialsError),
     /// The user has this token in their own file, or has no home directory.
-    #[error("the credentials for {0} are not kept by this program")]
+    #[error("Weft does not manage the credentials for {0}")]
     Elsewhere(Host),
 }
 

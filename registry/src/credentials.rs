@@ -173,7 +173,7 @@ impl Credentials {
         };
         let (status, answer, said) = tokio::time::timeout(HELPER_TIMEOUT, talk)
             .await
-            .map_err(|_| failed(format!("it does not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
+            .map_err(|_| failed(format!("it did not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
             .map_err(|error| failed(error.to_string()))?;
         if !status.success() {
             let said = String::from_utf8_lossy(&said).trim().to_owned();

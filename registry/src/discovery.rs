@@ -37,7 +37,7 @@ pub enum DiscoveryError {
         error: HttpError,
     },
     /// The response is not JSON. Most likely it is a web page.
-    #[error("host {host} answered with a discovery document of the type {kind:?} instead of application/json")]
+    #[error("host {host} responded with a discovery document of the type {kind:?} instead of application/json")]
     Type {
         /// The host.
         host: Host,

@@ -83,7 +83,7 @@ pub enum HttpError {
     #[error("secure connections cannot be made: {0}")]
     Setup(String),
     /// An invalid request.
-    #[error("cannot ask for {url}: {problem}")]
+    #[error("cannot request {url}: {problem}")]
     Request {
         /// The address.
         url: String,
@@ -101,7 +101,7 @@ pub enum HttpError {
         problem: String,
     },
     /// A response with an error status.
-    #[error("{}{url} answered {status}{}", after(*.attempts), meaning(*.status))]
+    #[error("{}{url} responded with {status}{}", after(*.attempts), meaning(*.status))]
     Status {
         /// The address.
         url: String,
@@ -111,7 +111,7 @@ pub enum HttpError {
         attempts: u32,
     },
     /// A response that exceeds the size limit.
-    #[error("{url} answered with more than {limit} bytes")]
+    #[error("the response of {url} has more than {limit} bytes")]
     TooLarge {
         /// The address.
         url: String,
@@ -119,7 +119,7 @@ pub enum HttpError {
         limit: u64,
     },
     /// A response with content of an unexpected form.
-    #[error("{url} did not answer with the expected JSON document: {problem}")]
+    #[error("the response of {url} is not the expected JSON document: {problem}")]
     Document {
         /// The address.
         url: String,

@@ -171,7 +171,7 @@ impl ProviderRegistry {
         let refused =
             |problem: String| PackageError::Untrusted { provider: source.clone(), version: version.clone(), problem };
         let expected = Checksum::of_archive_digest(&package.shasum)
-            .ok_or_else(|| refused(format!("the registry gives an invalid checksum: {:?}", package.shasum)))?;
+            .ok_or_else(|| refused(format!("the registry returned an invalid checksum: {:?}", package.shasum)))?;
         let (trusted, authentication) = if package.shasums_url.is_empty() {
             if source.host != DEFAULT_REGISTRY || self.policy.required {
                 return Err(refused("the registry gives no list of checksums, so there is no signature".to_owned()));
@@ -185,7 +185,7 @@ impl ProviderRegistry {
                 Some(_) => {
                     return Err(refused(format!("the list of checksums has a different one for {}", package.filename)));
                 }
-                None => return Err(refused(format!("the list of checksums has none for {}", package.filename))),
+                None => return Err(refused(format!("the list of checksums has no checksum for {}", package.filename))),
             }
             let keys: Vec<String> =
                 package.signing_keys.gpg_public_keys.into_iter().map(|key| key.ascii_armor).collect();

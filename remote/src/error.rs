@@ -25,7 +25,7 @@ pub enum SetupError {
     #[error("the host key cannot be read: {0}. It is one line, such as: ssh-ed25519 AAAA...")]
     HostKey(String),
     /// The agent does not respond.
-    #[error("the SSH agent at {socket} does not answer: {reason}")]
+    #[error("the SSH agent at {socket} does not respond: {reason}")]
     Agent {
         /// The path of the socket of the agent.
         socket: String,

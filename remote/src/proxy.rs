@@ -34,7 +34,7 @@ pub(crate) async fn open(proxy: Option<&Proxy>, host: &str, port: u16) -> Result
             match timeout(CONNECT_WAIT, tunnel).await {
                 Ok(Ok(())) => Ok(stream),
                 Ok(Err(error)) => Err(format!("proxy {place}: {error}")),
-                Err(_) => Err(format!("proxy {place}: no answer within {CONNECT_WAIT:?}")),
+                Err(_) => Err(format!("proxy {place}: no response within {CONNECT_WAIT:?}")),
             }
         }
     }
@@ -50,7 +50,7 @@ async fn tcp(host: &str, port: u16) -> Result<TcpStream, String> {
             Ok(stream)
         }
         Ok(Err(error)) => Err(format!("dial tcp {place}: {error}")),
-        Err(_) => Err(format!("dial tcp {place}: no answer within {CONNECT_WAIT:?}")),
+        Err(_) => Err(format!("dial tcp {place}: no response within {CONNECT_WAIT:?}")),
     }
 }
 

@@ -31,7 +31,7 @@ impl Source {
         // Opening a named pipe would wait for its other end.
         let found = tokio::fs::metadata(path).await.map_err(failed)?;
         if !found.is_file() {
-            return Err(RemoteCallError::local(path, "this is neither a file nor a folder"));
+            return Err(RemoteCallError::local(path, "this is neither a file nor a directory"));
         }
         let file = tokio::fs::File::open(path).await.map_err(failed)?;
         let size = file.metadata().await.map_err(failed)?.len();
@@ -190,7 +190,10 @@ impl Scp {
                 continue;
             }
             if open.len() >= DEEPEST {
-                return Err(RemoteCallError::local(&path, format!("folders are nested more than {DEEPEST} deep")));
+                return Err(RemoteCallError::local(
+                    &path,
+                    format!("directories are nested more than {DEEPEST} levels deep"),
+                ));
             }
             self.order(format!("D0755 0 {}\n", checked(&name)?)).await?;
             let inner = names(&path).await?;

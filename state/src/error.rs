@@ -45,7 +45,7 @@ pub enum StoreError {
         holder: String,
     },
     /// The server cannot be reached, even after retries.
-    #[error("the store at {server} does not answer: {error}")]
+    #[error("the store at {server} does not respond: {error}")]
     Unreachable {
         /// Host, port and database; never a password.
         server: String,

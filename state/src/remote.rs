@@ -18,7 +18,7 @@ use crate::tfstate::WRITER_VERSION;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// The service does not respond, even after retries.
-    #[error("{place}: {doing} failed, the service does not answer: {error}")]
+    #[error("{place}: {doing} failed, the service does not respond: {error}")]
     Unreachable {
         /// Bucket and key, host, or the like; never a secret.
         place: String,

@@ -145,7 +145,7 @@ async fn refusal(url: String, settings: RedisSettings) -> String {
     let start = Instant::now();
     let text = open(url, settings).await.unwrap_err().to_string();
     assert!(!text.contains(PASSWORD), "{text}");
-    assert!(!text.contains("does not answer"), "after {:?}: {text}", start.elapsed());
+    assert!(!text.contains("does not respond"), "after {:?}: {text}", start.elapsed());
     text
 }
 

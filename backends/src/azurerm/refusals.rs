@@ -36,7 +36,7 @@ pub(super) fn restless(place: String, doing: &'static str) -> BackendError {
 
 /// A request took longer than the settings allow.
 pub(super) fn too_late(place: String, doing: &'static str, seconds: u64) -> BackendError {
-    let error = format!("there was no answer within {seconds} s, the time in timeout_seconds");
+    let error = format!("there was no response within {seconds} s, the time in timeout_seconds");
     BackendError::Unreachable { place, doing, error }
 }
 

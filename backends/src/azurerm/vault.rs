@@ -227,7 +227,7 @@ impl Vault {
         let host = Url::parse(&resource).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
         let own = self.url.host_str().unwrap_or_default();
         if own != host && !own.ends_with(&format!(".{host}")) {
-            let error = Some(format!("it asks for a token for {host:?}, which is not the domain of the vault"));
+            let error = Some(format!("it requests a token for {host:?}, which is not the domain of the vault"));
             return Err(reply.refusal(self.place.clone(), doing, error, "Check vault_uri"));
         }
         let Access { method, clouds, http } = &self.access;

@@ -94,7 +94,7 @@ fn cause(error: &BackendError) -> String {
     match error {
         BackendError::Refused { error, advice, .. } if advice.is_empty() => error.clone(),
         BackendError::Refused { error, advice, .. } => format!("{error}. {advice}"),
-        BackendError::Unreachable { error, .. } => format!("the service does not answer: {error}"),
+        BackendError::Unreachable { error, .. } => format!("the service does not respond: {error}"),
         BackendError::Credentials { error, .. } | BackendError::Damaged { error, .. } => error.clone(),
         error => error.to_string(),
     }

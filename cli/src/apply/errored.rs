@@ -41,7 +41,7 @@ pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome)
 fn write(context: &Context, store: &dyn RunStore, file: &StateFile) -> Result<(), String> {
     let sealing = match context.sealed_by.get() {
         Some(sealing) => sealing.clone(),
-        None if store.is_sealed() => return Err("the settings of its encryption are not known".to_owned()),
+        None if store.is_sealed() => return Err("its encryption settings are unknown".to_owned()),
         None => Default::default(),
     };
     let bytes = sealed(&sealing, file)?;

@@ -256,12 +256,12 @@ impl Home {
 fn show(progress: &mut Progress<'_>, view: &View, notice: RunEvent) {
     match notice {
         RunEvent::Progress(step) => progress.happened(step),
-        RunEvent::StoreTrouble(error) => view.aside(&format!("The store does not answer. Retrying: {error}")),
+        RunEvent::StoreTrouble(error) => view.aside(&format!("The store does not respond. Retrying: {error}")),
         RunEvent::StoreFailed(1) => view.aside("The store has failed. Waiting for the result of a call."),
         RunEvent::StoreFailed(calls) => {
             view.aside(&format!("The store has failed. Waiting for the results of {calls} calls."));
         }
-        RunEvent::StoreBack => view.aside("The store answers again."),
+        RunEvent::StoreBack => view.aside("The store responds again."),
         RunEvent::Line(line) => progress.line(&line),
         RunEvent::Counts(_) | RunEvent::Ended(_) => {}
     }
@@ -308,7 +308,7 @@ fn reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Complete | FinishReason::Resolved => "The run has ended.",
         FinishReason::Drained => "The run was interrupted. The operations that were running have ended.",
-        FinishReason::Left => "The run was left. The operations that were still running are in doubt.",
+        FinishReason::Left => "The user left the run. The operations that were still running are in doubt.",
         FinishReason::Fenced => "Another process has taken over the run.",
         FinishReason::NoWorker => "No worker can carry out the remaining operations.",
         FinishReason::StoreRefused => "The store refused a step.",

@@ -73,7 +73,7 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
         ClientError::Refused { message, .. } => {
             vec![Diagnostic::error("Refused by the coordinator", format!("{message}."))]
         }
-        ClientError::Unreachable { .. } => vec![Diagnostic::error("Coordinator does not answer", format!("{error}."))],
+        ClientError::Unreachable { .. } => vec![Diagnostic::error("Coordinator does not respond", format!("{error}."))],
         ClientError::NeedsTls(_) | ClientError::Token => {
             vec![Diagnostic::error("Invalid TLS settings", format!("{error}."))]
         }
@@ -162,7 +162,7 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
         )
     } else if unrecorded.is_empty() {
         format!(
-            "The journal in {journal} has every result. When the store answers again, use `weft runs resume {run}` here: \
+            "The journal in {journal} has every result. When the store responds again, use `weft runs resume {run}` here: \
              this writes the state and completes the run. If that journal is lost, use `{push}`."
         )
     } else {
@@ -171,7 +171,7 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
             list.push_str(&format!("\n  and {} more", unrecorded.len() - LISTED));
         }
         format!(
-            "The journal in {journal} may lack these results:{list}\n\nWhen the store answers again, use `weft runs \
+            "The journal in {journal} may lack these results:{list}\n\nWhen the store responds again, use `weft runs \
              resume {run}`: this writes the state and completes the run. If it reports an object in doubt, its id is in \
              {ERRORED}: use `weft runs resolve {run} ADDRESS -adopt ID`. If that journal is lost, use `{push}`."
         )

@@ -109,7 +109,7 @@ fn init(invocation: &Invocation<'_>) -> Result<(), Diagnostic> {
     write_new(&directory.join(AUTHORITY_KEY), &made.key, PRIVATE)?;
     write_new(&directory.join(AUTHORITY), &made.certificate, PUBLIC)?;
     invocation.view.line(&format!(
-        "Made an authority for the trust domain {domain}:\n  {}      give it to every coordinator, worker and user \
+        "Created an authority for the trust domain {domain}:\n  {}      give it to every coordinator, worker and user \
          (-tls-ca)\n  {}  keep it secret: it issues certificates",
         directory.join(AUTHORITY).display(),
         directory.join(AUTHORITY_KEY).display(),

@@ -257,7 +257,7 @@ impl Task<'_> {
         match answer.status.as_u16() {
             401 => return Err(problems::invalid_token(self.host)),
             200 => {}
-            status => return Err(unknown(&format!("{} answered {status}", shown(&url)))),
+            status => return Err(unknown(&format!("{} responded with {status}", shown(&url)))),
         }
         let content: serde_json::Value = answer.json().map_err(|error| unknown(&error))?;
         let name = content.pointer("/data/attributes/username").and_then(serde_json::Value::as_str);

@@ -222,7 +222,7 @@ pub fn no_spool(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "Results are kept in memory only",
         format!(
-            "{error}. If this worker and its coordinator are lost together, calls can be in doubt. Name a folder with -spool."
+            "{error}. If this worker and its coordinator are lost together, calls can be in doubt. Name a directory with -spool."
         ),
     )
 }
@@ -280,13 +280,13 @@ pub fn one_directory_expected() -> Diagnostic {
 pub fn no_tests_found() -> Diagnostic {
     Diagnostic::warning(
         "No tests were found",
-        "No test file here has a name that -filter gives. Paths are relative to this directory.",
+        "No test file in this directory matches -filter. Paths are relative to this directory.",
     )
 }
 
 /// No coordinator responds.
 pub fn no_coordinator_answers(address: &str) -> Diagnostic {
-    Diagnostic::error("Coordinator does not answer", format!("No coordinator answers at {address}."))
+    Diagnostic::error("Coordinator does not respond", format!("No coordinator responds at {address}."))
 }
 
 /// The plan file cannot be written.
@@ -305,7 +305,7 @@ pub fn left_behind(count: usize) -> Diagnostic {
         "Destroy was successful but left behind forgotten instances",
         format!(
             "As planned, {count} objects were removed from the state and not destroyed. They still exist, and may cost \
-             something; the plan names them. With -suppress-forget-errors this is no error."
+             something; the plan names them. With -suppress-forget-errors this is not an error."
         ),
     )
 }

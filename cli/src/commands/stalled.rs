@@ -47,7 +47,7 @@ pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) 
         return true;
     }
     let question = format!("Do you want to {doing} before run {} is finished?", newest.id);
-    let detail = "What the run has not done is planned again. What it holds or has in doubt is refused.\n\
+    let detail = "Changes that the run has not made are planned again. Changes to objects that it holds or has in doubt are refused.\n\
                   Only 'yes' will be accepted to continue.";
     let goes_on = Prompt::new().confirm(&question, detail);
     if !goes_on {
@@ -67,7 +67,7 @@ fn described(header: &RunHeader, now: u64) -> String {
     };
     let state = if header.abandoned { "was given up, and has operations in doubt" } else { "is not finished" };
     let heard = header.lease.as_ref().and_then(|lease| lease.age_ms);
-    let heard = heard.map(|age| format!(", last heard of {} s ago", age / 1000)).unwrap_or_default();
+    let heard = heard.map(|age| format!(", last sign of life {} s ago", age / 1000)).unwrap_or_default();
     let mut text =
         format!("Run {id} {state}.\n  {by} {began}, {ago}{heard}.\n  {}", statuses::unfinished(&listing.counts));
     let mut way = |words: &str, command: &str| text.push_str(&format!("\n  {words:<16}weft runs {command} {id}"));

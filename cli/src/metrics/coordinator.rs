@@ -25,7 +25,7 @@ pub fn coordinator_metrics(figures: &Figures, expires: Option<SystemTime>) -> St
     let counted = &figures.counted;
     let help = "From the moment when an operation could start to its dispatch to a worker.";
     metrics.histogram("weft_dispatch_seconds", help, &counted.dispatch);
-    let help = "From sending a batch of steps to the durable answer of the store.";
+    let help = "From sending a batch of steps to the durable response of the store.";
     metrics.histogram("weft_store_write_seconds", help, &counted.store);
     let renewals = "weft_lease_renewals_total";
     metrics.begin(renewals, Kind::Counter, "Renewals of the leases of runs, by result.");

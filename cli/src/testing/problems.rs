@@ -134,7 +134,7 @@ pub fn invalid_variable_before_apply(object: &str) -> Diagnostic {
 pub fn state_not_kept(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Failed to persist state",
-        format!("The state of what is left cannot be written to {path}: {error}."),
+        format!("The state of the remaining objects cannot be written to {path}: {error}."),
     )
 }
 

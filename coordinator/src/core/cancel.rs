@@ -53,7 +53,7 @@ impl Coordinator {
         if self.course.has_stopped(&self.clock) { self.leave() } else { Ok(()) }
     }
 
-    /// Whether a run that is left ends now: the store has recorded the doubts, or does not answer.
+    /// Whether a run that is left ends now: the store has recorded the doubts, or does not respond.
     pub(super) fn has_left(&self) -> bool {
         self.course.is_leaving() && !self.outbox.awaits_store() || self.course.has_left(&self.clock)
     }

@@ -257,7 +257,7 @@ impl Coordinator {
 }
 
 /// The reason of a doubt: a finished create without an object.
-pub(super) const NO_OBJECT: &str = "the create was said to be done, and no object came with it";
+pub(super) const NO_OBJECT: &str = "the create was reported as done, but without an object";
 
 /// Whether a finished create names no object. Something may exist that no state knows.
 pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) -> bool {

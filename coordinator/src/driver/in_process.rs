@@ -73,7 +73,7 @@ impl Notices {
 /// Carries out or resumes a run with workers in this process, until the term ends.
 ///
 /// # Errors
-/// Returns an error if the run cannot begin: the lease is held, claims are refused, or the store does not answer.
+/// Returns an error if the run cannot begin: the lease is held, claims are refused, or the store does not respond.
 pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> {
     let InProcess { store, run, plan, options, holder, workers, notices, cancel } = request;
     let hub = Hub::new();

@@ -35,7 +35,7 @@ impl Service {
     /// Carries out the user's decision on an operation in doubt, in the running term or in a separate term.
     ///
     /// # Errors
-    /// Returns an error if the run does not exist, nothing at the address is in doubt, or the store does not answer.
+    /// Returns an error if the run does not exist, nothing at the address is in doubt, or the store does not respond.
     pub async fn resolve(
         self: &Arc<Self>,
         run: &RunId,
@@ -87,7 +87,7 @@ impl Service {
     /// remaining doubts, by the numbers of their operations.
     ///
     /// # Errors
-    /// Returns an error if the run does not exist, or the store does not answer.
+    /// Returns an error if the run does not exist, or the store does not respond.
     pub async fn look_up(self: &Arc<Self>, run: &RunId) -> Result<BTreeMap<u32, KnownDoubt>, RunError> {
         let plan = self.plan(run).await?;
         let outline = Arc::clone(&plan.outline);
@@ -98,7 +98,7 @@ impl Service {
             if let Some(started) = self.start(run, plan, options, None).await? {
                 noted = Some(started.doubts);
                 if timeout(LOOK_UP_WAIT, ended(started.notices)).await.is_err() {
-                    // No worker fits, or a provider does not answer.
+                    // No worker fits, or a provider does not respond.
                     self.cancel(run, Cancel::Drain).await;
                 }
             }

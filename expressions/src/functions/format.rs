@@ -21,7 +21,7 @@ const LONGEST_LIST: usize = 1 << 20;
 
 pub(super) fn functions() -> Vec<Function> {
     let arguments =
-        || Parameter::new("args", Type::Dynamic, "What the verbs stand for.").nullable().unknowns().dynamic();
+        || Parameter::new("args", Type::Dynamic, "The values for the verbs.").nullable().unknowns().dynamic();
     vec![
         Function::new("format", "A text in which verbs are replaced by the arguments.", Symbolic::Opaque)
             .parameter(Parameter::new("format", Type::String, "Text with verbs."))

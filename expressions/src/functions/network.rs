@@ -20,7 +20,7 @@ pub(super) fn functions() -> Vec<Function> {
     let number = |name, description| Parameter::new(name, Type::Number, description);
     let network = |name, description| Function::new(name, description, Symbolic::Opaque).not_null();
     vec![
-        network("cidrcontains", "Whether a prefix holds an address or another prefix.")
+        network("cidrcontains", "Whether a prefix contains an address or another prefix.")
             .parameter(Parameter::new("containing_prefix", Type::String, "The prefix."))
             .parameter(Parameter::new("contained_ip_or_prefix", Type::String, "What it may hold."))
             .returns(Type::Bool)

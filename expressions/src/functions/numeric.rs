@@ -40,7 +40,7 @@ pub(super) fn functions() -> Vec<Function> {
         numeric("min", "The least of the numbers.")
             .variadic(parameter("numbers", "One or more numbers.").dynamic())
             .calls(|_, a, _| extreme(a, |new, best| new < best)),
-        numeric("parseint", "The whole number that digits of a base stand for.")
+        numeric("parseint", "Parses an integer in a given base.")
             .parameter(Parameter::new("number", Type::Dynamic, "The digits."))
             .parameter(parameter("base", "From 2 to 62."))
             .returns_of(parseint_type)

@@ -30,7 +30,7 @@ pub(super) fn functions() -> Vec<Function> {
         Function::new("replace", "The text with every occurrence of a part replaced.", Symbolic::Opaque)
             .parameter(string("str", "The text."))
             .parameter(string("substr", "The part, or a pattern between slashes."))
-            .parameter(string("replace", "What takes its place."))
+            .parameter(string("replace", "The replacement."))
             .returns(Type::String)
             .not_null()
             .calls(replace),

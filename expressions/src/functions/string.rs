@@ -56,12 +56,12 @@ pub(super) fn functions() -> Vec<Function> {
             .returns(Type::String)
             .calls(substr),
         text_function("join", "The strings of lists with a separator between them.")
-            .parameter(string("separator", "What stands between."))
+            .parameter(string("separator", "The separator."))
             .variadic(Parameter::new("lists", Type::list(Type::String), "Lists of strings.").unknowns())
             .returns(Type::String)
             .calls(join),
         text_function("split", "The parts of a text between separators.")
-            .parameter(string("separator", "What stands between; empty for all code points."))
+            .parameter(string("separator", "The separator; empty to split into code points."))
             .parameter(string("str", "The text."))
             .returns(Type::list(Type::String))
             .calls(split),

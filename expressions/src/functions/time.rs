@@ -14,7 +14,7 @@ pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
     vec![
         Function::new("formatdate", "A point in time in a format of one's own.", Symbolic::Opaque)
-            .parameter(string("format", "Letters stand for parts of the time, text in quotes for itself."))
+            .parameter(string("format", "Letters are replaced by parts of the time; quoted text is copied."))
             .parameter(string("time", "The time, in RFC 3339."))
             .returns(Type::String)
             .not_null()

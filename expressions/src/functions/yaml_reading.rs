@@ -26,7 +26,7 @@ const TAGS: &str = "tag:yaml.org,2002:";
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
-        Function::new("yamldecode", "The value that YAML text stands for.", Symbolic::Opaque)
+        Function::new("yamldecode", "The value of a YAML text.", Symbolic::Opaque)
             .parameter(Parameter::new("src", Type::String, "The text: one document."))
             .calls(yamldecode),
     ]

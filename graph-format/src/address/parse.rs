@@ -24,7 +24,7 @@ pub enum AddressError {
         text: String,
     },
     /// Text follows the end of the address.
-    #[error("the address {text:?} has {rest:?} behind its end")]
+    #[error("unexpected {rest:?} after the end of the address {text:?}")]
     Trailing {
         /// The superfluous text.
         rest: String,

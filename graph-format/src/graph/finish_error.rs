@@ -23,7 +23,7 @@ pub enum FinishError {
         operation: u32,
     },
     /// A reserved number that no operation took.
-    #[error("operation {operation} was promised and never drafted")]
+    #[error("operation {operation} was reserved, but never drafted")]
     NotDrafted {
         /// The number.
         operation: u32,

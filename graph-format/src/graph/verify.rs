@@ -57,7 +57,7 @@ pub enum Flaw {
         formula: u32,
     },
     /// A formula that reads an operation without a result.
-    #[error("the result of operation {0} is read, and it has none")]
+    #[error("the result of operation {0} is read, but it has no result")]
     NoResult(u32),
     /// An ephemeral value that is stored.
     #[error("an ephemeral value is stored with operation {0}")]
@@ -71,7 +71,7 @@ pub enum Flaw {
     Foreign(u32),
     /// A waiter that refers to itself, to a later waiter, or to an operation that does not exist or is not tracked; or
     /// an operation that waits for a later one.
-    #[error("waiter {0} is not sound")]
+    #[error("waiter {0} is invalid")]
     Waiter(u32),
     /// An operation that waits for one that is not tracked.
     #[error("operation {operation} waits for {to}, which is not tracked")]
@@ -82,7 +82,7 @@ pub enum Flaw {
         to: u32,
     },
     /// A result that is never stored, but is read in another shard.
-    #[error("the result of operation {0} is read in another shard, and it is never carried there")]
+    #[error("the result of operation {0} is read in another shard, but it is never sent there")]
     LiveElsewhere(u32),
     /// An ephemeral object that is not closed, closed twice, or closed before something in its shard that may need it.
     #[error("ephemeral operation {0} is not closed exactly once and last")]
@@ -108,7 +108,7 @@ pub enum Flaw {
     #[error("the plan of operation {0} is not carried out exactly once")]
     NotApplied(u32),
     /// The outline contradicts the operations.
-    #[error("the outline of operation {0} is not what the operation says")]
+    #[error("the outline of operation {0} contradicts the operation")]
     Outline(u32),
     /// Formulas and operations share so many parts that deriving their needs takes too many steps.
     #[error("what the operations need is entangled beyond what any plan is")]

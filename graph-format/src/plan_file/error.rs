@@ -37,7 +37,7 @@ pub enum PlanFileError {
     },
     /// The file is shorter or longer than its header says.
     #[error(
-        "the plan file has {found} bytes and should have {stated}: it was not copied or written whole. Copy it again, \
+        "the plan file has {found} bytes and should have {stated}: it was not copied or written completely. Copy it again, \
          or make the plan again with `weft plan -out=FILE`"
     )]
     Length {
@@ -109,10 +109,10 @@ pub enum Damage {
         bytes: u64,
     },
     /// A section does not decompress to the size in the table.
-    #[error("its section {0} cannot be unpacked")]
+    #[error("its section {0} cannot be decompressed")]
     Compression(SectionKind),
     /// The content of a section does not match its kind.
-    #[error("the content of its section {0} makes no sense")]
+    #[error("the content of its section {0} is invalid")]
     Record(SectionKind),
     /// A section with too deeply nested content.
     #[error("the content of its section {0} is nested deeper than {DEEPEST_NESTING} levels")]

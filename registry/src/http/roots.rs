@@ -39,7 +39,7 @@ pub(super) fn client_config(places: &CertificatePlaces) -> Result<ClientConfig, 
     }
     if roots.is_empty() {
         let reason = if problems.is_empty() { "there are none".to_owned() } else { problems.join("; ") };
-        return Err(HttpError::Setup(format!("no root certificates to check servers with: {reason}")));
+        return Err(HttpError::Setup(format!("there are no root certificates for verifying servers: {reason}")));
     }
     for problem in problems {
         tracing::debug!("root certificates: {problem}");

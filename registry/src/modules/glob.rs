@@ -13,7 +13,7 @@ pub enum GlobError {
     #[error("the package has nothing that matches {0:?}")]
     None(String),
     /// Several matches.
-    #[error("the package has more than one folder that matches {0:?}")]
+    #[error("the package has more than one directory that matches {0:?}")]
     Many(String),
 }
 

@@ -22,7 +22,7 @@ pub enum RegistryError {
     #[error("the registry does not have version {0} of this module, although it listed it")]
     VersionNotFound(Version),
     /// The response lists no module.
-    #[error("the registry's list of versions has no module in it")]
+    #[error("the registry's list of versions is empty")]
     NoModule,
     /// The host offers no modules.
     #[error("{0}")]
@@ -37,10 +37,12 @@ pub enum RegistryError {
     #[error("{0}")]
     Http(#[from] HttpError),
     /// The response has no address.
-    #[error("the registry does not give the address of this version")]
+    #[error("the registry did not return the address of this version")]
     NoLocation,
     /// The response is not the address of a package.
-    #[error("the registry gives the address {text:?} for this version, which is not the address of a package: {error}")]
+    #[error(
+        "the registry returned the address {text:?} for this version, which is not the address of a package: {error}"
+    )]
     Location {
         /// The response.
         text: String,
@@ -48,7 +50,7 @@ pub enum RegistryError {
         error: ModuleSourceError,
     },
     /// The address is local, or belongs to another registry.
-    #[error("the registry gives the address {0:?} for this version, which is not the address of a remote package")]
+    #[error("the registry returned the address {0:?} for this version, which is not the address of a remote package")]
     NotRemote(String),
 }
 

@@ -169,7 +169,7 @@ async fn ask(helper: &str, host: &str) -> Result<Option<OciLogin>, CredentialsEr
     }
     let output = tokio::time::timeout(HELPER_TIMEOUT, child.wait_with_output())
         .await
-        .map_err(|_| failed(format!("it does not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
+        .map_err(|_| failed(format!("it did not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
         .map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
         // Helpers exit with this status for unknown hosts, and print the reason to the standard output.

@@ -112,7 +112,7 @@ pub(super) fn other_journal_before(path: &Path, run: &RunId) -> StoreError {
 }
 
 fn restore_or_abandon(run: &RunId) -> String {
-    format!("Restore the run's folder from a backup, or set the run aside with `weft runs abandon {run}`")
+    format!("Restore the run's directory from a backup, or set the run aside with `weft runs abandon {run}`")
 }
 
 /// Two runs have journals that the state file does not have yet.

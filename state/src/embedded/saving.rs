@@ -58,7 +58,7 @@ impl Core {
         let saves = under_way.saves();
         let saved = self.try_save(saves);
         if let Err(error) = &saved {
-            tracing::warn!("the state could not be saved while its run goes on: {error}");
+            tracing::warn!("the state could not be saved during its run: {error}");
         }
         saves.note(saved);
     }

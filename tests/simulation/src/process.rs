@@ -418,7 +418,7 @@ impl Process {
         let verdict = if cannot_look {
             SettleVerdict::Unknown(String::new())
         } else if around.happens(10) {
-            SettleVerdict::Unknown("the cloud does not answer".to_owned())
+            SettleVerdict::Unknown("the cloud does not respond".to_owned())
         } else if around.cloud.has(settle.task.operation) {
             if let Some(open) = self.shards.get_mut(&settle.shard) {
                 open.locals.insert(operation.index);

@@ -64,7 +64,7 @@ const NO_SUMMARIES: &[&str] = &[
     "The list of providers",
     "The remote registry returned warnings for *:*",
     "The specified plugin cache dir * cannot be opened",
-    "The store does not answer. Retrying: *",
+    "The store does not respond. Retrying: *",
     "Type mismatch for object attribute *: *",
     "Type mismatch for tuple element *: *",
     "Unsetting the previously set backend \"*\"",

@@ -29,7 +29,7 @@ pub fn own_credentials(host: &Host, verb: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Credentials for {host} are manually configured"),
         format!(
-            "A CLI configuration file of yours has the token for this host, and \"weft {verb}\" does not change it. Revoke \
+            "One of your CLI configuration files has the token for this host, and \"weft {verb}\" does not change it. Revoke \
              that token, and remove its block from the file."
         ),
     )
@@ -59,7 +59,7 @@ pub fn no_grant(host: &Host) -> Diagnostic {
 pub fn no_tokens(host: &Host, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Host does not support OpenTofu tokens API",
-        format!("Users of {host} cannot make tokens for command lines there: {error}."),
+        format!("{host} does not let users create tokens for the command line: {error}."),
     )
 }
 
@@ -78,12 +78,12 @@ pub fn no_server(error: &dyn Display) -> Diagnostic {
 
 /// The host returned no token for the authorization code.
 pub fn no_token(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to obtain auth token", format!("The host did not give a token: {error}."))
+    Diagnostic::error("Failed to obtain auth token", format!("The host did not return a token: {error}."))
 }
 
 /// The host returned no token for the password.
 pub fn password_refused(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to retrieve API token", format!("The host did not give a token: {error}."))
+    Diagnostic::error("Failed to retrieve API token", format!("The host did not return a token: {error}."))
 }
 
 /// The host does not accept the token.
@@ -98,7 +98,10 @@ pub fn user_unknown(error: &dyn Display) -> Diagnostic {
 
 /// The token cannot be stored.
 pub fn not_kept(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to save API token", format!("The host gave a token, but it cannot be saved: {error}."))
+    Diagnostic::error(
+        "Failed to save API token",
+        format!("The host returned a token, but it cannot be saved: {error}."),
+    )
 }
 
 /// The token cannot be removed.

@@ -72,7 +72,7 @@ impl Resolutions {
     fn parse(text: &str) -> Result<Resolutions, String> {
         // serde would read a list as the fields of the document in their order.
         if !text.trim_start().starts_with('{') {
-            return Err("it is no JSON object".to_owned());
+            return Err("it is not a JSON object".to_owned());
         }
         let found: Resolutions = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match found.format_version {
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn other_documents_are_refused() {
         let why = |text: &str| Resolutions::parse(text).unwrap_err();
-        assert_eq!(why("[1, \"r\", []]"), "it is no JSON object");
+        assert_eq!(why("[1, \"r\", []]"), "it is not a JSON object");
         assert!(why(r#"{"format_version": 2, "run": "r", "resolutions": []}"#).contains("format_version is 2"));
         assert!(why(r#"{"format_version": 1, "run": "r", "resolutions": [], "x": 1}"#).contains("unknown field"));
     }

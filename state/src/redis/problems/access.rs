@@ -276,9 +276,9 @@ pub(in crate::redis) fn unconfirmed(confirmed: u32, wanted: u32, files: bool) ->
     format!("{confirmed} of {wanted} replicas have {verb}{hint}. Nothing that they lack counts as done")
 }
 
-/// A server does not answer in time.
+/// A server does not respond in time.
 pub(in crate::redis) fn silent() -> String {
-    "the server does not answer".to_owned()
+    "the server does not respond".to_owned()
 }
 
 /// No Sentinel names the master. `reasons` has one entry for each Sentinel that does not respond.

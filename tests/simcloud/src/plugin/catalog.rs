@@ -174,7 +174,7 @@ pub const RESOURCES: &[Resource] = &[
             Attribute::new("subnet_id", Type::Text, Mode::Required, "The subnet of its address.").replacing(),
             Attribute::new("size", Type::Text, Mode::Required, "small, medium or large.").ruled(Rule::OneOf(SIZES)),
             Attribute::new("image", Type::Text, Mode::Required, "What it boots from.").replacing(),
-            Attribute::new("user_data", Type::Text, Mode::Optional, "What it is told at its first boot."),
+            Attribute::new("user_data", Type::Text, Mode::Optional, "The user data for its first boot."),
             Attribute::new(PASSWORD, Type::Text, Mode::Optional, "Of its administrator. The cloud never shows it.")
                 .secret(),
             TAGS,
