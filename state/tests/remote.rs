@@ -152,7 +152,7 @@ async fn a_slow_writer_is_fenced_by_the_journal() {
     memory.held().stuck = true;
     drop(slow);
     memory.held().stuck = false;
-    assert_eq!(memory.held().unreleased.take(), [], "the lock was not ours any more");
+    assert_eq!(memory.held().unreleased.take(), [], "the lock was no longer ours");
     let file = StateFile::parse(memory.text().as_bytes(), "x").unwrap();
     assert_eq!(file.instances.len(), 1);
 }

@@ -165,7 +165,7 @@ fn siblings_do_not_use_each_other_in_circles() {
             }
         }
     }
-    wrong.extend(idle.into_iter().map(|parent| format!("{parent} has no circle any more: remove its entry")));
+    wrong.extend(idle.into_iter().map(|parent| format!("{parent} no longer has a circle: remove its entry")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -80,7 +80,7 @@ fn problems(found: &BTreeMap<String, usize>, allowed: &[(&str, &str)]) -> Vec<St
     let over = found.iter().filter(|(name, _)| !allowed.contains_key(name.as_str()));
     let idle = allowed.keys().filter(|name| !found.contains_key(**name));
     over.map(|(name, size)| format!("{name} has {size}"))
-        .chain(idle.map(|name| format!("{name} is no exception any more: remove its entry")))
+        .chain(idle.map(|name| format!("{name} is no longer an exception: remove its entry")))
         .collect()
 }
 
@@ -120,5 +120,5 @@ fn sizes_are_measured_in_code() {
     assert_eq!(sizes.structs, BTreeMap::from([("x.rs Wide".to_owned(), WIDEST_STRUCT + 1)]));
     assert_eq!(problems(&sizes.structs, &[("x.rs Wide", "why")]), Vec::<String>::new());
     assert_eq!(problems(&sizes.structs, &[]), ["x.rs Wide has 16"]);
-    assert_eq!(problems(&BTreeMap::new(), &[("x", "why")]), ["x is no exception any more: remove its entry"]);
+    assert_eq!(problems(&BTreeMap::new(), &[("x", "why")]), ["x is no longer an exception: remove its entry"]);
 }
