@@ -1,7 +1,7 @@
 //! Addresses of states in backends, such as `s3://BUCKET/KEY?region=REGION`.
 //!
-//! Scheme, host and path are arguments of the backend, and so is every parameter. A parameter for a part of an argument
-//! has both names: `endpoints.s3=http://localhost:9000`. A parameter for a list may be repeated.
+//! The scheme, the host and the path are arguments of the backend, and so is every parameter. A parameter for a part of
+//! an argument has both names: `endpoints.s3=http://localhost:9000`. A parameter for a list may be repeated.
 
 use serde_json::{Map, Value as Json};
 use url::Url;
@@ -17,12 +17,12 @@ struct Scheme {
     name: &'static str,
     /// The type of the backend.
     kind: &'static str,
-    /// The argument that the host is. Without one, the whole address without the backend's own parameters is the argument
+    /// The argument that the host sets. Without one, the address without the backend's own parameters sets the argument
     /// `whole`.
     host: Option<&'static str>,
-    /// The argument that the path is, and whether it is required.
+    /// The argument that the path sets, and whether the path is required.
     path: Option<(&'static str, bool)>,
-    /// The argument that the whole address is.
+    /// The argument that the whole address sets.
     whole: Option<&'static str>,
 }
 
@@ -33,24 +33,24 @@ const SCHEMES: [Scheme; 5] = [
     Scheme { name: "postgres", kind: "pg", host: None, path: None, whole: Some("conn_str") },
     Scheme { name: "postgresql", kind: "pg", host: None, path: None, whole: Some("conn_str") },
 ];
-/// The arguments of `s3` that choose how the state is locked.
+/// The arguments of `s3` that select how the state is locked.
 const S3_LOCKS: [&str; 2] = ["use_lockfile", "dynamodb_table"];
 
-/// A state in a backend, named by an address.
+/// An address of a state in a backend.
 #[derive(Clone, Debug)]
 pub struct BackendAddress {
     /// The type of the backend.
     pub kind: &'static str,
-    /// Its settings.
+    /// The settings of the backend.
     pub settings: BackendSettings,
 }
 
 impl BackendAddress {
-    /// The backend that an address names, or `None` if its scheme is not one of a backend.
+    /// Parses an address. Returns `None` if its scheme is not the scheme of a backend.
     ///
     /// # Errors
-    /// A missing part, an unknown parameter, or a value of the wrong type. Values are not named, because they may be
-    /// secret.
+    /// Returns an error if a part is missing, a parameter is unknown, or a value has the wrong type. The error has no
+    /// values, because they may be secret.
     pub fn parse(address: &str) -> Result<Option<BackendAddress>, Diagnostic> {
         let scheme = address.split_once("://").map(|(scheme, _)| scheme);
         let Some(scheme) = SCHEMES.iter().find(|known| Some(known.name) == scheme) else { return Ok(None) };
@@ -99,7 +99,8 @@ impl BackendAddress {
     }
 }
 
-/// Adds the text of a parameter to an argument of this type, or to a part of it. `None` if it does not fit.
+/// Adds the text of a parameter to an argument of this type, or to a part of it. `None` if the text does not match the
+/// type.
 fn add(to: &mut Json, ty: &Type, part: Option<&str>, text: &str) -> Option<()> {
     match (ty, part) {
         (Type::String, None) => *to = text.into(),
@@ -118,7 +119,7 @@ fn add(to: &mut Json, ty: &Type, part: Option<&str>, text: &str) -> Option<()> {
             let (name, rest) = part.split_once('.').map_or((part, None), |(name, rest)| (name, Some(rest)));
             let field = ty.attributes.get(name)?;
             let fields = object(to)?;
-            // Every field must be there, as in a value.
+            // Every field must be present, as in a value.
             for name in ty.attributes.keys() {
                 fields.entry(name.as_str()).or_insert(Json::Null);
             }

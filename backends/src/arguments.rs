@@ -1,4 +1,4 @@
-//! Reading settings: what is written, else a variable of the environment, else the default.
+//! Reads settings: from the configuration, or else from a variable of the environment, or else the default.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use weft_graph_format::types::Type;
 
 use crate::problems;
 
-/// The settings of a backend: every attribute of its schema, null where nothing is written, as in
-/// `.terraform/terraform.tfstate`.
+/// The settings of a backend: every attribute of its schema, as in `.terraform/terraform.tfstate`. Attributes that are
+/// not set are null.
 pub type BackendSettings = Map<String, Json>;
 
-/// The variables of the environment by name. Empty ones count as absent.
+/// Returns the value of a variable of the environment. Empty values count as not set.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The settings of a backend while they are read, with the problems found.
+/// Reads the settings of a backend, and collects their problems.
 pub struct Arguments<'a> {
     settings: &'a BackendSettings,
     environment: Environment<'a>,
@@ -26,12 +26,12 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// The arguments in these settings.
+    /// Reads from these settings and this environment.
     pub fn new(settings: &'a BackendSettings, environment: Environment<'a>) -> Arguments<'a> {
         Arguments { settings, environment, problems: Vec::new() }
     }
 
-    /// The value as written, unless it is null.
+    /// The value in the settings, unless it is null.
     pub fn written(&self, name: &str) -> Option<&'a Json> {
         self.settings.get(name).filter(|value| !value.is_null())
     }
@@ -41,7 +41,8 @@ impl<'a> Arguments<'a> {
         names.iter().find_map(|name| (self.environment)(name).filter(|value| !value.is_empty()))
     }
 
-    /// A string.
+    /// Reads a string. In this and the other methods, `variables` are the variables that replace a setting that is not
+    /// set.
     pub fn text(&mut self, name: &str, variables: &[&str]) -> Option<String> {
         match self.written(name) {
             Some(Json::String(text)) => Some(text.clone()),
@@ -53,12 +54,12 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A string that is not empty.
+    /// Reads a string. An empty one counts as not set.
     pub fn filled(&mut self, name: &str, variables: &[&str]) -> Option<String> {
         self.text(name, variables).filter(|text| !text.is_empty())
     }
 
-    /// A string that must be given.
+    /// Reads a string that must be set.
     pub fn required(&mut self, name: &str, variables: &[&str]) -> String {
         self.text(name, variables).unwrap_or_else(|| {
             self.problems.push(problems::required(name));
@@ -66,7 +67,7 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// A bool.
+    /// Reads a bool.
     pub fn flag(&mut self, name: &str, variables: &[&str]) -> Option<bool> {
         match self.written(name) {
             Some(Json::Bool(flag)) => Some(*flag),
@@ -89,7 +90,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A whole number that is not negative.
+    /// Reads a whole number that is not negative.
     pub fn number(&mut self, name: &str, variables: &[&str]) -> Option<u64> {
         match self.written(name) {
             Some(value) => {
@@ -109,17 +110,17 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A map of strings, in the order of its keys.
+    /// Reads a map of strings, in the order of its keys.
     pub fn texts(&mut self, name: &str) -> Vec<(String, String)> {
         let Some(Json::Object(entries)) = self.written(name) else { return Vec::new() };
         let text = |value: &Json| value.as_str().map(str::to_owned);
         entries.iter().filter_map(|(key, value)| Some((key.clone(), text(value)?))).collect()
     }
 
-    /// What was read, unless there were errors. The warnings come with it.
+    /// Returns `read` and the warnings, if there are no errors.
     ///
     /// # Errors
-    /// All problems, if one of them is an error.
+    /// Returns all problems, if one of them is an error.
     pub fn finish<T>(self, read: T) -> Result<(T, Vec<Diagnostic>), Vec<Diagnostic>> {
         match has_errors(&self.problems) {
             true => Err(self.problems),
@@ -128,7 +129,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// A path with the home directory in place of `~`.
+/// A path in which the home directory replaces `~`.
 pub fn expanded(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -136,7 +137,8 @@ pub fn expanded(path: &str) -> PathBuf {
     }
 }
 
-/// A schema of optional attributes. `secret` attributes are never stored in a plan.
+/// A schema of attributes, which are optional unless they are in `required`. The `secret` ones are never stored in a
+/// plan.
 pub fn schema(attributes: &[(&str, Type)], required: &[&str], secret: &[&str]) -> Block {
     let mut block = Block::default();
     for (name, ty) in attributes {

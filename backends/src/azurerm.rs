@@ -1,4 +1,4 @@
-//! The backend `azurerm`: states as blobs of a container of Azure Storage, and locks as leases of these blobs.
+//! The backend `azurerm`: states as blobs in a container of Azure Storage, and locks as leases of these blobs.
 
 mod certificate;
 mod cloud;
@@ -30,13 +30,13 @@ pub use settings::schema;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// What is between the key of the settings and the name of a workspace.
+/// The text between the key in the settings and the name of a workspace.
 const WORKSPACE: &str = "env:";
 
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = AzureSettings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
@@ -67,7 +67,7 @@ impl Backend for Azure {
             return Err(BackendError::DefaultStays("can't delete default state"));
         }
         let state = self.of(workspace);
-        // The service refuses to delete a state with a lock or with snapshots. Then its journals stay, too.
+        // The service refuses to delete a state with a lock or with snapshots. In that case, its journals are kept too.
         self.client.delete(DOING, &state.key).await?;
         Beside::new(&self.client, &state.key).remove_all(DOING).await
     }

@@ -1,4 +1,4 @@
-//! What services for objects have in common: objects by key, written under conditions.
+//! The code that object storage services share: objects by key, which are written under conditions.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use bytes::Bytes;
 use futures::future::try_join_all;
 use weft_state::remote::{BackendError, Expected, Object, ObjectVersion, Objects, Written};
 
-/// What follows the key of a state in the keys of the objects beside it.
+/// The suffix that turns the key of a state into the prefix of the objects beside it.
 pub const BESIDE: &str = ".weft/";
 /// The maximum number of concurrent requests that delete objects.
 const DELETES: usize = 16;
 
-/// The start of the keys of objects apart from the states. Hardly any key of a state comes after it in a listing.
+/// The prefix of objects that are stored apart from the states. In a listing, nearly all keys of states come before it.
 const APART: &str = "~weft/";
 
-/// When a write takes effect.
+/// The condition under which a write takes effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum When {
     /// Always.
     Always,
-    /// If there is no object.
+    /// If the object does not exist.
     Absent,
     /// If the object has this version.
     Is(ObjectVersion),
@@ -35,7 +35,7 @@ impl From<&Expected> for When {
     }
 }
 
-/// What an object is. Services treat them differently, for example with tags.
+/// The kind of an object. Services treat the kinds differently, for example with tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A state, or an object beside it.
@@ -47,14 +47,14 @@ pub enum ObjectKind {
 /// Objects by key.
 #[async_trait]
 pub trait Bucket: Send + Sync + std::fmt::Debug {
-    /// The place of an object, for people.
+    /// The location of an object, for display.
     fn place(&self, key: &str) -> String;
 
-    /// An object, or `None` if there is none.
+    /// Reads an object. `None` if the object does not exist.
     async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError>;
 
-    /// Writes an object under a condition. A request that is repeated because its answer was lost finds its own object
-    /// and reports success.
+    /// Writes an object under a condition. If a request is retried because its response was lost, the object already
+    /// has the new content. This counts as success.
     async fn put(
         &self,
         doing: &'static str,
@@ -64,20 +64,20 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
         when: &When,
     ) -> Result<Written, BackendError>;
 
-    /// Writes a new object, see [`Objects::put_trying`].
+    /// Writes a new object. See [`Objects::put_trying`].
     async fn put_trying(&self, doing: &'static str, key: &str, content: Bytes) -> Result<(), BackendError> {
         self.put(doing, key, content, ObjectKind::State, &When::Always).await.map(|_| ())
     }
 
-    /// Whether the conditions of writes were tried out.
+    /// Whether it is known that the service applies the conditions of writes.
     fn are_conditions_tried(&self) -> bool {
         false
     }
 
-    /// Deletes an object. An absent one is no error.
+    /// Deletes an object. An absent object is no error.
     async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError>;
 
-    /// Deletes objects. Absent ones are no error.
+    /// Deletes objects. Absent objects are no errors.
     async fn delete_all(&self, doing: &'static str, keys: &[String]) -> Result<(), BackendError> {
         for keys in keys.chunks(DELETES) {
             try_join_all(keys.iter().map(|key| self.delete(doing, key))).await?;
@@ -85,7 +85,7 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
         Ok(())
     }
 
-    /// The keys of all objects that begin with this prefix, in the order of the service.
+    /// Lists the keys of all objects that begin with this prefix, in the order of the service.
     async fn list(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError>;
 }
 
@@ -93,11 +93,11 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
 #[derive(Debug)]
 pub struct Beside<B> {
     bucket: Arc<B>,
-    /// The start of their keys.
+    /// The prefix of the keys of these objects.
     start: String,
 }
 
-/// The names of a path as one key, without empty ones, as Go joins paths.
+/// Joins the names of a path, without empty ones, as Go joins paths.
 pub fn joined(names: &[&str]) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in names.iter().flat_map(|name| name.split('/')) {
@@ -113,8 +113,8 @@ pub fn joined(names: &[&str]) -> String {
 }
 
 impl<B: Bucket> Beside<B> {
-    /// The objects of the state with this key apart from all states, where a listing of states finds every object
-    /// beside them.
+    /// The objects of the state with this key, stored apart from all states. For services where a listing of states
+    /// would return every object beside a state.
     pub fn apart(bucket: &Arc<B>, key: &str) -> Beside<B> {
         Beside { bucket: Arc::clone(bucket), start: format!("{APART}{key}/") }
     }
@@ -124,7 +124,7 @@ impl<B: Bucket> Beside<B> {
         Beside { bucket: Arc::clone(bucket), start: format!("{key}{BESIDE}") }
     }
 
-    /// Removes all of them, because the state is deleted.
+    /// Removes all of the objects, because the state is deleted.
     pub async fn remove_all(&self, doing: &'static str) -> Result<(), BackendError> {
         let keys = self.bucket.list(doing, &self.start).await?;
         self.bucket.delete_all(doing, &keys).await
@@ -176,7 +176,7 @@ impl<B: Bucket> Objects for Beside<B> {
     }
 }
 
-/// A write without a condition failed because of one.
+/// The service refused a write without a condition because of a condition.
 fn unexpected_conflict(place: String, doing: &'static str) -> BackendError {
     let error = "the service refused the write because of a condition that it did not have".to_owned();
     BackendError::Refused { place, doing, error, advice: String::new() }

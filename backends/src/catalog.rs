@@ -30,40 +30,41 @@ use crate::remote;
 #[cfg(feature = "s3")]
 use crate::s3;
 
-/// What is known about a type of backend.
+/// The support for a type of backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendKind {
-    /// It is a backend, and this build has it.
+    /// The type exists, and this build supports it.
     Known,
-    /// It is a backend, and this build does not have it.
+    /// The type exists, but this build does not support it.
     Missing,
-    /// OpenTofu had it once. The text names what to use instead, if anything.
+    /// OpenTofu had the type once. The text names a replacement, if there is one.
     Removed(Option<&'static str>),
-    /// There is no such backend.
+    /// The type does not exist.
     Unknown,
 }
 
 /// A type of backend in this build.
 struct Entry {
-    /// Its name in configurations, which is also that of its cargo feature.
+    /// The name in configurations, which is also the name of the cargo feature.
     name: &'static str,
     schema: fn() -> Block,
     connect: Connect,
-    /// The variables that may replace required arguments.
+    /// The variables of the environment that may replace required arguments.
     variables: &'static [(&'static str, &'static str)],
 }
 
-/// How a backend is made.
+/// The constructor of a backend.
 enum Connect {
-    /// From its settings alone.
+    /// Needs only the settings.
     Alone(fn(&BackendSettings, Environment<'_>) -> Connecting),
-    /// From its settings and what is known about hosts.
+    /// Needs the settings, and the services and tokens of hosts.
     AtHost(fn(&BackendSettings, Environment<'_>, &Arc<dyn Hosts>) -> Connecting),
 }
 
 use Connect::{Alone, AtHost};
 
-/// The types of backends in this build, `local` apart, in the order of their names. `cloud` is that of `cloud` blocks.
+/// The types of backends in this build without `local`, in the order of their names. `cloud` is the type of `cloud`
+/// blocks.
 const ENTRIES: &[Entry] = &[
     #[cfg(feature = "azurerm")]
     Entry { name: "azurerm", schema: azurerm::schema, connect: Alone(azurerm::connect), variables: &[] },
@@ -100,7 +101,7 @@ const ENTRIES: &[Entry] = &[
     #[cfg(feature = "s3")]
     Entry { name: "s3", schema: s3::schema, connect: Alone(s3::connect), variables: &[] },
 ];
-/// The types of backends that OpenTofu has, `local` apart.
+/// The types of backends that OpenTofu has, without `local`.
 const ALL: &[&str] =
     &["azurerm", "cloud", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "remote", "s3"];
 /// The types that OpenTofu had once.
@@ -113,7 +114,7 @@ const REMOVED: &[(&str, Option<&str>)] = &[
     ("swift", None),
 ];
 
-/// The types of backends in this build, `local` apart, in order.
+/// The types of backends in this build without `local`, in the order of their names.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     ENTRIES.iter().map(|entry| entry.name)
 }
@@ -122,7 +123,7 @@ fn entry(name: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.name == name)
 }
 
-/// What is known about this type.
+/// The support for this type of backend.
 pub fn kind(name: &str) -> BackendKind {
     if name == "local" || entry(name).is_some() {
         return BackendKind::Known;
@@ -136,12 +137,12 @@ pub fn kind(name: &str) -> BackendKind {
         .map_or(BackendKind::Unknown, |(_, instead)| BackendKind::Removed(*instead))
 }
 
-/// The schema of the settings of a backend other than `local`, or `None` if this build does not have it.
+/// The schema of the settings of a backend other than `local`. `None` if this build does not have the backend.
 pub fn schema(kind: &str) -> Option<Block> {
     entry(kind).map(|entry| (entry.schema)())
 }
 
-/// The required settings that neither the settings nor the environment have, in the order of their names.
+/// The required arguments that are set neither in the settings nor in the environment, in the order of their names.
 pub fn missing(kind: &str, settings: &BackendSettings, environment: Environment<'_>) -> Vec<String> {
     let Some(entry) = entry(kind) else { return Vec::new() };
     let set = |name: &str| {
@@ -153,18 +154,19 @@ pub fn missing(kind: &str, settings: &BackendSettings, environment: Environment<
     required.map(|(name, _)| name.to_string()).collect()
 }
 
-/// Makes a backend from its settings. Does not ask the service: credentials are looked for at the first request.
+/// Makes a backend from its settings. Sends no request: credentials are obtained at the first request.
 ///
 /// # Errors
-/// Invalid settings. The diagnostics have no place.
+/// Returns an error if the settings are not valid. The diagnostics have no source range.
 pub fn connect(kind: &str, settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     connect_at(kind, settings, environment, &(Arc::new(NoHosts) as Arc<dyn Hosts>))
 }
 
-/// The same for all types: some ask where the services of a host are, and for the token of the host.
+/// Like [`connect`], but works for all types of backends. Some of them need `hosts` to discover the services of a host
+/// and to find its token.
 ///
 /// # Errors
-/// Invalid settings. The diagnostics have no place.
+/// Returns an error if the settings are not valid. The diagnostics have no source range.
 pub fn connect_at(
     kind: &str,
     settings: &BackendSettings,

@@ -14,13 +14,13 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// How long to wait for a connection.
+/// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a server may be silent.
+/// The time limit for a pause of a server within a response.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum number of redirects, as in Go.
 const REDIRECTS: usize = 10;
-/// The name that the backends give to servers.
+/// The user agent of the backends.
 const USER_AGENT: &str = concat!("Weft/", env!("CARGO_PKG_VERSION"));
 
 /// The settings of a client.
@@ -30,25 +30,25 @@ pub struct ClientSettings {
     pub roots: Option<String>,
     /// The certificates and the key of the client, in PEM.
     pub identity: Option<(String, String)>,
-    /// What is checked of the certificate of the server.
+    /// The checks of the server's certificate.
     pub check: Check,
     /// Whether redirects are followed.
     pub redirects: bool,
-    /// Proxies in place of those of the environment.
+    /// Proxies that replace the proxies of the environment.
     pub proxies: Proxies,
-    /// The name that the certificate of the server must have, if it is not that of its address.
+    /// The name that the server's certificate must have, if it differs from the host of the URL.
     pub server_name: Option<String>,
     /// The Unix socket of the server, in place of its address.
     pub socket: Option<PathBuf>,
 }
 
 impl ClientSettings {
-    /// The settings that variables of the environment make: proxies, and the file with the roots.
+    /// The settings that the environment determines: proxies, and the file with the roots.
     pub fn of_environment(environment: Environment<'_>) -> ClientSettings {
         let first =
             |names: [&str; 2]| names.iter().find_map(|name| environment(name).filter(|value| !value.is_empty()));
         ClientSettings {
-            // Without the file, the system's roots are used, as Go does.
+            // If the file does not exist, the system's roots are used, as in Go.
             roots: first(["SSL_CERT_FILE"; 2]).and_then(|path| std::fs::read_to_string(path).ok()),
             redirects: true,
             proxies: Proxies {
@@ -64,30 +64,30 @@ impl ClientSettings {
 /// The addresses of proxies.
 #[derive(Clone, Default)]
 pub struct Proxies {
-    /// For addresses with `http`.
+    /// For URLs with `http`.
     pub http: Option<String>,
-    /// For addresses with `https`.
+    /// For URLs with `https`.
     pub https: Option<String>,
-    /// The hosts without a proxy, divided by commas.
+    /// The hosts without a proxy, separated by commas.
     pub except: Option<String>,
 }
 
-/// What is checked of the certificate of a server.
+/// The checks of a server's certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
-    /// Its chain and its name.
+    /// The chain and the name are checked.
     #[default]
     Whole,
-    /// Its chain.
+    /// Only the chain is checked.
     Chain,
-    /// Nothing.
+    /// Nothing is checked.
     Nothing,
 }
 
-/// A client with these settings. Without proxies of its own, it uses those of the environment.
+/// Makes a client with these settings. If they have no proxies, the client uses those of the environment.
 ///
 /// # Errors
-/// What is wrong with a certificate or key, in words.
+/// Returns a message if a certificate or the key is not valid.
 pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, String> {
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls_config(settings)?)
@@ -121,7 +121,7 @@ fn at_socket(_: reqwest::ClientBuilder, _: &std::path::Path) -> Result<reqwest::
 /// The settings of encrypted connections.
 ///
 /// # Errors
-/// What is wrong with a certificate or key, in words.
+/// Returns a message if a certificate or the key is not valid.
 pub fn tls_config(settings: &ClientSettings) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -168,8 +168,8 @@ fn pem_certificates(text: &str, what: &str) -> Result<Vec<CertificateDer<'static
     Ok(certificates)
 }
 
-/// Checks another name than that of the address, or none, and chains only with an inner verifier, because the user asked
-/// for it. The signatures of the handshake are checked all the same.
+/// Checks another name than the host of the URL, or no name. Checks the chain only if there is an inner verifier. The
+/// user has requested this. The signatures of the handshake are always checked.
 #[derive(Debug)]
 struct OwnVerifier {
     inner: Option<Arc<WebPkiServerVerifier>>,
@@ -191,7 +191,7 @@ impl ServerCertVerifier for OwnVerifier {
         let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
         let name = self.name.as_ref().unwrap_or(server_name);
         match inner.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
-            // The name is checked last.
+            // The inner verifier checks the name last, so everything else is valid.
             Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
                 if self.name.is_none() =>
             {
@@ -224,7 +224,7 @@ impl ServerCertVerifier for OwnVerifier {
     }
 }
 
-/// The causes of a failed request, without its address, which may have secrets.
+/// The causes of a failed request, without its URL, which may have secrets.
 pub fn reason(error: &reqwest::Error) -> String {
     let mut texts = Vec::new();
     let mut next = std::error::Error::source(error);

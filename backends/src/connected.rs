@@ -1,4 +1,4 @@
-//! The answer to the settings of a backend.
+//! The result of connecting a backend with its settings.
 
 use std::sync::Arc;
 
@@ -14,5 +14,5 @@ pub struct Connected {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A backend, or the problems of its settings. The diagnostics have no place.
+/// A backend, or the problems of its settings. The diagnostics have no source range.
 pub type Connecting = Result<Connected, Vec<Diagnostic>>;

@@ -1,4 +1,4 @@
-//! The backend `consul`: states as values of Consul's store of keys, locks as keys that a session holds.
+//! The backend `consul`: states as values in Consul's key-value store, locks as keys that a session holds.
 
 mod beside;
 mod document;
@@ -27,13 +27,13 @@ pub use settings::schema;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// What is between the path and the name of another workspace.
+/// The text between the path and the name of a workspace other than the default one.
 const WORKSPACE: &str = "-env:";
 
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = ConsulSettings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
@@ -59,7 +59,7 @@ impl Backend for Consul {
     async fn workspaces(&self) -> Result<Vec<String>, BackendError> {
         let prefix = self.key("");
         let keys = self.client.keys("listing the workspaces", &prefix, Some("/")).await?;
-        // The keys beside a state go on with a slash.
+        // The keys of objects beside a state have a slash after the name of its workspace.
         let names = keys.iter().filter_map(|key| key.strip_prefix(&prefix)).filter(|name| !name.contains('/'));
         let mut names: Vec<String> = names.filter(|name| *name != DEFAULT).map(str::to_owned).collect();
         names.sort();
@@ -112,7 +112,7 @@ impl RemoteState for ConsulState {
     }
 
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        // If somebody else was faster, that session does not have the lock, and this only ends it.
+        // If another process was faster, that session does not have the lock, and this only ends the session.
         self.lock.release_session(&dead.id).await?;
         self.lock(info).await
     }
@@ -126,7 +126,7 @@ impl RemoteState for ConsulState {
         let Some(session) = session else {
             return self.lock.release_other(id).await;
         };
-        // The session is not renewed any more, and the lock is not taken again.
+        // From now on, the session is not renewed, and the lock is not taken again.
         *held = None;
         self.lock.release(&session).await
     }

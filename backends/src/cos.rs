@@ -1,4 +1,4 @@
-//! The backend `cos`: states and locks as objects of a bucket of Tencent Cloud, with a tag as the mutex of the locks.
+//! The backend `cos`: states and locks as objects in a bucket of Tencent Cloud. A tag is the mutex of the locks.
 
 mod lock;
 mod refusals;
@@ -25,15 +25,15 @@ pub use settings::schema;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// What follows the key of a state in that of its lock.
+/// The suffix of the key of a lock, after the key of its state.
 const LOCK: &str = ".tflock";
-/// The end of the keys that may be states.
+/// The suffix of the keys of states.
 const STATE: &str = ".tfstate";
 
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = CosSettings::read(settings, environment)?;
     let client = Client::new(settings, environment).map_err(|problem| vec![problem])?;
@@ -65,7 +65,7 @@ impl Backend for Cos {
     async fn workspaces(&self) -> Result<Vec<String>, BackendError> {
         let settings = &self.client.settings;
         let keys = self.client.bucket.list("listing the workspaces", &settings.prefix).await?;
-        // A key of a state without a prefix has the workspace first.
+        // Without a prefix, the key of a state begins with its workspace.
         let start = format!("{}/", settings.prefix.trim_end_matches('/'));
         let default = self.key(DEFAULT);
         let mut names: Vec<String> = keys

@@ -1,4 +1,4 @@
-//! Digests and codes that services want in requests.
+//! Digests and authentication codes for requests.
 
 use aws_lc_rs::digest::{self, Algorithm};
 use aws_lc_rs::hmac;
@@ -11,22 +11,22 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The MD5 of a content in hex.
+/// The MD5 digest of a content in hex.
 pub fn md5_hex(content: &[u8]) -> String {
     hex(&Md5::digest(content))
 }
 
-/// The MD5 of a content in base64.
+/// The MD5 digest of a content in base64.
 pub fn md5_base64(content: &[u8]) -> String {
     STANDARD.encode(Md5::digest(content))
 }
 
-/// The SHA-1 of a content in hex. Old signatures have it.
+/// The SHA-1 digest of a content in hex, for old kinds of signatures.
 pub fn sha1_hex(content: &[u8]) -> String {
     digest_hex(&digest::SHA1_FOR_LEGACY_USE_ONLY, content)
 }
 
-/// The SHA-256 of a content in hex.
+/// The SHA-256 digest of a content in hex.
 pub fn sha256_hex(content: &[u8]) -> String {
     digest_hex(&digest::SHA256, content)
 }
@@ -35,7 +35,7 @@ fn digest_hex(algorithm: &'static Algorithm, content: &[u8]) -> String {
     hex(digest::digest(algorithm, content).as_ref())
 }
 
-/// The HMAC-SHA-1 of a text. Old signatures have it.
+/// The HMAC-SHA-1 of a text, for old kinds of signatures.
 pub fn hmac_sha1(key: &[u8], text: &str) -> Vec<u8> {
     code(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, key, text)
 }
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(md5_base64(b""), "1B2M2Y8AsgTpgAmY7PhCfg==");
         assert_eq!(sha1_hex(b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
         assert_eq!(&sha256_hex(b"abc")[..16], "ba7816bf8f01cfea");
-        // RFC 2202 and RFC 4231, second cases.
+        // Source: RFC 2202 and RFC 4231, the second test cases.
         let text = "what do ya want for nothing?";
         assert_eq!(hex(&hmac_sha1(b"Jefe", text)), "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
         assert_eq!(&hex(&hmac_sha256(b"Jefe", text))[..16], "5bdcc146bf60754e");

@@ -1,4 +1,4 @@
-//! Requests to services: their authorization, their repetition, and the answers.
+//! Requests to services: authorization, retries, and responses.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use weft_state::remote::BackendError;
 use crate::client::reason;
 use crate::retry::{AttemptResult, RequestRetries};
 
-/// The repetition of requests where the settings do not say it.
+/// The retries of requests unless the settings say otherwise.
 pub const RETRY: RequestRetries =
     RequestRetries { repeats: 6, first: Duration::from_millis(300), longest: Duration::from_secs(10) };
 
-/// The characters that stay as they are in a path.
+/// The characters that are escaped in paths.
 pub const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-/// The characters that stay as they are in a query.
+/// The characters that are escaped in queries.
 pub const IN_QUERIES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The codes of services for credentials that have expired.
+/// The error codes of services for expired credentials.
 pub const EXPIRED: [&str; 4] =
     ["ExpiredToken", "ExpiredTokenException", "SecurityTokenExpired", "TokenRefreshRequired"];
 
-/// A text as a part of a query.
+/// A text, escaped for a query.
 pub fn in_query(text: &str) -> String {
     utf8_percent_encode(text, IN_QUERIES).to_string()
 }
 
-/// Pairs as a query, in their order. A name without a value has no `=`.
+/// A query of these names and values, in their order. A name with an empty value has no `=`.
 pub fn query(pairs: &[(&str, &str)]) -> String {
     let pair = |(name, value): &(&str, &str)| match value.is_empty() {
         true => in_query(name),
@@ -41,13 +41,13 @@ pub fn query(pairs: &[(&str, &str)]) -> String {
     pairs.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 
-/// Headers by name.
+/// Headers with their names.
 pub type Headers = Vec<(&'static str, String)>;
 
 /// A request before it is authorized.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The request in words, such as "reading the state".
+    /// A description of the request for messages, such as "reading the state".
     pub doing: &'static str,
     /// The method.
     pub method: Method,
@@ -55,7 +55,7 @@ pub struct Call {
     pub url: Url,
     /// Headers.
     pub headers: Headers,
-    /// Headers whose names the service gave, such as metadata.
+    /// Headers whose names come from the service, such as metadata.
     pub metadata: Vec<(String, String)>,
     /// The body.
     pub body: Bytes,
@@ -67,23 +67,23 @@ impl Call {
         Call { doing, method, url, headers: Vec::new(), metadata: Vec::new(), body: Bytes::new() }
     }
 
-    /// The request with one more header.
+    /// Adds a header to the request.
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Call {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The request with a body of this media type.
+    /// Adds a body of this media type to the request.
     pub fn body(mut self, media_type: &str, body: impl Into<Bytes>) -> Call {
         self.body = body.into();
         self.header("content-type", media_type)
     }
 }
 
-/// The answer of a service.
+/// The response of a service.
 #[derive(Debug)]
 pub struct HttpReply {
-    /// The number of the attempt that was answered, from 1.
+    /// The number of the attempt that this is the response to, from 1.
     pub attempt: u32,
     /// The status.
     pub status: StatusCode,
@@ -99,19 +99,19 @@ impl HttpReply {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON. Null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The error in this answer, in the words of the service.
+    /// The error of this response, with the message of the service.
     pub fn refusal(&self, place: String, doing: &'static str, error: Option<String>, advice: &str) -> BackendError {
         let error = error.filter(|error| !error.is_empty()).unwrap_or_else(|| format!("HTTP {}", self.status.as_u16()));
         let error = error.trim_end_matches('.').to_owned();
         BackendError::Refused { place, doing, error, advice: advice.to_owned() }
     }
 
-    /// Whether the service did not accept the credentials, or not any more.
+    /// Whether the service rejected the credentials as wrong or expired.
     fn rejects_credentials(&self) -> bool {
         let named = |code: &&str| {
             let ends = [format!(">{code}<"), format!("{code}\"")];
@@ -121,7 +121,7 @@ impl HttpReply {
         self.status == StatusCode::UNAUTHORIZED || self.status.is_client_error() && EXPIRED.iter().any(named)
     }
 
-    /// Whether another attempt may be answered otherwise.
+    /// Whether another attempt may succeed.
     fn may_pass(&self) -> bool {
         let status = self.status;
         matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
@@ -129,20 +129,20 @@ impl HttpReply {
     }
 }
 
-/// How requests prove who sends them.
+/// The authorization of requests.
 #[async_trait]
 pub trait Authorize: Send + Sync {
     /// The headers to add, and the parameters to add to the query.
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError>;
 
-    /// The service did not accept what [`Authorize::authorize`] gave. Returns whether another attempt may be authorized
-    /// otherwise.
+    /// Called when the service has rejected the result of [`Authorize::authorize`]. Returns whether another attempt may
+    /// use other credentials.
     async fn rejected(&self) -> bool {
         false
     }
 }
 
-/// Requests without authorization, or with the same header each time.
+/// Adds the same headers to all requests, or none.
 pub struct Constant(pub Vec<(String, String)>);
 
 #[async_trait]
@@ -152,15 +152,15 @@ impl Authorize for Constant {
     }
 }
 
-/// A service that answers requests.
+/// A service with its connections, retries and authorization.
 pub struct HttpService {
     /// The connections.
     pub http: reqwest::Client,
-    /// How requests are repeated.
+    /// The retries of requests.
     pub retry: RequestRetries,
-    /// The place of the state, for messages.
+    /// The location of the state, for messages.
     pub place: String,
-    /// How requests are authorized.
+    /// The authorization of requests.
     pub authorize: Box<dyn Authorize>,
 }
 
@@ -171,10 +171,11 @@ impl fmt::Debug for HttpService {
 }
 
 impl HttpService {
-    /// Sends a request, again if it fails for a reason that may pass. The last answer is returned in any case.
+    /// Sends a request. Retries it if it fails for a reason that may be temporary. Returns the last response, even one
+    /// with an error status.
     ///
     /// # Errors
-    /// No answer came, or there are no credentials.
+    /// Returns an error if no response came, or if there are no credentials.
     pub async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         match self.retry.run(|number| self.attempt(call, number)).await {
             Ok(reply) => Ok(reply),
@@ -182,7 +183,7 @@ impl HttpService {
         }
     }
 
-    /// One attempt. Credentials that are not accepted are replaced once.
+    /// Makes one attempt. Rejected credentials are replaced once.
     async fn attempt(&self, call: &Call, number: u32) -> AttemptResult<HttpReply, Result<HttpReply, BackendError>> {
         let attempt = self.request(call, number).await;
         let rejected = matches!(&attempt, AttemptResult::Final(Ok(reply)) if reply.rejects_credentials());
@@ -199,7 +200,7 @@ impl HttpService {
         };
         let mut request = self.http.request(call.method.clone(), call.url.clone()).body(call.body.clone());
         if call.body.is_empty() && matches!(call.method, Method::PUT | Method::POST) {
-            // Some services insist on the length of an empty body, which would be left out.
+            // Some services require the length of an empty body, which would be omitted.
             request = request.header("content-length", "0");
         }
         for (name, value) in &call.headers {
@@ -212,7 +213,7 @@ impl HttpService {
             Ok(answer) => answer,
             Err(error) => {
                 let words = reason(&error);
-                // Certificates and addresses stay as they are.
+                // Errors of certificates and URLs are permanent.
                 let stays = error.is_builder() || error.is_redirect() || words.contains("certificate");
                 let failed = Err(self.unreachable(call.doing, words));
                 return if stays { AttemptResult::Final(Err(failed)) } else { AttemptResult::Again(failed, None) };
@@ -247,7 +248,7 @@ mod tests {
     use crate::client::{ClientSettings, client};
     use crate::tokens::{AccessToken, Bearer, TokenSource};
 
-    /// Another token each time.
+    /// Uses another token for each request.
     struct Counting(AtomicUsize, bool);
 
     #[async_trait]
@@ -259,7 +260,7 @@ mod tests {
         }
     }
 
-    /// A server that accepts only this token, and counts its requests.
+    /// Starts a server that accepts only this token, and counts its requests.
     async fn server(token: &'static str, seen: &'static AtomicUsize) -> Url {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -279,7 +280,7 @@ mod tests {
         Url::parse(&format!("http://127.0.0.1:{port}/")).unwrap()
     }
 
-    /// A token that the service does not accept any more is replaced once.
+    /// A token that the service no longer accepts is replaced once.
     #[tokio::test]
     async fn rejected_tokens_are_replaced_once() {
         static SEEN: AtomicUsize = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! Access keys with a secret, which may expire.
+//! Access keys, which may expire.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -7,19 +7,19 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use weft_state::remote::BackendError;
 
-/// Other keys are asked for so long before some expire.
+/// The time before the expiry of keys at which new ones are requested.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// The keys of an account or of a session.
 #[derive(Clone)]
 pub struct Keys {
-    /// The id, which requests have.
+    /// The id of the key. Requests include it.
     pub id: String,
-    /// The secret that signs requests.
+    /// The secret with which requests are signed.
     pub secret: String,
     /// The token of a session.
     pub token: Option<String>,
-    /// When the session ends.
+    /// The end of the session.
     pub expires: Option<SystemTime>,
 }
 
@@ -35,14 +35,14 @@ impl Keys {
     }
 }
 
-/// Where keys come from.
+/// A source of keys.
 #[async_trait]
 pub trait CredentialSource: Send + Sync {
     /// The keys to use now.
     async fn keys(&self) -> Result<Keys, BackendError>;
 }
 
-/// Keys that are given, or why there are none.
+/// A source of fixed keys, or the reason why there are none.
 pub struct GivenKeys(pub Result<Keys, BackendError>);
 
 #[async_trait]
@@ -52,7 +52,7 @@ impl CredentialSource for GivenKeys {
     }
 }
 
-/// The keys of a source until they expire.
+/// Caches the keys of a source until they expire.
 pub struct KeyRing {
     source: Box<dyn CredentialSource>,
     known: Mutex<Option<Keys>>,
@@ -65,7 +65,7 @@ impl fmt::Debug for KeyRing {
 }
 
 impl KeyRing {
-    /// The keys of this source.
+    /// Caches the keys of this source.
     pub fn new(source: impl CredentialSource + 'static) -> KeyRing {
         KeyRing { source: Box::new(source), known: Mutex::default() }
     }
@@ -73,7 +73,7 @@ impl KeyRing {
     /// The keys to use now.
     ///
     /// # Errors
-    /// There are none.
+    /// Returns an error if the source has no keys.
     pub async fn current(&self) -> Result<Keys, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(keys) = known.as_ref().filter(|keys| !keys.expire_soon()) {
@@ -84,7 +84,7 @@ impl KeyRing {
         Ok(keys)
     }
 
-    /// Asks for other keys next time, because the service did not accept these. Returns whether there may be others.
+    /// Drops the cached keys, because the service rejected them. Returns whether the source may have other keys.
     pub async fn forget(&self) -> bool {
         self.known.lock().await.take().is_none_or(|keys| keys.expires.is_some())
     }

@@ -1,4 +1,4 @@
-//! The backend `gcs`: states and locks as objects of a bucket of Google Cloud Storage.
+//! The backend `gcs`: states and locks as objects in a bucket of Google Cloud Storage.
 
 mod credentials;
 pub(crate) mod kms;
@@ -24,9 +24,9 @@ pub use settings::schema;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// What follows the name of a workspace in that of its state.
+/// The suffix of the key of a state, after the name of its workspace.
 const STATE: &str = ".tfstate";
-/// What follows the name of a workspace in that of its lock.
+/// The suffix of the key of a lock, after the name of its workspace.
 const LOCK: &str = ".tflock";
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
@@ -34,7 +34,7 @@ const RELEASING: &str = "releasing the lock";
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = GcsSettings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
@@ -94,8 +94,8 @@ struct GcsState {
 }
 
 impl GcsState {
-    /// Whose lock there is. The id of a lock is the generation of its object. The object has another one, which the
-    /// holder asked with.
+    /// The holder of the lock. The id of a lock is the generation of its object. The content of the object has another
+    /// id, which the holder chose.
     async fn holder(&self, doing: &'static str) -> Result<Option<LockInfo>, BackendError> {
         let found = self.client.get(doing, &self.lock).await?;
         Ok(found.map(|object| {
@@ -138,7 +138,7 @@ impl RemoteState for GcsState {
     }
 
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        // If somebody else was faster, the lock has another generation, and this does nothing.
+        // If another process was faster, the lock has another generation, and this has no effect.
         self.client.delete_version(TAKING, &self.lock, &ObjectVersion(dead.id.clone())).await?;
         self.create(info).await
     }

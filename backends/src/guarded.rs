@@ -1,5 +1,6 @@
-//! Buckets of services that know one condition for a write: that it must not overwrite an object. The service ignores
-//! the condition in a bucket that keeps versions, where the oldest version tells who was first.
+//! Buckets of services that have only one condition for a write: that it must not overwrite an object. The services
+//! ignore this condition if the bucket keeps versions. In such a bucket, the oldest version shows which writer was
+//! first.
 
 use std::fmt;
 
@@ -18,47 +19,47 @@ use crate::xml;
 
 /// The media type of states and locks.
 const JSON: &str = "application/json";
-/// The code of a write that would have overwritten an object.
+/// The error code of a write that would have overwritten an object.
 const EXISTS: &str = "FileAlreadyExists";
-/// The code of a bucket that does not exist.
+/// The error code of a bucket that does not exist.
 const NO_BUCKET: &str = "NoSuchBucket";
 /// The maximum number of keys in a page.
 const PAGE: &str = "1000";
 
-/// What differs between the services.
+/// The differences between the services.
 #[async_trait]
 pub trait Dialect: Send + Sync + fmt::Debug {
-    /// The header that forbids to overwrite.
+    /// The header that forbids overwriting.
     const FORBID: &'static str;
     /// The header with the id of the version that was written.
     const VERSION: &'static str;
 
-    /// The place of an object, for people.
+    /// The location of an object, for display.
     fn place(&self, key: &str) -> String;
 
-    /// The address of an object, or of the bucket with an empty key.
+    /// The URL of an object. With an empty key, the URL of the bucket.
     async fn url(&self, key: &str, query: &[(&str, &str)]) -> Result<Url, BackendError>;
 
-    /// The headers of a write, beside the media type and the condition.
+    /// The headers of a write in addition to the media type and the condition.
     fn write_headers(&self, content: &[u8]) -> Headers;
 
-    /// What is wrong with an object that was read.
+    /// The problem of an object that was read, if it is damaged.
     fn damage(&self, reply: &HttpReply) -> Option<String>;
 
-    /// What to do about an error with this code.
+    /// Advice for an error with this code.
     fn advice(&self, code: &str) -> String;
 }
 
-/// A bucket.
+/// A bucket whose writes can only be guarded against overwriting.
 #[derive(Debug)]
 pub struct GuardedBucket<D> {
-    /// What is special about its service.
+    /// The differences from other services.
     pub dialect: D,
     /// The connection.
     pub service: HttpService,
 }
 
-/// The error that a service answered with, in XML.
+/// The error for a response with an error in XML.
 pub fn refusal(reply: &HttpReply, place: String, doing: &'static str, advice: impl Fn(&str) -> String) -> BackendError {
     let code = xml::text(&reply.body, "Code").unwrap_or_default();
     let message = xml::text(&reply.body, "Message").filter(|message| !message.is_empty());
@@ -99,11 +100,11 @@ impl<D: Dialect> GuardedBucket<D> {
         }
     }
 
-    /// Whether a version that was just written is the first one of its object. Otherwise, removes it.
+    /// Whether a version that was just written is the first one of its object. If it is not, removes the version.
     async fn is_first(&self, doing: &'static str, key: &str, version: &str) -> Result<bool, BackendError> {
         let query = [("versions", ""), ("max-keys", PAGE), ("prefix", key)];
         let reply = self.service.send(&self.call(doing, Method::GET, "", &query).await?).await?;
-        // Without the right to list versions, it counts that there was no object before the write.
+        // Without permission to list versions, this assumes that the object did not exist before the write.
         if reply.status != StatusCode::OK || first_version(&reply.body, key).is_none_or(|first| first == version) {
             return Ok(true);
         }
@@ -162,7 +163,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
             StatusCode::CONFLICT if guarded && xml::text(&reply.body, "Code").as_deref() == Some(EXISTS) => false,
             _ => return Err(self.refused(key, doing, &reply)),
         };
-        // The first attempt may have taken effect although its answer was lost.
+        // The first attempt may have taken effect although its response was lost.
         match created || reply.attempt > 1 && self.has(doing, key, &content).await? {
             true => Ok(done),
             false => Ok(Written::Conflict),
@@ -181,7 +182,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
             if !last.is_empty() {
                 query.push(("marker", &last));
             }
-            // Services differ in whether they take a name without a value.
+            // Not all services accept a name without a value.
             query.retain(|(_, value)| !value.is_empty());
             let reply = self.service.send(&self.call(doing, Method::GET, "", &query).await?).await?;
             if reply.status != StatusCode::OK {
@@ -197,7 +198,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
     }
 }
 
-/// The oldest version of an object since it was last deleted. The versions of a key are listed with the latest first.
+/// The oldest version of an object since its last deletion. A listing has the versions of a key with the latest first.
 fn first_version(body: &[u8], key: &str) -> Option<String> {
     let mut first = None;
     for entry in entries(body).into_iter().filter(|entry| entry.key == key) {
@@ -209,7 +210,7 @@ fn first_version(body: &[u8], key: &str) -> Option<String> {
     first
 }
 
-/// A version in a listing, or the mark of a deletion.
+/// A version or a deletion marker in a listing.
 #[derive(Default)]
 struct Entry {
     deleted: bool,

@@ -6,26 +6,26 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// The maximum size of a document, in bytes. Larger ones come from damaged or hostile input: all services of compressed
-/// documents have smaller limits.
+/// The maximum size of a document, in bytes. A larger one comes from damaged or hostile input, because all services
+/// with compressed documents have smaller limits.
 const LARGEST: u64 = 1 << 30;
 /// The first byte of every compressed document.
 pub const FIRST_BYTE: u8 = 0x1f;
 
-/// The document, compressed.
+/// Compresses a document.
 ///
 /// # Errors
-/// None in practice: nothing but memory is written.
+/// Returns no error in practice, because the function only writes to memory.
 pub fn compressed(content: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(content)?;
     encoder.finish()
 }
 
-/// The document from its compressed form.
+/// Decompresses a document.
 ///
 /// # Errors
-/// It is damaged or too large. The reason in words.
+/// Returns a message if the document is damaged or too large.
 pub fn decompressed(content: &[u8]) -> Result<Vec<u8>, String> {
     let mut found = Vec::new();
     let read = MultiGzDecoder::new(content).take(LARGEST + 1).read_to_end(&mut found);

@@ -1,4 +1,4 @@
-//! What backends ask of the CLI configuration about hosts: where their services are, and the tokens for them.
+//! Services and tokens of hosts, which backends get from the CLI configuration.
 
 use async_trait::async_trait;
 use url::Url;
@@ -6,15 +6,15 @@ use url::Url;
 /// Why the address of a service is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoService {
-    /// The name is not one of a host.
+    /// The name is not a valid host.
     Name(String),
-    /// The host cannot be asked. Holds the reason.
+    /// The host cannot be reached. The text is the reason.
     Network(String),
-    /// The host does not have it.
+    /// The host does not offer the service.
     NotOffered,
-    /// The host has it in other versions only. Holds them.
+    /// The host offers only other versions of the service. The text lists them.
     OtherVersion(String),
-    /// The answer of the host cannot be used. Holds the reason.
+    /// The response of the host cannot be used. The text is the reason.
     Answer(String),
 }
 
@@ -24,14 +24,14 @@ pub trait Hosts: Send + Sync + std::fmt::Debug {
     /// The address of a service such as `tfe.v2`, with a final slash.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns the reason why the address is not known.
     async fn service(&self, host: &str, service: &str) -> Result<Url, NoService>;
 
-    /// The token for a host, or `None` if there is none, or if the helper that knows it fails.
+    /// The token for a host. `None` if there is no token, or if the credentials helper fails.
     async fn token(&self, host: &str) -> Option<String>;
 }
 
-/// No hosts at all, for backends that need none.
+/// Knows no hosts, for backends that need none.
 #[derive(Debug)]
 pub struct NoHosts;
 

@@ -1,4 +1,4 @@
-//! The backend `http`: a document behind an address, with an optional lock protocol. It has one state.
+//! The backend `http`: a document at a URL, with an optional lock protocol. It has one state.
 
 mod settings;
 
@@ -25,7 +25,7 @@ use crate::retry::AttemptResult;
 pub use settings::schema;
 use settings::{Action, HttpSettings};
 
-/// The workspace of a backend that has only one.
+/// The name of the only workspace.
 const DEFAULT: &str = "default";
 /// The header with the digest of a body.
 const CONTENT_MD5: &str = "Content-MD5";
@@ -33,7 +33,7 @@ const CONTENT_MD5: &str = "Content-MD5";
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = HttpSettings::read(settings, environment)?;
     let client = client(&settings.client).map_err(|error| vec![problems::no_client(&error)])?;
@@ -71,14 +71,14 @@ struct HttpState {
     client: reqwest::Client,
 }
 
-/// The answer of the server.
+/// A response of the server.
 struct Answer {
     status: StatusCode,
     body: Bytes,
 }
 
 impl HttpState {
-    /// Sends a request, again if it fails for a reason that may pass.
+    /// Sends a request. Retries it if it fails for a reason that may be temporary.
     async fn send(
         &self,
         doing: &'static str,
@@ -132,7 +132,7 @@ impl HttpState {
         })
     }
 
-    /// Whether an error may pass: certificates and addresses stay as they are.
+    /// Whether an error may be temporary. Errors of certificates and URLs are permanent.
     fn failed(&self, doing: &'static str, error: &reqwest::Error) -> AttemptResult<Answer, BackendError> {
         let words = reason(error);
         let stays = error.is_builder() || error.is_redirect() || words.contains("certificate");
@@ -148,7 +148,7 @@ impl HttpState {
         BackendError::Refused { place: self.place(), doing, error, advice: advice.to_owned() }
     }
 
-    /// The error for a status that has no meaning of its own for a request.
+    /// The error for a status that has no special meaning for the request.
     fn unexpected(&self, doing: &'static str, status: StatusCode) -> BackendError {
         match status {
             StatusCode::UNAUTHORIZED => self.refused(
@@ -200,7 +200,7 @@ impl RemoteState for HttpState {
         const DOING: &str = "writing the state";
         let now = self.read().await?.map(|object| object.version);
         let version = version_of(&content);
-        // A write that is repeated because its answer was lost finds its own content.
+        // If a write is retried because its response was lost, the state already has the new content.
         if now.as_ref() == Some(&version) {
             return Ok(Written::Done(version));
         }
@@ -241,7 +241,7 @@ impl RemoteState for HttpState {
         }
     }
 
-    /// The server cannot tell whether the lock is still that of the dead holder, so it is never taken over.
+    /// The server cannot check whether the dead holder still has the lock, so the lock is never taken over.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
         let message = format!("HTTP remote state already locked: ID={}", dead.id);
         Ok(LockAnswer::Held { holder: dead.clone(), message })

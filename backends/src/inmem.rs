@@ -18,7 +18,7 @@ use crate::connected::{Connected, Connecting};
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// The end of the keys of states.
+/// The suffix of the keys of states.
 const STATE: &str = ".tfstate";
 
 /// All backends of a process share the states and the locks.
@@ -26,16 +26,16 @@ static SHARED: Mutex<Memory> = Mutex::new(Memory { objects: BTreeMap::new(), loc
 
 /// States, the objects beside them, and locks.
 struct Memory {
-    /// Contents with their versions by key.
+    /// The contents and their versions, by key.
     objects: BTreeMap<String, (Bytes, u64)>,
-    /// Holders by workspace.
+    /// The holders of locks, by workspace.
     locks: BTreeMap<String, LockInfo>,
     /// The last version.
     last: u64,
 }
 
 fn memory() -> MutexGuard<'static, Memory> {
-    // No code panics while it holds the guard.
+    // No code panics while it holds this lock.
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -47,7 +47,7 @@ pub fn schema() -> Block {
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let mut arguments = Arguments::new(settings, environment);
     let lock = arguments.text("lock_id", &[]).filter(|id| !id.is_empty());
@@ -140,7 +140,7 @@ struct InMemoryState {
 }
 
 impl InMemoryState {
-    /// Takes the lock, also from a holder with this id.
+    /// Takes the lock. If `from` is set, takes it even from a holder with that id.
     fn take(&self, from: Option<&str>, info: &LockInfo) -> LockAnswer {
         let mut memory = memory();
         match memory.locks.get(&self.workspace) {
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// One test: all backends of the process share the memory.
+    /// This must be a single test, because all backends of the process share the memory.
     #[tokio::test]
     async fn states_locks_and_workspaces_stay_in_the_process() {
         let settings = json!({ "lock_id": "first" });

@@ -1,4 +1,4 @@
-//! Signed statements (RFC 7515, RFC 7519), with which accounts ask for tokens.
+//! Signed tokens (JWT: RFC 7515, RFC 7519), with which accounts request access tokens.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeyPair;
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustls::pki_types::PrivateKeyDer;
 use serde_json::{Value as Json, json};
 
-/// How a statement is signed. The header of the statement must name it.
+/// The signature algorithm. The header of the token must name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// RSA with the padding of PKCS #1.
@@ -19,10 +19,10 @@ pub enum Algorithm {
     Ps256,
 }
 
-/// A statement with its signature.
+/// Makes a signed token.
 ///
 /// # Errors
-/// The key is not an RSA key that can sign, in words without secrets.
+/// Returns a message without secrets if the key is not an RSA key that can sign.
 pub fn signed(header: &Json, claims: &Json, key: &PrivateKeyDer<'_>, algorithm: Algorithm) -> Result<String, String> {
     let encode = |part: &Json| URL_SAFE_NO_PAD.encode(part.to_string());
     let text = format!("{}.{}", encode(header), encode(claims));
@@ -41,15 +41,15 @@ pub fn signed(header: &Json, claims: &Json, key: &PrivateKeyDer<'_>, algorithm: 
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// A statement with its signature by an elliptic key (ES256), whose public part is in the header.
+/// Makes a token that is signed with an elliptic curve key (ES256). Its header has the public key.
 ///
 /// # Errors
-/// The key is not on the curve P-256, in words without secrets.
+/// Returns a message without secrets if the key is not on the curve P-256.
 pub fn with_own_key(kind: &str, claims: &Json, key: &PrivateKeyDer<'_>) -> Result<String, String> {
     const UNUSABLE: &str = "the private key cannot be used: it is not on the curve P-256";
     let key = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_FIXED_SIGNING, key.secret_der());
     let key = key.map_err(|_| UNUSABLE.to_owned())?;
-    // The public part is a byte for its form and two coordinates.
+    // The public key is one byte for its form, and two coordinates.
     let (x, y) = key.public_key().as_ref().get(1..).unwrap_or_default().split_at_checked(32).ok_or(UNUSABLE)?;
     let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     let header = json!({"typ": kind, "alg": "ES256",

@@ -1,5 +1,4 @@
-//! Clients of services that keep keys: a client is written as async code, and the encryption of states calls it from any
-//! thread.
+//! Clients of key services. A client is async code. The encryption of states calls it from any thread, and blocks.
 
 mod metadata;
 
@@ -16,31 +15,31 @@ use weft_state::remote::BackendError;
 
 pub(crate) use metadata::Metadata;
 
-/// How long a service may take for a key, with all repetitions.
+/// The time limit for getting a key, including retries.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// A client, or the problems of its settings.
 pub(crate) type Keeping = Result<Arc<dyn KeyService>, Vec<Diagnostic>>;
 
-/// A service that keeps keys, as its client sees it.
+/// The implementation of a client: it makes keys and finds existing ones.
 #[async_trait]
 pub(crate) trait Keeper: fmt::Debug + Send + Sync {
     /// The length of keys in bytes.
     fn length(&self) -> u64;
 
-    /// A new key and its metadata.
+    /// Makes a key and its metadata.
     async fn make(&self) -> Result<(Secret, Metadata), BackendError>;
 
-    /// The key of metadata.
+    /// The key that this metadata describes.
     async fn find(&self, metadata: &Metadata) -> Result<Secret, BackendError>;
 }
 
-/// A client whose calls block.
+/// Makes the calls of a [`Keeper`] blocking.
 #[derive(Debug)]
 pub(crate) struct Blocking<K>(K);
 
 impl<K: Keeper + 'static> Blocking<K> {
-    /// The client of this keeper.
+    /// The blocking client of this keeper.
     pub(crate) fn client(keeper: K) -> Arc<dyn KeyService> {
         Arc::new(Blocking(keeper))
     }
@@ -62,7 +61,7 @@ impl<K: Keeper> KeyService for Blocking<K> {
     }
 }
 
-/// Waits for an answer on a thread of its own: the caller may be a task, in which nothing else can be waited for.
+/// Waits for a result on a new thread: the caller may be an async task, which must not block on another future.
 fn wait<T: Send>(answer: impl Future<Output = Result<T, BackendError>> + Send) -> Result<T, ServiceError> {
     let failed = |error: String| ServiceError::Request(error);
     let work = || {
@@ -79,10 +78,10 @@ fn wait<T: Send>(answer: impl Future<Output = Result<T, BackendError>> + Send) -
     })
 }
 
-/// A random key of so many bytes.
+/// Makes a random key of this length in bytes.
 ///
 /// # Errors
-/// The operating system has no random bytes.
+/// Returns an error if the operating system has no random bytes.
 pub(crate) fn random_key(place: &str, length: u64) -> Result<Secret, BackendError> {
     let mut key = vec![0; usize::try_from(length).unwrap_or_default()];
     aws_lc_rs::rand::fill(&mut key).map_err(|_| BackendError::Refused {
@@ -94,9 +93,9 @@ pub(crate) fn random_key(place: &str, length: u64) -> Result<Secret, BackendErro
     Ok(Secret::new(key))
 }
 
-/// An answer without a field that it must have, or with something else in it.
+/// A required field of a response is missing, or is not valid.
 pub(crate) fn damaged(place: &str, doing: &'static str, field: &str) -> BackendError {
-    let error = format!("the answer has no valid {field:?}");
+    let error = format!("the response has no valid {field:?}");
     BackendError::Damaged { place: place.to_owned(), doing, error }
 }
 

@@ -1,10 +1,10 @@
 //! Key providers that are services: keys for the encryption of states and plans.
 //!
-//! Each asks its service with the credentials of the backend of the same cloud, and is part of that backend's cargo
-//! feature. `openbao` is always there. What a client does is the trait [`weft_sealing::KeyService`], and the metadata
-//! has OpenTofu's form.
+//! A key provider sends requests to its service with the credentials of the backend of the same cloud. It is part of
+//! that backend's cargo feature. `openbao` is part of every build. The trait [`weft_sealing::KeyService`] describes
+//! what a client does. The metadata has OpenTofu's format.
 //!
-//! Absent here: the `encryption` block (`evaluator`, `cli`), and what is done with a key (`sealing`).
+//! Not in this module: the `encryption` block (`evaluator`, `cli`), and the use of the keys (`sealing`).
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
@@ -16,12 +16,12 @@ use crate::keeper::Keeping;
 use crate::openbao;
 use crate::problems::KEY_DATA;
 
-/// The key providers that are services, in this build or not, in the order of their names.
+/// All key providers that are services, even those that this build does not have, in the order of their names.
 pub const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
 
 /// A key provider in this build.
 struct Entry {
-    /// Its name in configurations.
+    /// The name in configurations.
     name: &'static str,
     schema: fn() -> Block,
     connect: fn(&BackendSettings, Environment<'_>) -> Keeping,
@@ -38,13 +38,13 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "openbao", schema: openbao::schema, connect: openbao::connect },
 ];
 
-/// The schema of the arguments of a key provider, or `None` if this build does not have it.
+/// The schema of the arguments of a key provider. `None` if this build does not have the key provider.
 pub fn schema(kind: &str) -> Option<Block> {
     ENTRIES.iter().find(|entry| entry.name == kind).map(|entry| (entry.schema)())
 }
 
-/// The client of a key provider with these settings: every argument of its schema, null where nothing is written. Does
-/// not ask the service.
+/// Makes the client of a key provider. `settings` has every argument of the schema. Arguments that are not set are
+/// null. Sends no request.
 pub fn connect(kind: &str, settings: &BackendSettings, environment: Environment<'_>) -> ServiceClient {
     let client = match ENTRIES.iter().find(|entry| entry.name == kind) {
         Some(entry) => (entry.connect)(settings, environment).map_err(|problems| in_words(&problems)),

@@ -1,4 +1,4 @@
-//! The backend `kubernetes`: states as secrets of a cluster, locks as leases.
+//! The backend `kubernetes`: states as secrets in a cluster, locks as leases.
 
 mod beside;
 mod cluster;
@@ -36,7 +36,7 @@ const DEFAULT: &str = "default";
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = KubernetesSettings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;

@@ -1,22 +1,22 @@
-//! State backends: their arguments, and the services that keep states and locks as OpenTofu does.
+//! State backends: their arguments, and the services that store states and locks as OpenTofu does.
 //!
 //! Reading order:
-//! - [`catalog`] has the types of backends, the schema of each, and [`catalog::connect`], which makes a backend from its
-//!   settings. What a backend does is the trait [`weft_state::remote::Backend`].
-//! - [`arguments`] reads settings: what is written, else the environment, else the default.
+//! - [`catalog`] has the types of backends and their schemas. [`catalog::connect`] makes a backend from its settings.
+//!   The trait [`weft_state::remote::Backend`] describes what a backend does.
+//! - [`arguments`] reads settings. The configuration precedes the environment, which precedes the default.
 //! - [`address`] has the addresses of states in backends, such as `s3://BUCKET/KEY`.
-//! - [`hosts`] is what two of them ask of the CLI configuration.
+//! - [`hosts`] describes what two of the backends need from the CLI configuration.
 //! - [`client`] makes HTTP clients, and `retry` repeats requests.
-//! - `guarded` has buckets whose only condition is that no object is overwritten; `expiring` and `digests` are for
+//! - `guarded` is for object stores that can only refuse to overwrite objects. `expiring` and `digests` are for
 //!   requests that are signed.
-//! - [`http`], [`pg`], [`s3`] and others are backends. Each is a cargo feature of its name.
-//! - [`keys`] has the key providers of encryption that are services, and `keeper` what their clients share. Each is
-//!   beside the backend whose credentials it uses.
+//! - [`http`], [`pg`], [`s3`] and others are backends. Each is a cargo feature of the same name.
+//! - [`keys`] has the key providers of encryption that are services, and `keeper` has the code that their clients
+//!   share. Each client is beside the backend whose credentials it uses.
 //!
-//! Absent here: blocks of configurations, saved settings and workspaces (`cli`), and runs (`state`).
+//! Not in this crate: blocks of configurations, saved settings and workspaces (`cli`), and runs (`state`).
 
 #![forbid(unsafe_code)]
-// A build with some of the backends does not use everything that they have in common.
+// A build with only some of the backends does not use all of the shared code.
 #![cfg_attr(not(feature = "all"), allow(dead_code, unused_imports))]
 
 pub mod address;

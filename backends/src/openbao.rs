@@ -1,6 +1,6 @@
 //! The key provider `openbao`: data keys of the transit engine of OpenBao or Vault.
 //!
-//! Absent here: SRV records, sockets of Unix and limits of rates, which OpenBao's own client has.
+//! Not supported, unlike in OpenBao's own client: SRV records, Unix sockets and rate limits.
 
 mod settings;
 
@@ -26,7 +26,7 @@ pub(crate) use settings::schema;
 
 /// The name of the encrypted key in the metadata.
 const FIELD: &str = "ciphertext";
-/// The characters that stay as they are in the name of a key.
+/// The characters that are escaped in the name of a key.
 const IN_NAMES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -39,7 +39,7 @@ const IN_NAMES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'@');
 
-/// The client of these settings.
+/// Makes the client from its settings.
 pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
     let settings = BaoSettings::read(settings, environment)?;
     let http = client(&ClientSettings { server_name: settings.server_name.clone(), ..settings.client.clone() });
@@ -64,7 +64,7 @@ impl fmt::Debug for OpenBao {
     }
 }
 
-/// The address of an operation. Slashes that are doubled, and `.` and `..`, are cleaned as in a path of files.
+/// The URL of an operation. Double slashes, `.` and `..` are normalized as in a file path.
 fn address(settings: &BaoSettings, operation: &str) -> Url {
     let mut url = settings.address.clone();
     let name = utf8_percent_encode(&settings.key, IN_NAMES).to_string();
@@ -88,7 +88,8 @@ impl OpenBao {
         let call = |url: Url| Call::new(doing, Method::PUT, url).body("application/json", body.to_string());
         let url = address(&self.settings, operation);
         let mut reply = self.service.send(&call(url.clone())).await?;
-        // A standby names the active server. One redirect is followed, and never one that ends the encryption.
+        // A standby server redirects to the active server. One redirect is followed, but never from an encrypted to an
+        // unencrypted connection.
         let moved = matches!(reply.status.as_u16(), 301 | 302 | 307) && self.settings.redirects;
         if let Some(next) = reply.header("location").filter(|_| moved).and_then(|location| url.join(location).ok()) {
             if url.scheme() == "https" && next.scheme() != "https" {
@@ -140,7 +141,7 @@ impl Keeper for OpenBao {
         const DOING: &str = "making a key";
         let bits = self.settings.length * 8;
         let answer = self.ask(DOING, "datakey/plaintext", json!({ "bits": bits })).await?;
-        // The encrypted key is text, and its bytes are the metadata.
+        // The encrypted key is text. The metadata has the bytes of that text.
         let sealed = self.text(DOING, &answer, FIELD)?.as_bytes().to_vec();
         Ok((self.plain(DOING, &answer)?, Metadata::new(FIELD, sealed)))
     }

@@ -1,4 +1,4 @@
-//! The backend `oss`: states as objects of a bucket of Alibaba Cloud, locks and digests as rows of a TableStore table.
+//! The backend `oss`: states as objects in a bucket of Alibaba Cloud. Locks and digests are rows of a TableStore table.
 
 mod addresses;
 mod credentials;
@@ -33,13 +33,14 @@ pub use settings::schema;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// How long a state is read again while its digest in the table differs, and the pause between two attempts.
+/// The time for reading a state again while its digest differs from the one in the table, and the pause between two
+/// attempts.
 const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(2));
 
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = OssSettings::read(settings, environment)?;
     let client = Client::new(settings, environment).map_err(|problem| vec![problem])?;

@@ -1,7 +1,7 @@
 //! The backend `pg`: states as rows of a PostgreSQL table, locks as advisory locks of a session.
 //!
-//! A lock lives as long as its session, so that of a dead process disappears. The journals of runs are rows of a table
-//! beside that of the states.
+//! The server releases a lock when its session ends, so the lock of a dead process disappears. The journals of runs are
+//! rows of a second table beside the table of the states.
 
 mod connection;
 mod names;
@@ -33,7 +33,7 @@ const DEFAULT: &str = "default";
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = PgSettings::read(settings, environment)?;
     Ok(Connected { backend: Arc::new(Pg { session: Session::new(Arc::new(settings)) }), warnings })
@@ -58,7 +58,7 @@ impl Session {
         Session { settings, client: Mutex::default(), lock: Mutex::default() }
     }
 
-    /// The connection. Opens another one if it has ended, but not while it must hold a lock.
+    /// The connection. If it has ended, opens another one, unless the session must hold a lock.
     async fn client(&self) -> Result<MutexGuard<'_, Option<Client>>, BackendError> {
         let mut client = self.client.lock().await;
         if client.as_ref().is_none_or(Client::is_closed) {
@@ -70,7 +70,8 @@ impl Session {
         Ok(client)
     }
 
-    /// The error of a request. That of a connection that has ended is about the lock that it held.
+    /// The error of a failed request. If the connection has ended while it held a lock, the error says that the lock is
+    /// lost.
     async fn failed(&self, doing: &'static str, error: &tokio_postgres::Error) -> BackendError {
         match error.is_closed() && self.lock.lock().await.is_some() {
             true => self.settings.lost_lock(),
@@ -85,7 +86,7 @@ struct Pg {
     session: Session,
 }
 
-/// Runs one statement. `$client` is the guard of a connection that was opened.
+/// Runs one statement. The result of `$session.client()` is the open connection.
 macro_rules! ask {
     ($session:expr, $doing:expr, $method:ident, $statement:expr, $parameters:expr) => {{
         let mut guard = $session.client().await?;
@@ -97,7 +98,7 @@ macro_rules! ask {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err($session.failed($doing, &error).await),
             None => {
-                // Other statements would wait behind this one. The server ends it with the connection.
+                // Other statements would wait for this one. Closing the connection makes the server cancel it.
                 *guard = None;
                 Err($session.settings.silent($doing, connection::ANSWER))
             }
@@ -148,7 +149,8 @@ fn version_of(content: &[u8]) -> ObjectVersion {
 }
 
 impl PgState {
-    /// Another session has the lock with this number. It is named as far as the server tells.
+    /// The answer if another session has the lock with this number. It names that session as far as the server reveals
+    /// it.
     async fn held(&self, info: &LockInfo, message: &str, number: i64) -> LockAnswer {
         let mut message = format!("{message}: {}", self.0.workspace);
         if let Some(holder) = self.holder(number).await {
@@ -157,7 +159,8 @@ impl PgState {
         LockAnswer::Held { holder: info.clone(), message }
     }
 
-    /// The session that has the lock with this number. Users without rights see a part of it, or nothing.
+    /// The session that has the lock with this number. Users with few permissions see only a part of the information,
+    /// or nothing.
     async fn holder(&self, number: i64) -> Option<String> {
         const STATEMENT: &str = "SELECT l.pid, a.application_name, a.usename::text, host(a.client_addr), \
             to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') \
@@ -173,7 +176,7 @@ impl PgState {
         Some(refusals::session(pid, [text(1), text(2), text(3), text(4)]))
     }
 
-    /// Names this session, for those who ask who holds the lock.
+    /// Writes the name of the holder into this session, for other processes that look up the holder of the lock.
     async fn sign(&self, info: &LockInfo) -> Result<(), BackendError> {
         let PgRow { session, .. } = &*self.0;
         if session.settings.key("application_name").is_none() && !info.who.is_empty() {
@@ -262,13 +265,13 @@ impl RemoteState for PgState {
         }
     }
 
-    /// The lock of a dead process is gone with its session.
+    /// The lock of a dead process has ended with its session, so a lock that is held is not taken over.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
         let message = format!("Workspace is already locked: {}", self.0.workspace);
         Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 
-    /// Releases the lock of this session. Another process cannot release it: its session must end.
+    /// Releases the lock of this session. Another process cannot release it: it ends with its session.
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
         let mut lock = self.0.session.lock.lock().await;
         let Some((_, number)) = lock.take_if(|(held, _)| held == id) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The diagnostics of settings, as constructors.
+//! Constructors of the diagnostics of settings.
 
 use serde_json::Value as Json;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -21,7 +21,7 @@ pub fn store_address(scheme: &str, why: &str) -> Diagnostic {
     Diagnostic::error("Invalid store address", format!("{scheme}://...: {why}."))
 }
 
-/// A required argument is set nowhere.
+/// A required argument is set neither in the settings nor in the environment.
 pub fn required(name: &str) -> Diagnostic {
     Diagnostic::error(format!("\"{name}\": required field is not set"), "")
 }
@@ -42,7 +42,7 @@ pub fn wrong_type(name: &str, wanted: &str, found: &Json) -> Diagnostic {
     )
 }
 
-/// The variable of the environment for an argument has another type.
+/// The value of the environment variable for an argument has another type than the argument.
 pub fn wrong_variable(name: &str, wanted: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid backend configuration",
@@ -62,7 +62,7 @@ pub fn conflicts(name: &str, other: &str) -> Diagnostic {
     Diagnostic::error(format!("\"{name}\": conflicts with {other}"), "")
 }
 
-/// A key of the customer has another form.
+/// A customer key does not have the required form.
 pub fn customer_key(name: &str, length: usize) -> Diagnostic {
     Diagnostic::error(
         "Invalid customer key",
@@ -75,17 +75,17 @@ pub fn credentials(error: &str) -> Diagnostic {
     Diagnostic::error("Error loading credentials", format!("{error}."))
 }
 
-/// An address is not one of a web server.
+/// The URL is not an HTTP or HTTPS URL.
 pub fn not_a_web_address(name: &str) -> Diagnostic {
     Diagnostic::error(format!("{name} must be HTTP or HTTPS"), "")
 }
 
-/// An address cannot be parsed.
+/// A URL cannot be parsed.
 pub fn invalid_address(name: &str, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(format!("failed to parse {name} URL: {error}"), "")
 }
 
-/// The name of a header has other characters than letters, digits, `-` and `_`.
+/// The name of a header has characters other than letters, digits, `-` and `_`.
 pub fn header_name(name: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid header name",
@@ -106,7 +106,7 @@ pub fn reserved_header(name: &str) -> Diagnostic {
     Diagnostic::error("Reserved header", format!("The header {name:?} is set by the backend itself. Remove it."))
 }
 
-/// The header `Authorization` is set beside a user name.
+/// The header `Authorization` is set in addition to a user name.
 pub fn two_authorizations() -> Diagnostic {
     Diagnostic::error(
         "Conflicting authorization",
@@ -114,7 +114,7 @@ pub fn two_authorizations() -> Diagnostic {
     )
 }
 
-/// A certificate or key cannot be read, or the client cannot be made for another reason.
+/// A certificate or key cannot be read, or the HTTP client cannot be made for another reason.
 pub fn no_client(error: &str) -> Diagnostic {
     Diagnostic::error("Invalid settings of secure connections", format!("{error}."))
 }
@@ -130,12 +130,12 @@ pub fn connection_string(error: &str) -> Diagnostic {
     )
 }
 
-/// A mode of encryption that the backend does not know.
+/// The backend does not support the mode of encryption.
 pub fn ssl_mode(mode: &str, known: &[&str]) -> Diagnostic {
     Diagnostic::error(format!("unsupported sslmode {mode:?}"), format!("The modes are {}.", known.join(", ")))
 }
 
-/// A prefix of keys begins like a path.
+/// A prefix of keys begins with `/` or `./`.
 pub fn prefix_of_keys(name: &str) -> Diagnostic {
     Diagnostic::error(format!("{name} must not start with '/' or './'"), "Keys of objects do not begin with a slash.")
 }
@@ -145,7 +145,7 @@ pub fn key_with_slashes() -> Diagnostic {
     Diagnostic::error("key can not start and end with '/'", "Remove the slashes at its ends.")
 }
 
-/// An access list that COS does not know.
+/// The access list is not valid in COS.
 pub fn cos_acl(acl: &str) -> Diagnostic {
     Diagnostic::error(format!("acl value invalid, expected private or public-read, got {acl}"), "")
 }
@@ -160,7 +160,7 @@ pub fn higher(name: &str, most: i64, number: i64) -> Diagnostic {
     Diagnostic::error(format!("{name:?} cannot be higher than {most}: {number}"), "")
 }
 
-/// An access list that OSS does not know.
+/// The access list is not valid in OSS.
 pub fn oss_acl(acl: &str) -> Diagnostic {
     let known = "private, public-read or public-read-write";
     Diagnostic::error(format!("\"acl\" must be a valid ACL value , expected {known}, got {acl:?}"), "")

@@ -1,11 +1,11 @@
 //! The backends `remote` and `cloud`: states, locks and workspaces of a service with the API of HCP Terraform.
 //!
-//! `settings` has the arguments, and `problems` the diagnostics. `session` finds the service, the token and what the
-//! organization may do, when the first request is made. `api` is the client; what it knows about a workspace is in
-//! `workspace`. `state` is the state of a workspace, and `version` compares versions of tools.
+//! `settings` has the arguments, and `problems` the diagnostics. At the first request, `session` finds the service and
+//! the token, and reads the permissions of the organization. `api` is the client. `workspace` has the properties of a
+//! workspace. `state` is the state of a workspace, and `version` compares versions of tools.
 //!
-//! Absent here: runs of the service itself. A workspace that has them can be read, locked and changed by commands
-//! about its state, but it cannot be planned or applied from here.
+//! Runs of the service itself are not supported. If the service makes the runs of a workspace, Weft can read, lock and
+//! change its state with the `state` commands, but cannot plan or apply it.
 
 mod api;
 mod hosted;
@@ -29,13 +29,13 @@ use session::Account;
 pub use settings::{cloud_schema, schema};
 use state::HostedState;
 
-/// The workspace that the backend `remote` with the name of a workspace has.
+/// The only workspace of the backend `remote`, if the settings have the name of one workspace.
 const DEFAULT: &str = "default";
 
 /// Makes the backend `remote` from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
     made(HostedSettings::remote(settings, environment)?, hosts)
 }
@@ -43,7 +43,7 @@ pub fn connect(settings: &BackendSettings, environment: Environment<'_>, hosts: 
 /// Makes the backend of a `cloud` block from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect_cloud(settings: &BackendSettings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
     made(HostedSettings::cloud(settings, environment)?, hosts)
 }
@@ -64,7 +64,7 @@ impl Hosted {
         &self.account.settings
     }
 
-    /// The name that a workspace has in the service.
+    /// The name of a workspace in the service.
     fn name_of(&self, workspace: &str) -> Result<String, BackendError> {
         let settings = self.settings();
         match (&settings.mapping, settings.flavour, workspace == DEFAULT) {

@@ -1,35 +1,36 @@
-//! Repeating requests that failed for a reason that may pass.
+//! Retries requests that failed for a reason that may be temporary.
 
 use std::future::Future;
 use std::time::Duration;
 
-/// How often, and after which pauses, a request is repeated.
+/// The number of retries of a request, and the pauses before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRetries {
-    /// The maximum number of repetitions.
+    /// The maximum number of retries.
     pub repeats: u32,
-    /// The first pause. It is doubled each time.
+    /// The first pause. Each further pause is twice as long.
     pub first: Duration,
-    /// The longest pause.
+    /// The maximum pause.
     pub longest: Duration,
 }
 
 /// The result of one attempt.
 pub enum AttemptResult<T, E> {
-    /// It is final, good or bad.
+    /// The result is final, whether success or failure.
     Final(Result<T, E>),
-    /// Another attempt may succeed, at the earliest after this time if the server has named one.
+    /// Another attempt may succeed. If the server has named a time, not before that time has passed.
     Again(E, Option<Duration>),
 }
 
 impl RequestRetries {
-    /// The pause before a repetition, from 0.
+    /// The pause before a retry. Retries are counted from 0.
     fn pause(&self, repetition: u32) -> Duration {
         let factor = 2u32.saturating_pow(repetition.min(31));
         self.first.saturating_mul(factor).min(self.longest)
     }
 
-    /// Makes attempts until one is final or none is left. `attempt` gets its number, from 1.
+    /// Makes attempts until the result is final or no retries are left. `attempt` gets the number of the attempt, from
+    /// 1.
     pub async fn run<T, E, Work>(&self, mut attempt: impl FnMut(u32) -> Work) -> Result<T, E>
     where
         Work: Future<Output = AttemptResult<T, E>>,
@@ -49,7 +50,7 @@ impl RequestRetries {
     }
 }
 
-/// A random part of up to a tenth of a pause, so that many clients do not come back at once.
+/// A random part of up to a tenth of a pause, so that many clients do not retry at the same time.
 fn jitter(pause: Duration) -> Duration {
     let mut bytes = [0; 1];
     // Without random bytes, there is no jitter.

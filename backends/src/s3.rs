@@ -1,4 +1,4 @@
-//! The backend `s3`: states as objects of a bucket, locks as objects, as items of a DynamoDB table, or both.
+//! The backend `s3`: states as objects in a bucket. A lock is an object, an item of a DynamoDB table, or both.
 
 mod arns;
 mod conditions;
@@ -37,15 +37,16 @@ use settings::S3Settings;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// What follows the key of a state in that of its lock.
+/// The suffix of the key of a lock, after the key of its state.
 const LOCK: &str = ".tflock";
-/// How long a state is read again while its digest in DynamoDB differs, and the pause between two attempts.
+/// The time for reading a state again while its digest differs from the one in DynamoDB, and the pause between two
+/// attempts.
 const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(2));
 
 /// Makes the backend from its settings.
 ///
 /// # Errors
-/// Invalid settings.
+/// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = S3Settings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
@@ -79,7 +80,7 @@ impl Backend for S3 {
         };
         let keys = match self.client.list("listing the workspaces", &prefix).await {
             Ok(keys) => keys,
-            // Without the right to list, only the default workspace is known.
+            // Without permission to list objects, only the default workspace is known.
             Err(error) if refusals::is_denied(&error) => Vec::new(),
             Err(error) => return Err(error),
         };

@@ -12,15 +12,15 @@ use weft_state::remote::BackendError;
 use crate::client::reason;
 use crate::exchange::{Authorize, Call};
 
-/// Another token is asked for so long before one expires.
+/// The time before the expiry of a token at which a new one is requested.
 const MARGIN: Duration = Duration::from_secs(225);
-/// How long a service that gives tokens may take.
+/// The time limit of a request for a token.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// How long a token is used whose answer does not say when it expires.
+/// The time for which a token is used if the response has no expiry.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// What services say about statements that begin too late or have ended, for example because the clock is wrong: those
-/// of Google, and those of Microsoft.
+/// Parts of the messages of Google and Microsoft about assertions (JWT) that are not valid yet or have expired, for
+/// example because the clock is wrong.
 const SKEWED: [&str; 2] = ["must be a short-lived token", "AADSTS700024"];
 
 /// A token.
@@ -38,7 +38,7 @@ impl fmt::Debug for AccessToken {
 }
 
 impl AccessToken {
-    /// A token that is used as long as the process lives.
+    /// A token that does not expire while the process lives.
     pub fn lasting(text: impl Into<String>) -> AccessToken {
         AccessToken { text: text.into(), expires: None }
     }
@@ -48,8 +48,8 @@ impl AccessToken {
         AccessToken { text: text.into(), expires: Some(expires) }
     }
 
-    /// The token in the answer of a token endpoint (RFC 6749, section 5.1). Some services write the seconds as text,
-    /// or as the moment `expires_on`, in seconds since 1970.
+    /// The token in the response of a token endpoint (RFC 6749, section 5.1). Some services write the seconds as text,
+    /// or return the expiry itself as `expires_on`, in seconds since 1970.
     pub fn of_answer(answer: &Json) -> Option<AccessToken> {
         let text = answer.get("access_token")?.as_str()?;
         let number = |value: &Json| match value {
@@ -70,22 +70,22 @@ impl AccessToken {
     }
 }
 
-/// Where tokens come from.
+/// A source of tokens.
 #[async_trait]
 pub trait TokenSource: Send + Sync {
-    /// Another token.
+    /// Obtains a new token.
     async fn token(&self) -> Result<AccessToken, BackendError>;
 }
 
-/// Requests with a token.
+/// Authorizes requests with bearer tokens.
 pub struct Bearer<S> {
-    /// Where they come from.
+    /// The source of the tokens.
     pub source: S,
     known: Mutex<Option<AccessToken>>,
 }
 
 impl<S: TokenSource> Bearer<S> {
-    /// Requests with the tokens of this source.
+    /// Authorizes requests with the tokens of this source.
     pub fn new(source: S) -> Bearer<S> {
         Bearer { source, known: Mutex::default() }
     }
@@ -93,7 +93,7 @@ impl<S: TokenSource> Bearer<S> {
     /// The current token.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns an error if the source has no token.
     pub async fn current(&self) -> Result<AccessToken, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
@@ -116,16 +116,16 @@ impl<S: TokenSource> Authorize for Bearer<S> {
     }
 }
 
-/// The request with a form as its body.
+/// Sets the body of a request to a form with these pairs.
 pub fn with_form(request: RequestBuilder, pairs: &[(&str, &str)]) -> RequestBuilder {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
     request.header("content-type", "application/x-www-form-urlencoded").body(body)
 }
 
-/// Sends a request to a service that gives tokens. Returns the JSON of its answer.
+/// Sends a request to a token service. Returns the JSON of the response.
 ///
 /// # Errors
-/// Why there is none, in words without secrets.
+/// Returns a message without secrets.
 pub async fn ask(request: RequestBuilder) -> Result<Json, String> {
     let answer = request.timeout(TIME_LIMIT).send().await.map_err(|error| reason(&error))?;
     let status = answer.status();

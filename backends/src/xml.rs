@@ -1,9 +1,9 @@
-//! Reading answers in XML: the texts of elements by name. The answers of S3, STS and Azure are small and flat.
+//! Reads XML responses: the texts of elements with a given name. The responses of S3, STS and Azure are small and flat.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-/// The texts of all elements with this name, in order. What is not XML has none.
+/// The texts of all elements with this name, in order. Empty if the input is not XML.
 pub fn texts(xml: &[u8], name: &str) -> Vec<String> {
     let mut reader = Reader::from_reader(xml);
     let mut found = Vec::new();
@@ -28,7 +28,7 @@ pub fn texts(xml: &[u8], name: &str) -> Vec<String> {
     }
 }
 
-/// The character of a reference such as `&amp;` or `&#10;`.
+/// The character that a reference such as `&amp;` or `&#10;` stands for.
 pub fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return Some(character);

@@ -1,4 +1,4 @@
-//! The backend `azurerm` against Azurite, a server like the blob service of Azure.
+//! The backend `azurerm` with Azurite, an emulator of Azure's blob service.
 
 #![cfg(feature = "azurerm")]
 
@@ -22,7 +22,7 @@ use weft_state::remote::{Backend, Expected, Written};
 const ACCOUNT: &str = "states1";
 const KEY: &str = "dGhlIGtleSBvZiB0aGUgYWNjb3VudA==";
 
-/// A server with the container `states`, and what stands before it.
+/// A server with the container `states`, and a front server that can refuse requests.
 struct Stage {
     _server: Server,
     front: Front,
@@ -55,7 +55,7 @@ impl Stage {
         backend.map(|connected| connected.backend)
     }
 
-    /// A backend with the key of the account.
+    /// A backend that uses the key of the account.
     fn backend(&self, more: Value) -> Arc<dyn Backend> {
         let mut more = more;
         more["access_key"] = json!(KEY);
@@ -64,7 +64,7 @@ impl Stage {
         backend
     }
 
-    /// Sends a signed request to the server. Returns its answer.
+    /// Sends a signed request to the server. Returns the response.
     async fn raw(&self, method: Method, target: &str) -> String {
         let url = format!("http://127.0.0.1:{}/{target}", self._server.port);
         let date = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
@@ -108,7 +108,7 @@ async fn a_lock_has_one_holder() {
     let state = stage.backend(json!({})).state("default").unwrap();
     checks::locks(state.as_ref()).await;
     checks::contended_locks(&state).await;
-    // A write without the lock of the holder is refused.
+    // A write by another process than the holder of the lock is refused.
     let lock = locked(state.lock(&info(&id(1))).await.unwrap());
     assert_eq!(lock.path, "https://states1.blob.core.windows.net/states/team%2Fa%20b");
     let error = state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap_err();
@@ -185,7 +185,7 @@ async fn a_missing_container_is_named_with_the_command_that_creates_it() {
     }
 }
 
-/// The answer of the service with this code, and with this detail if there is one.
+/// A response of the service with this code. `detail` may be empty.
 fn refusal(status: u16, code: &str, detail: &str) -> Refusal {
     let detail = match detail {
         "" => String::new(),
@@ -198,7 +198,7 @@ fn refusal(status: u16, code: &str, detail: &str) -> Refusal {
 #[tokio::test]
 async fn each_refusal_names_the_way_out() {
     let Some(stage) = stage().await else { return };
-    // The service at this account is not Azurite.
+    // This account does not have the address of Azurite, so the errors are those of Azure.
     let key = json!({"storage_account_name": "states2", "access_key": KEY});
     let signature = json!({"storage_account_name": "states2", "sas_token": "sv=1&sig=secret"});
     let listed = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/";
@@ -224,13 +224,13 @@ async fn each_refusal_names_the_way_out() {
         (&signature, refusal(403, "AuthorizationPermissionMismatch", ""), "(sp) include \"r\"", "(sp) include \"cw\""),
         (&signature, refusal(403, "AuthorizationSourceIPMismatch", ""), "holds for other addresses only", ""),
         (&key, refusal(403, "AuthorizationFailure", ""), "the network rules of the storage account states2", ""),
-        // What is missing.
+        // Missing resources.
         (&key, refusal(404, "ContainerNotFound", ""), "az storage container create --account-name states2", ""),
         (&key, refusal(409, "ContainerBeingDeleted", ""), "Try again in a minute", ""),
         (&key, refusal(403, "AccountIsDisabled", ""), "Enable the storage account states2", ""),
         // Locks.
         (&key, refusal(412, "LeaseIdMissing", ""), "weft force-unlock", ""),
-        // Other objects, and other services.
+        // Other kinds of objects and services.
         (&key, refusal(409, "InvalidBlobType", ""), "There is a blob of another kind with this key", ""),
         (&key, refusal(409, "BlobArchived", ""), "az storage blob set-tier", ""),
         (&key, refusal(409, "BlobImmutableDueToPolicy", ""), "does not let blobs be changed", ""),
@@ -247,11 +247,11 @@ async fn each_refusal_names_the_way_out() {
         let want = if write.is_empty() { read } else { write };
         assert!(writing.contains(want), "{want}: {writing}");
     }
-    // A token of Entra ID without a role.
+    // A token of Entra ID for an identity without a role.
     let token = json!({"storage_account_name": "states2", "use_azuread_auth": true, "tenant_id": "tenant-1",
         "use_oidc": true, "oidc_token": "t", "client_id": "client-1"});
     let state = stage.try_backend(&token, &[]).unwrap().state("default").unwrap();
-    // The first answer is that of Entra ID.
+    // The first response comes from Entra ID.
     stage.front.refuse((200, String::new(), json!({"access_token": "t", "expires_in": 3599}).to_string()));
     assert!(state.read().await.is_ok());
     stage.front.refuse(refusal(403, "AuthorizationPermissionMismatch", ""));
@@ -291,7 +291,8 @@ async fn a_signature_is_enough() {
     assert!(!error.contains("secret"), "{error}");
 }
 
-/// The requests to the services other than that for blobs, when a state is read with the key that they list.
+/// The requests to other services than the blob service, when a state is read with the account key that Resource
+/// Manager lists.
 async fn listing(stage: &Stage, settings: Value, variables: &[(&str, &str)]) -> Vec<Seen> {
     let mut all = json!({"resource_group_name": "group-1", "subscription_id": "sub-1", "tenant_id": "tenant-1",
         "client_id": "client-1"});
@@ -367,7 +368,7 @@ async fn keys_are_listed_with_a_certificate() {
     assert_eq!(parts[0], json!({"alg": "PS256", "typ": "JWT", "x5t#S256": URL_SAFE_NO_PAD.encode(digest)}));
     assert_eq!(parts[1]["aud"], "https://login.microsoftonline.com/tenant-1/oauth2/v2.0/token");
     assert_eq!((&parts[1]["iss"], &parts[1]["sub"]), (&json!("client-1"), &json!("client-1")));
-    // With a wrong password, no method is left.
+    // With a wrong password, no method can be used.
     let settings = json!({"client_certificate": STANDARD.encode(&store), "client_certificate_password": "other",
         "tenant_id": "t", "client_id": "c"});
     let summaries = stage.try_backend(&settings, &[]).unwrap_err();

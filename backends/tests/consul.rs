@@ -1,4 +1,4 @@
-//! The backend `consul` against Consul, or against the small server of the cases.
+//! The backend `consul` with Consul, or with the small server of the cases.
 #![cfg(feature = "consul")]
 
 use std::path::Path;
@@ -26,7 +26,7 @@ impl Drop for Server {
     }
 }
 
-/// The small server, with a Unix socket, or `None` with a loud message.
+/// Starts the small server, with a Unix socket. `None`, with a loud message, if it cannot be started.
 async fn server(name: &str, more: &[&str]) -> Option<Server> {
     let folder = std::env::temp_dir().join(format!("weft-consul-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -112,7 +112,7 @@ async fn states_are_written_if_they_are_as_expected() {
         let second = done(state.write(Bytes::from("{2}"), &expected, None).await.unwrap());
         assert_ne!(first, second);
         assert_eq!(state.write(Bytes::from("{3}"), &expected, None).await.unwrap(), Written::Conflict);
-        // The service works, and its answer gets lost.
+        // The service performs the request, but its response is lost.
         ask(&server, reqwest::Method::GET, "-/txn?times=1&status=0").await;
         done(state.write(Bytes::from("{4}"), &Expected::Version(second), None).await.unwrap());
         assert_eq!(state.read().await.unwrap().unwrap().content, Bytes::from("{4}"));
@@ -152,7 +152,7 @@ async fn a_lock_has_one_session() {
     assert_eq!(held.info, format!("consul session: {}", held.id));
     assert_eq!(holder(&other, "2").await, held);
     assert!(other.unlock("2").await.unwrap_err().to_string().contains("does not match existing lock"));
-    // Only the lock of the holder that is dead is taken over.
+    // Only the lock of the dead holder is taken over.
     let LockAnswer::Held { holder: same, .. } = other.take_over(&info("x"), &info("3")).await.unwrap() else {
         panic!("taken")
     };
@@ -162,7 +162,7 @@ async fn a_lock_has_one_session() {
     other.unlock(&taken.id).await.unwrap();
     assert_eq!(keys(&server).await, [""; 0]);
     assert_eq!(ask(&server, reqwest::Method::GET, "v1/session/list").await, json!([]));
-    // By force.
+    // Another process releases the lock by force.
     let held = locked(&state, "4").await;
     other.unlock(&held.id).await.unwrap();
     assert!(other.unlock(&held.id).await.unwrap_err().to_string().contains("the state is not locked"));
@@ -176,7 +176,7 @@ async fn a_lost_lock_is_taken_again() {
     let state = backend(&server.address, json!({})).state("default").unwrap();
     let held = locked(&state, "1").await;
     ask(&server, reqwest::Method::PUT, &format!("v1/session/destroy/{}", held.id)).await;
-    // The keeper finds out after half of the life of a session, and waits until the lock can be taken.
+    // The keeper detects the loss after half of the lifetime of a session, and waits until the lock can be taken.
     let begin = Instant::now();
     loop {
         let pair = ask(&server, reqwest::Method::GET, "v1/kv/team/app/.lock").await;
@@ -196,7 +196,7 @@ async fn the_lock_of_a_dead_process_ends_with_its_session() {
     let Some(server) = server("dead", &[]).await else { return };
     let state = backend(&server.address, json!({})).state("default").unwrap();
     locked(&state, "1").await;
-    // Dropped without its release: nobody renews the session.
+    // The state is dropped without releasing the lock, so nothing renews the session.
     drop(state);
     let other = backend(&server.address, json!({})).state("default").unwrap();
     assert_eq!(holder(&other, "2").await.asked(), "1");

@@ -1,4 +1,5 @@
-//! Where the backend `s3` gets its credentials, and what it does when they end, against a small server.
+//! The sources of credentials of the backend `s3`, and what happens when the credentials expire. The tests use a small
+//! server.
 
 #![cfg(feature = "s3")]
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use weft_backends::catalog::connect;
 use weft_state::remote::{Backend, BackendError, RemoteState};
 
-/// A folder that stands for the home directory.
+/// A directory in the place of the home directory.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -37,7 +38,7 @@ impl Home {
     }
 }
 
-/// The backend with these settings and variables.
+/// A backend with these settings and variables.
 fn backend(cloud: &Cloud, home: &Home, more: Value, variables: &[(&str, &str)]) -> Arc<dyn Backend> {
     let mut config = json!({"bucket": "states", "key": "k", "region": "eu-central-1", "max_retries": 1});
     for (name, value) in more.as_object().unwrap() {
@@ -47,7 +48,7 @@ fn backend(cloud: &Cloud, home: &Home, more: Value, variables: &[(&str, &str)]) 
     let environment = |name: &str| match name {
         "HOME" => Some(home.clone()),
         "AWS_ENDPOINT_URL" => Some(address.clone()),
-        // A metadata service that is not there.
+        // No metadata service listens at this URL.
         "AWS_EC2_METADATA_SERVICE_ENDPOINT" if !variables.iter().any(|(known, _)| *known == name) => {
             Some("http://127.0.0.1:1".to_owned())
         }
@@ -60,13 +61,13 @@ fn state(cloud: &Cloud, home: &Home, more: Value, variables: &[(&str, &str)]) ->
     backend(cloud, home, more, variables).state("default").unwrap()
 }
 
-/// The form field of a request to STS.
+/// A form field of a request to STS.
 fn field(seen: &Seen, name: &str) -> String {
     let fields = url::form_urlencoded::parse(seen.body.as_bytes());
     fields.into_iter().find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-/// What STS answers: the id of the key is that of the role, and of the key or token with which it was assumed.
+/// A response of STS. The id of the key names the role, and the key or token with which the role was assumed.
 fn sts(seen: &Seen) -> Option<Reply> {
     let keys = |id: String| {
         reply(
@@ -115,7 +116,8 @@ async fn sources_have_the_order_of_the_sdk() {
         (json!({}), vec![("AWS_PROFILE", "one")], "one"),
         (json!({}), vec![("AWS_DEFAULT_PROFILE", "one")], "one"),
         (json!({"profile": "role"}), vec![], "one.r"),
-        // A profile in the settings beats the environment, and the environment beats the profile that it names.
+        // A profile in the settings takes precedence over the environment. Keys in the environment take precedence over
+        // a profile that the environment names.
         (json!({"profile": "one"}), with(&[]), "one"),
         (json!({}), with(&[("AWS_PROFILE", "one")]), "env"),
         (json!({}), with(&token), "env"),
@@ -152,7 +154,7 @@ async fn sources_have_the_order_of_the_sdk() {
 #[tokio::test]
 async fn credentials_that_end_are_replaced_and_the_request_repeated() {
     for (code, status) in [("ExpiredToken", 400), ("TokenRefreshRequired", 400), ("InvalidAccessKeyId", 403)] {
-        // Each answer of the metadata service has another key. Only keys from the second one on are accepted.
+        // Each response of the metadata service has another key. The server accepts only the second key and later ones.
         let given = AtomicUsize::new(0);
         let cloud = Cloud::start(move |seen| match (seen.method.as_str(), seen.path.as_str()) {
             ("PUT", "/latest/api/token") => reply(200, "t"),
@@ -180,7 +182,7 @@ async fn credentials_that_end_are_replaced_and_the_request_repeated() {
         let ids: Vec<String> = cloud.seen().iter().map(Seen::id).filter(|id| !id.is_empty()).collect();
         assert_eq!(ids, ["key0", "key1"], "{code}");
     }
-    // The table answers in its own form.
+    // The errors of the table have their own format.
     let given = AtomicUsize::new(0);
     let cloud = Cloud::start(move |seen| match seen.path.as_str() {
         "/keys" => {
@@ -269,7 +271,7 @@ fn counting_process(home: &Home, more: &str) -> String {
     )
 }
 
-/// A cloud where each source has other keys each time, and those that it had first are refused with this code.
+/// A server for which each source has other keys each time. The first keys are refused with this code.
 async fn cloud_with_sources(code: &'static str) -> Cloud {
     let given = AtomicUsize::new(0);
     let next = move || format!("key{}", given.fetch_add(1, Ordering::SeqCst));
@@ -378,7 +380,7 @@ async fn a_source_that_fails_is_asked_again_with_the_request() {
     for (fails, retries, want) in [(1, 3, None), (9, 2, Some("credential_process: the command ended with"))] {
         let home = Home::new();
         let process = counting_process(&home, "");
-        // It has keys the first time, and after it has failed.
+        // The source has keys at first, then fails several times, and then has keys again.
         let failing = format!("{process}; test $n -lt 1 -o $n -gt {fails}");
         home.file("keys", format!("#!/bin/sh\n{failing}\n"));
         home.file(".aws/config", format!("[default]\ncredential_process = sh {}/keys\n", home.path().display()));
@@ -487,7 +489,7 @@ fn sso_home() -> Home {
     home
 }
 
-/// What the services for SSO answer. The token `good` is valid, and `refresh` renews a session.
+/// The responses of the services for SSO. The token `good` is valid, and `refresh` renews a session.
 fn sso(seen: &Seen) -> Reply {
     let portal = "/federation/credentials?role_name=states&account_id=123456789012";
     match (seen.method.as_str(), seen.path.as_str()) {
@@ -517,7 +519,7 @@ async fn logins_with_sso() {
     let cloud = Cloud::start(sso).await;
     let token = |token: &str, expires: &str| json!({"accessToken": token, "expiresAt": expires, "region": "eu-west-1"});
     let (later, earlier) = ("2099-01-01T00:00:00Z", "2020-01-01T00:00:00Z");
-    // A token that holds is used as it is.
+    // A valid token is used without being renewed.
     for (profile, file, time) in [
         ("new", SESSION_FILE, later),
         ("legacy", LEGACY_FILE, later),
@@ -528,7 +530,7 @@ async fn logins_with_sso() {
         state(&cloud, &home, json!({"profile": profile}), &[]).read().await.unwrap();
         assert_eq!(cloud.seen().last().unwrap().id(), "sso", "{profile}");
     }
-    // One of a session that has expired is renewed, and stored.
+    // The expired token of a session is renewed and stored.
     let home = sso_home();
     let mut expired = token("bad", earlier);
     for (name, value) in [("clientId", "c"), ("clientSecret", "cs"), ("refreshToken", "refresh")] {
@@ -542,14 +544,14 @@ async fn logins_with_sso() {
     assert_eq!((&stored["region"], &stored["clientId"]), (&json!("eu-west-1"), &json!("c")));
     assert!(stored["expiresAt"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap() > jiff::Timestamp::now());
     assert_eq!(std::fs::read_dir(home.path().join(".aws/sso/cache")).unwrap().count(), 1);
-    // So is one that the service has ended before its time.
+    // A token that the service has ended early is renewed too.
     let home = sso_home();
     let mut ended = expired.clone();
     ended["expiresAt"] = json!(later);
     home.file(SESSION_FILE, ended.to_string());
     state(&cloud, &home, json!({"profile": "new"}), &[]).read().await.unwrap();
     assert_eq!(home.read(SESSION_FILE)["accessToken"], "good");
-    // What is wrong is said, with the command that helps.
+    // The error names the problem, and the command that solves it.
     let mut refused = expired.clone();
     refused["refreshToken"] = json!("other");
     for (profile, file, content, want) in [

@@ -1,4 +1,4 @@
-//! The backend `gcs` against fake-gcs-server, a server like Cloud Storage.
+//! The backend `gcs` with fake-gcs-server, an emulator of Cloud Storage.
 
 #![cfg(feature = "gcs")]
 
@@ -13,7 +13,7 @@ use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
 use weft_state::remote::{Backend, Expected};
 
-/// A server with the bucket `states`.
+/// Starts a server with the bucket `states`.
 async fn server() -> Option<Server> {
     let arguments = ["-backend", "memory", "-scheme", "http", "-host", "127.0.0.1", "-port", "{port}"];
     let server = Server::start("WEFT_FAKE_GCS_SERVER", "fake-gcs-server", &arguments, &[]).await?;
@@ -48,10 +48,11 @@ async fn states_are_written_if_they_are_as_expected() {
 async fn a_lock_has_one_holder() {
     let Some(server) = server().await else { return };
     let state = backend(&server, json!({})).state("default").unwrap();
-    // The server deletes locks of other generations, too. So it is not tested that these stay.
+    // The emulator ignores the generation when it deletes a lock. So the tests do not check that locks of other
+    // generations stay.
     checks::one_holder(state.as_ref()).await;
     checks::contended_locks(&state).await;
-    // The service names locks by numbers.
+    // The ids of locks are numbers.
     let lock = locked(state.lock(&info(&id(1))).await.unwrap());
     assert!(lock.id.parse::<u64>().is_ok(), "{}", lock.id);
     assert_eq!(held(state.lock(&info(&id(2))).await.unwrap()).id, lock.id);

@@ -1,4 +1,4 @@
-//! Key providers that are services: AWS KMS as moto answers, the others as a small server of these tests does
+//! Key providers that are services: AWS KMS with the emulator moto, and the others with a small server of these tests
 //! (`tests/cases/keys_server.py`).
 
 mod checks;
@@ -12,7 +12,7 @@ use weft_backends::client::{ClientSettings, client};
 use weft_backends::keys::connect;
 use weft_sealing::KeyService;
 
-/// How long a server may take to start.
+/// The time limit for starting a server.
 const START: Duration = Duration::from_secs(60);
 
 struct Server {
@@ -42,7 +42,7 @@ fn service(kind: &str, settings: Value, variables: &[(&str, &str)]) -> std::sync
     connect(kind, settings.as_object().unwrap(), &environment).client.unwrap()
 }
 
-/// Makes a key and finds it again, with the same client and with another one. Returns its metadata.
+/// Makes a key and finds it again, with the same client and with a second one. Returns the metadata of the key.
 fn makes_and_finds(make: &dyn Fn() -> std::sync::Arc<dyn KeyService>) -> Value {
     let client = make();
     let (key, metadata) = client.new_key().unwrap();
@@ -56,7 +56,7 @@ fn makes_and_finds(make: &dyn Fn() -> std::sync::Arc<dyn KeyService>) -> Value {
     serde_json::from_slice(&metadata).unwrap()
 }
 
-/// Asks moto's KMS, which knows the service by the signature.
+/// Sends a request to moto's KMS. moto recognizes the service by the signature.
 async fn kms(port: u16, operation: &str, content: Value) -> Value {
     let scope = "Credential=key/20200101/us-east-1/kms/aws4_request";
     let request = client(&ClientSettings::default())
@@ -108,7 +108,7 @@ async fn keys_of_aws_kms() {
     assert!(error.contains("account 123456789012 is excluded"), "{error}");
 }
 
-/// The server for the other services, and the file with its authority.
+/// The server for the other services, and the file with the certificate of its authority.
 fn keys_server(folder: &Path) -> Option<(Server, String)> {
     if Command::new("openssl").arg("version").stdout(Stdio::null()).status().is_err() {
         eprintln!("\n*** SKIPPED: no openssl on PATH, key services were NOT tested ***\n");
@@ -144,12 +144,12 @@ fn keys_of_openbao() {
     for (settings, want) in [
         (json!({"key_name": "k", "token": "other"}), "HTTP 403: permission denied. Check the token"),
         (json!({"key_name": "k", "transit_engine_path": "x"}), "HTTP 404: no handler for route. Check transit_engine"),
-        (json!({"key_name": "k", "address": "http://127.0.0.1:1"}), "the service does not answer"),
+        (json!({"key_name": "k", "address": "http://127.0.0.1:1"}), "the service does not respond"),
     ] {
         let error = service("openbao", settings, &variables).new_key().unwrap_err().to_string();
         assert!(error.contains(want) && error.contains("the key \"k\" of OpenBao at http://127"), "{error}");
     }
-    // The length of a key is in the metadata only by its contents.
+    // OpenBao's metadata does not have the length of the key. It follows from the decrypted key.
     let error = service("openbao", json!({"key_name": "k"}), &variables).key_of(br#"{"ciphertext":"eA=="}"#);
     assert!(error.unwrap_err().to_string().contains("decrypting a key failed: HTTP 400: invalid ciphertext"));
 }
@@ -175,7 +175,7 @@ fn keys_of_azure_vault() {
     (symmetric["symmetric"], symmetric["symmetric_key_size"]) = (json!(true), json!(256));
     let metadata = makes_and_finds(&|| service("azure_vault", symmetric.clone(), &variables));
     assert_eq!((metadata["algo"].as_str(), metadata["authentication_tag"].as_str()), (Some("A256GCM"), Some("dGFn")));
-    // The version and the algorithm of metadata count, not those of the settings.
+    // The version and the algorithm of the metadata are used, not those in the settings.
     let text = metadata.to_string();
     assert!(service("azure_vault", settings, &variables).key_of(text.as_bytes()).is_ok());
 }

@@ -1,5 +1,5 @@
-//! The backend `kubernetes` against a cluster (WEFT_KUBERNETES_CONFIG names its kubeconfig file), otherwise against the
-//! small server of the cases.
+//! The backend `kubernetes` with a cluster, if WEFT_KUBERNETES_CONFIG names a kubeconfig file, or else with the small
+//! server of the cases.
 #![cfg(feature = "kubernetes")]
 
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl Drop for Server {
     }
 }
 
-/// The cluster or the small server, or `None` with a loud message.
+/// The cluster or the small server. `None`, with a loud message, if neither is available.
 async fn server() -> Option<Server> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -66,7 +66,7 @@ async fn server() -> Option<Server> {
     Some(server)
 }
 
-/// A backend with a suffix of its own for each name.
+/// A backend with a separate suffix for each name.
 fn backend(server: &Server, name: &str, more: Value) -> Arc<dyn Backend> {
     let suffix = format!("{name}-{}", std::process::id());
     let mut config = json!({"secret_suffix": suffix, "config_path": server.config});
@@ -81,7 +81,7 @@ fn backend(server: &Server, name: &str, more: Value) -> Arc<dyn Backend> {
     backend
 }
 
-/// Makes the small server do its next change and then drop the answer.
+/// Makes the small server perform its next change, and then drop the response.
 async fn lose_answer(server: &Server, kind: &str) {
     if server.child.is_some() {
         let http = client(&ClientSettings::default()).unwrap();
@@ -141,7 +141,7 @@ async fn a_lease_has_one_holder() {
     assert_eq!(state.lock(&info("1")).await.unwrap(), LockAnswer::Locked(info("1")));
     assert_eq!(holder(&other, "2").await, info("1"));
     assert!(other.unlock("2").await.unwrap_err().to_string().contains("does not match existing lock"));
-    // Only the lock of the holder that is dead is taken over.
+    // Only the lock of the dead holder is taken over.
     let LockAnswer::Held { .. } = other.take_over(&info("x"), &info("3")).await.unwrap() else { panic!("taken") };
     assert_eq!(other.take_over(&info("1"), &info("3")).await.unwrap(), LockAnswer::Locked(info("3")));
     assert!(state.unlock("1").await.is_err());
@@ -210,7 +210,7 @@ async fn credentials_are_renewed() {
     if server.child.is_none() {
         return;
     }
-    // The first answer of the plugin is not accepted.
+    // The first credentials of the plugin are refused.
     let plugin = format!(
         "test -e {0}/asked && token={TOKEN} || token=old; touch {0}/asked; echo '{{\"kind\": \"ExecCredential\", \
          \"apiVersion\": \"client.authentication.k8s.io/v1\", \"status\": {{\"token\": \"'$token'\"}}}}'",

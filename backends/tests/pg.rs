@@ -1,4 +1,4 @@
-//! The backend `pg` against PostgreSQL: who holds a lock, and what ends a run clearly.
+//! The backend `pg` with PostgreSQL: the holders of locks, and the errors that end a run.
 
 #![cfg(feature = "pg")]
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use weft_backends::catalog::connect;
 use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo};
 
-/// A server with the database `postgres`, in a folder that its user owns.
+/// A server with the database `postgres`, in a directory that the server's user owns.
 struct Postgres {
     child: Child,
     folder: PathBuf,
@@ -30,14 +30,14 @@ impl Drop for Postgres {
     }
 }
 
-/// A program of PostgreSQL: that of the system's package, or the one on PATH.
+/// A program of PostgreSQL: from the system's package, or else from PATH.
 fn program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let found = versions.map(|version| version.path().join("bin").join(name)).filter(|path| path.exists());
     found.max().unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// The command as another user if this is root, which the server refuses.
+/// A command that runs as another user if this user is root, because the server refuses root.
 fn unprivileged(folder: &Path, name: &str) -> Command {
     let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     let mut command = match root {
@@ -53,10 +53,11 @@ fn unprivileged(folder: &Path, name: &str) -> Command {
 }
 
 impl Postgres {
-    /// Starts it, or says loudly that there is none.
+    /// Starts a server. `None`, with a loud message, if PostgreSQL is not installed.
     async fn start() -> Option<Postgres> {
         let folder = tempfile::Builder::new().prefix("weft-postgres-").tempdir().unwrap().keep();
-        // Only a user other than root can own the folder of the data.
+        // The server requires that a user other than root owns the directory of the data. This fails, without harm,
+        // unless the tests run as root.
         let _ = Command::new("chown").arg("postgres").arg(&folder).stderr(Stdio::null()).status();
         let data = folder.join("data");
         let made =
@@ -83,7 +84,7 @@ impl Postgres {
         Some(server)
     }
 
-    /// A session beside those of the backend.
+    /// Opens a session in addition to those of the backend.
     async fn client(&self) -> Option<tokio_postgres::Client> {
         let text = format!("host=127.0.0.1 port={} user=weft dbname=postgres", self.port);
         let (client, connection) = tokio_postgres::connect(&text, tokio_postgres::NoTls).await.ok()?;
@@ -95,7 +96,7 @@ impl Postgres {
         self.backend_as("weft@", "postgres", more, json!({}))
     }
 
-    /// The backend as this user, in this database, with these settings.
+    /// A backend with this user, this database, and these settings.
     fn backend_as(&self, user: &str, database: &str, more: &str, settings: Value) -> Arc<dyn Backend> {
         let text = format!("postgres://{user}127.0.0.1:{}/{database}?sslmode=disable{more}", self.port);
         let mut settings = settings;
@@ -132,7 +133,7 @@ fn a_connection_outlives_the_runtime_that_opened_it() {
     let Some(server) = first.block_on(Postgres::start()) else { return };
     let state = server.backend("").state("default").unwrap();
     assert_eq!(first.block_on(state.read()).unwrap(), None);
-    // From here on the first runtime carries nothing, like one that is about to end.
+    // From here on, the first runtime runs no tasks, like a runtime that is about to end.
     let limit = Duration::from_secs(20);
     let read = second.block_on(async { tokio::time::timeout(limit, state.read()).await });
     assert_eq!(read.unwrap().unwrap(), None);
@@ -145,7 +146,7 @@ async fn statements_that_the_server_ends_are_named() {
     done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
     let read = state.read().await.unwrap().unwrap();
     let other = server.client().await.unwrap();
-    // Another session has the row, so that the write waits.
+    // Another session locks the row, so the write waits.
     other.batch_execute("BEGIN; SELECT * FROM terraform_remote_state.states FOR UPDATE").await.unwrap();
     let error = state.write(Bytes::from("[]"), &Expected::Version(read.version.clone()), None).await.unwrap_err();
     let text = error.to_string();
@@ -188,7 +189,7 @@ async fn each_refusal_names_the_way_out() {
         INSERT INTO foreign_ones.typed VALUES (1, 'default', '{}');
         CREATE TABLE foreign_ones.states_weft (x int); CREATE TABLE foreign_ones.typed_weft (x int)";
     for statement in prepare.split(';') {
-        // Databases are not created in a block of statements.
+        // A database cannot be created together with other statements.
         admin.batch_execute(statement).await.unwrap();
     }
     let no_table = json!({"schema_name": "ready", "table_name": "none", "skip_table_creation": true,
@@ -198,10 +199,10 @@ async fn each_refusal_names_the_way_out() {
         // Users and databases.
         ("weft@", "absent", "", json!({}), "Create the database with: createdb -h 127.0.0.1 -p "),
         ("absent1@", "postgres", "", json!({}), "Create the user with: CREATE ROLE \"absent1\" LOGIN"),
-        // Schemas and tables that are missing and must not be created.
+        // Missing schemas and tables that must not be created.
         ("weft@", "postgres", "", no_schema, "Create the schema with: CREATE SCHEMA \"none\""),
         ("weft@", "postgres", "", no_table, "Create the table with: CREATE TABLE \"ready\".\"none\""),
-        // Rights.
+        // Permissions.
         ("low@", "postgres", "", json!({}), "GRANT CREATE ON DATABASE \"postgres\" TO \"low\""),
         ("low@", "postgres", "", json!({"schema_name": "ready"}), "GRANT USAGE, CREATE ON SCHEMA \"ready\" TO \"low\""),
         (
@@ -212,7 +213,7 @@ async fn each_refusal_names_the_way_out() {
             "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \"ready\" TO \"reader\"",
         ),
         ("weft@", "postgres", "&default_transaction_read_only=on", json!({}), "The server takes no writes"),
-        // Tables of others.
+        // Tables that do not belong to the backend.
         ("weft@", "postgres", "", json!({"schema_name": "foreign_ones"}), "is not a table of states"),
         (
             "weft@",
@@ -226,7 +227,7 @@ async fn each_refusal_names_the_way_out() {
         let error = backend.state("default").unwrap().read().await.unwrap_err().to_string();
         assert!(error.contains(want), "{settings}: {want}: {error}");
     }
-    // The server is not there, or has no encryption.
+    // The server does not run, or does not support encryption.
     let closed = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     for (text, want) in [
         (
@@ -243,7 +244,7 @@ async fn each_refusal_names_the_way_out() {
         let error = backend.state("default").unwrap().read().await.unwrap_err().to_string();
         assert!(error.contains(&want), "{text}: {error}");
     }
-    // Passwords are demanded from now on.
+    // From now on, the server requires passwords.
     let hba = server.folder.join("data/pg_hba.conf");
     std::fs::write(&hba, "host all weft 127.0.0.1/32 scram-sha-256\nhost all low 127.0.0.1/32 trust\n").unwrap();
     admin.batch_execute("ALTER ROLE weft PASSWORD 'right'; SELECT pg_reload_conf()").await.unwrap();
@@ -253,7 +254,7 @@ async fn each_refusal_names_the_way_out() {
     ] {
         let begin = Instant::now();
         let error = loop {
-            // The server reads its file soon.
+            // The server reads its changed file after a short time.
             let state = server.backend_as(user, "postgres", "", json!({"schema_name": "ready"})).state("default");
             match state.unwrap().read().await {
                 Err(error) if error.to_string().contains(want) || begin.elapsed() > Duration::from_secs(60) => {
@@ -267,7 +268,7 @@ async fn each_refusal_names_the_way_out() {
     }
 }
 
-/// A server that accepts connections and says nothing.
+/// The server in this test accepts connections, and never responds.
 #[tokio::test]
 async fn a_silent_server_ends_the_run() {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

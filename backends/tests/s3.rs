@@ -1,4 +1,4 @@
-//! The S3 backend against moto, a server that answers like S3 and DynamoDB.
+//! The backend `s3` with moto, an emulator of S3 and DynamoDB.
 
 mod checks;
 mod cloud;
@@ -16,12 +16,13 @@ use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
 use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, ObjectVersion, Written};
 
-/// A server with the bucket `states` and the table `locks`, or `None` with a loud message.
+/// Starts a server with the bucket `states` and the table `locks`. `None`, with a loud message, if it cannot be
+/// started.
 async fn moto() -> Option<Server> {
     let server = Server::start("WEFT_MOTO_SERVER", "moto_server", &["-H", "127.0.0.1", "-p", "{port}"], &[]).await?;
     let port = server.port;
     let http = client(&ClientSettings::default()).unwrap();
-    // moto takes requests without a signature.
+    // moto accepts requests without a signature.
     let bucket = http.put(format!("http://127.0.0.1:{port}/states")).send().await.unwrap();
     assert!(bucket.status().is_success(), "{}", bucket.status());
     let table = json!({"TableName": "locks", "BillingMode": "PAY_PER_REQUEST",
@@ -83,7 +84,7 @@ async fn each_kind_of_lock_has_one_holder() {
         assert!(error.contains("does not match existing lock"), "{error}");
         state.unlock("1").await.unwrap();
     }
-    // If the second lock is held, the first is released.
+    // If another process holds the second lock, the first one is released.
     let row = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
     let object = backend(moto.port, json!({"use_lockfile": true})).state("default").unwrap();
     let both = backend(moto.port, json!({"use_lockfile": true, "dynamodb_table": "locks"})).state("default").unwrap();
@@ -93,7 +94,7 @@ async fn each_kind_of_lock_has_one_holder() {
     assert!(matches!(object.lock(&info("object")).await.unwrap(), LockAnswer::Locked(_)));
 }
 
-/// A lock in the table with this text.
+/// Writes a lock with this text to the table.
 async fn put_lock(port: u16, text: &str) {
     let item = json!({"LockID": {"S": "states/dir/k.tfstate"}, "Info": {"S": text}});
     dynamodb(port, "PutItem", json!({"TableName": "locks", "Item": item})).await;
@@ -103,14 +104,14 @@ async fn put_lock(port: u16, text: &str) {
 async fn locks_of_other_tools_are_released() {
     let Some(moto) = moto().await else { return };
     let state = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
-    // The text is compared as it is stored.
+    // The stored text is compared exactly.
     put_lock(moto.port, "{\"Who\": \"a<b\", \"ID\": \"1\", \"Other\": 1}").await;
     assert!(state.unlock("2").await.unwrap_err().to_string().contains("does not match existing lock"));
     state.unlock("1").await.unwrap();
     locked(state.lock(&info("3")).await.unwrap());
 }
 
-/// OpenTofu compares the text of a lock with what Go makes of it.
+/// OpenTofu compares the text of a lock with the text that Go would write for the same content.
 #[tokio::test]
 async fn opentofu_releases_locks_of_weft() {
     let Some(moto) = moto().await else { return };
@@ -174,7 +175,7 @@ async fn both_locks_are_released_even_if_one_is_not() {
     assert!(error.contains("s3: lock id \"other\" does not match existing lock; dynamoDB: lock id"), "{error}");
 }
 
-/// A service with objects that ignores the conditions with this header.
+/// Starts a service with objects that ignores conditions in this header.
 async fn careless(ignored: &'static str) -> Cloud {
     let objects: Mutex<BTreeMap<String, String>> = Mutex::default();
     Cloud::start(move |seen| {
@@ -245,7 +246,7 @@ async fn buckets_can_be_access_points_to_several_regions() {
     done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
     let seen = cloud.seen().pop().unwrap();
     assert_eq!(seen.path, "/point.mrap/dir/k.tfstate");
-    // The signature holds in all regions, so its scope has none.
+    // The signature is valid in all regions, so its scope has no region.
     assert_eq!(seen.header("x-amz-region-set"), Some("*"));
     let authorization = seen.header("authorization").unwrap();
     assert!(authorization.starts_with("AWS4-ECDSA-P256-SHA256 Credential="), "{authorization}");
@@ -281,13 +282,13 @@ async fn a_write_that_did_not_end_leaves_a_state_that_can_be_read() {
     let next = |found: &Value| found.pointer("/Item/WeftNext/S").cloned();
     done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
     assert_eq!(next(&item().await), None);
-    // The process dies before the state is written: here another state is expected, so nothing is written.
+    // The process dies before it writes the state. Here, another expected state prevents the write.
     assert_eq!(state.write(Bytes::from("[1]"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
     let found = item().await;
     assert_eq!(found.pointer("/Item/Digest/S"), Some(&json!("99914b932bd37a50b983c5e7c90ae93b")));
     assert!(next(&found).is_some());
     assert_eq!(state.read().await.unwrap().unwrap().content, "{}");
-    // It dies after the state was written, before its digest was.
+    // The process dies after it wrote the state, and before it wrote the digest.
     let without_table = backend(moto.port, json!({})).state("default").unwrap();
     let before = Expected::Version(without_table.read().await.unwrap().unwrap().version);
     done(without_table.write(Bytes::from("[1]"), &before, None).await.unwrap());
@@ -349,7 +350,7 @@ async fn a_missing_bucket_is_named_with_the_command_that_creates_it() {
     assert!(backend.workspaces().await.unwrap_err().to_string().contains(expected));
 }
 
-/// Passes connections on, and cuts the first one after a PUT before its answer.
+/// Starts a proxy that forwards connections. After the first PUT, it closes the connection before the response.
 async fn proxy(target: u16) -> (u16, Arc<AtomicBool>) {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -393,7 +394,7 @@ async fn a_write_whose_answer_was_lost_finds_itself() {
     let Some(moto) = moto().await else { return };
     let (port, armed) = proxy(moto.port).await;
     let state = backend(port, json!({})).state("default").unwrap();
-    // The attempts with conditional writes come first.
+    // The checks of conditional writes come first.
     let stale = Expected::Version(ObjectVersion("\"0\"".to_owned()));
     assert_eq!(state.write(Bytes::from("{0}"), &stale, None).await.unwrap(), Written::Conflict);
     armed.store(true, Ordering::SeqCst);

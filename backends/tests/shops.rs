@@ -1,4 +1,4 @@
-//! The backends `cos` and `oss` against the servers of the cases, which check every signature.
+//! The backends `cos` and `oss` with the servers of the cases, which check every signature.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
 use weft_state::remote::{Backend, Expected, LockAnswer, LockInfo, ObjectVersion, RemoteState, Written};
 
-/// A server, with the variables of the environment that lead to it.
+/// A server, with the variables of the environment that make clients use it.
 struct Server {
     child: Child,
     folder: PathBuf,
@@ -26,7 +26,7 @@ impl Drop for Server {
     }
 }
 
-/// The server for a backend, or `None` with a loud message.
+/// Starts the server for a backend. `None`, with a loud message, if it cannot be started.
 async fn server(name: &str) -> Option<Server> {
     let folder = std::env::temp_dir().join(format!("weft-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -69,7 +69,7 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Asks the server itself.
+    /// Sends a control request to the server.
     async fn ask(&self, word: &str) -> Value {
         let http = client(&ClientSettings::default()).unwrap();
         let answer = http.get(format!("{}/-/{word}", self.address())).send().await.unwrap();
@@ -102,7 +102,7 @@ async fn locks_work(state: &Arc<dyn RemoteState>, other_id: &str) {
     let LockAnswer::Held { holder, .. } = state.lock(&info("2")).await.unwrap() else { panic!("locked twice") };
     assert_eq!((&holder.id, &holder.path), (&first.id, &first.path));
     assert!(state.unlock("2").await.unwrap_err().to_string().contains(other_id));
-    // Only the lock of the holder that is dead is taken over.
+    // Only the lock of the dead holder is taken over.
     let taken = state.take_over(&info("x"), &info("3")).await.unwrap();
     assert!(matches!(taken, LockAnswer::Held { .. }));
     let third = locked(state.take_over(&first, &info("3")).await.unwrap());
@@ -115,7 +115,7 @@ async fn locks_work(state: &Arc<dyn RemoteState>, other_id: &str) {
 
 async fn documents_work(server: &Server, state: &Arc<dyn RemoteState>) {
     assert_eq!(state.read().await.unwrap(), None);
-    // The answer to a write is lost: it is repeated.
+    // The response to a write is lost, so the write is retried.
     server.ask("drop?times=1").await;
     let first = done(state.write(Bytes::from("{1}"), &Expected::Absent, None).await.unwrap());
     assert_eq!(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
@@ -130,7 +130,7 @@ async fn objects_work(server: &Server, state: &Arc<dyn RemoteState>) {
     let objects = state.objects().unwrap();
     done(objects.create("runs/a b", "1".into()).await.unwrap());
     assert_eq!(objects.create("runs/a b", "2".into()).await.unwrap(), Written::Conflict);
-    // A bucket with versions ignores the condition.
+    // A bucket that keeps versions ignores the condition.
     server.ask("versions").await;
     assert_eq!(objects.create("runs/a b", "2".into()).await.unwrap(), Written::Conflict);
     server.ask("drop?times=1").await;
@@ -144,7 +144,7 @@ async fn objects_work(server: &Server, state: &Arc<dyn RemoteState>) {
     done(objects.create("runs/c", "4".into()).await.unwrap());
 }
 
-/// Some tasks that create the same object.
+/// The outcomes of several tasks that create the same object concurrently.
 async fn futures(objects: &Arc<dyn weft_state::remote::Objects>) -> Vec<Written> {
     let tasks: Vec<_> = (0..4)
         .map(|number| {
@@ -175,7 +175,7 @@ async fn cos_keeps_states_and_locks() {
     backend.delete_workspace("b").await.unwrap();
     objects_work(&server, &state).await;
     assert_eq!(backend.workspaces().await.unwrap(), ["default"]);
-    // A tag that was left behind keeps all off that find no lock.
+    // A tag without a lock, which a process left behind, keeps all processes from taking the lock.
     let tag = "5d1d9ad1b1e1a4a5a9a3b2c1d0e0f0a0";
     server.ask(&format!("tag?value={tag}")).await;
     assert_eq!(server.ask("tags").await[0][1], tag);
@@ -213,11 +213,11 @@ async fn a_write_to_oss_that_did_not_end_leaves_a_state_that_can_be_read() {
     };
     done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
     assert_eq!(digests().await, ["Digest"]);
-    // The process dies before the state is written: here another state is expected, so nothing is written.
+    // The process dies before it writes the state. Here, another expected state prevents the write.
     assert_eq!(state.write(Bytes::from("[1]"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
     assert_eq!(digests().await, ["Digest", "WeftNext"]);
     assert_eq!(state.read().await.unwrap().unwrap().content, "{}");
-    // It dies after the state was written, before its digest was.
+    // The process dies after it wrote the state, and before it wrote the digest.
     let without_table = json!({"bucket": "states", "region": "cn-beijing"});
     let without_table = server.backend("oss", &without_table).state("default").unwrap();
     let before = Expected::Version(without_table.read().await.unwrap().unwrap().version);

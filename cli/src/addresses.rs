@@ -1,4 +1,4 @@
-//! Addresses that people type.
+//! Addresses in arguments of commands.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use weft_graph_format::source::{Position, SourceRange};
 
 use crate::problems;
 
-/// What `-target` and similar options accept.
+/// A description of what `-target` and similar options accept, for messages.
 pub const SELECTED: &str = "a module, a resource, or an instance of one";
 
-/// What commands accept that work on one object.
+/// A description of what commands on one object accept, for messages.
 pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
 
-/// An address in an argument without the spaces and comments between its parts, which OpenTofu allows. A text that is no
-/// address stays as it is.
+/// An address from an argument, without the spaces and comments between its parts, which OpenTofu allows. A text that
+/// is not an address stays as it is.
 pub fn compact(text: &str) -> Cow<'_, str> {
     match text.contains(|sign: char| sign.is_whitespace() || sign == '#' || sign == '/') {
         true => weft_syntax::compact_traversal(text).map_or(Cow::Borrowed(text), Cow::Owned),
@@ -24,25 +24,27 @@ pub fn compact(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The address of an instance in an argument. As in OpenTofu, it has no negative key, although a state may have one.
+/// Parses the address of an instance in an argument. As in OpenTofu, it must not have a negative key, although a state
+/// may have one.
 pub fn written_instance(text: &str) -> Option<ResourceInstance> {
     compact(text).parse().ok().filter(|address: &ResourceInstance| !address.has_negative_key())
 }
 
-/// The address of a module instance other than the root module in an argument, without negative keys.
+/// Parses the address of a module instance in an argument. It must not be the root module, and must not have negative
+/// keys.
 pub fn written_module(text: &str) -> Option<ModuleInstance> {
     compact(text).parse().ok().filter(|module: &ModuleInstance| !module.is_root() && !module.has_negative_key())
 }
 
-/// A text in quotes.
+/// A text with the escapes of a quoted string, but without the quotes.
 pub fn escaped(text: &str) -> String {
     let quoted = quoted(text);
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&quoted).to_owned()
 }
 
-/// The errors of a text that is not a valid address, or that does not name what it must.
+/// The errors for a text that is not a valid address, or that is not the address of `wanted`.
 ///
-/// The errors stand at `at`: the file, and the position where the text begins. The list is never empty.
+/// `at` is the position of the text: the file, and where the text begins in it. The list is never empty.
 pub fn invalid_address(text: &str, at: Option<(&str, Position)>, wanted: &str) -> Vec<Diagnostic> {
     let (file, start) = at.unwrap_or(("", Position::START));
     let (_, mut problems) = weft_syntax::parse_traversal(file, Arc::from(text), start);

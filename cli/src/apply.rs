@@ -1,4 +1,4 @@
-//! Applying a plan, in this process or by a coordinator elsewhere, and showing its progress.
+//! Applying a plan in this process or on a coordinator, and showing its progress.
 
 pub mod checks;
 mod elsewhere;
@@ -27,11 +27,11 @@ use crate::render::events::ChangeCounts;
 pub struct Work {
     /// The plan.
     pub plan: PlanFile,
-    /// The bytes of its file.
+    /// The bytes of the plan file.
     pub bytes: Vec<u8>,
-    /// Its digest.
+    /// The digest of the plan file.
     pub digest: Digest,
-    /// Values that the plan does not hold.
+    /// Values that the plan does not contain.
     pub inputs: Inputs,
     /// The signature of the plan, for a coordinator that requires one. Empty if there is none.
     pub signature: Vec<u8>,
@@ -42,18 +42,18 @@ pub struct Work {
 pub struct ActionInDoubt {
     /// `create`, `update`, `provision`...
     pub action: String,
-    /// What is known about it.
+    /// What is known about its outcome.
     pub known: KnownDoubt,
 }
 
-/// How applying ended.
+/// The outcome of an apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplyOutcome {
-    /// The run's id.
+    /// The id of the run.
     pub run: String,
-    /// The exit code: 0 for done, 1 for errors or an unfinished run, 3 for operations in doubt.
+    /// The exit code: 0 for success, 1 for errors or an unfinished run, 3 for operations in doubt.
     pub code: u8,
-    /// It ended before everything was done.
+    /// Whether the run ended before everything was done.
     pub stopped: bool,
     /// What was done.
     pub counts: ChangeCounts,
@@ -61,7 +61,7 @@ pub struct ApplyOutcome {
     pub doubts: BTreeMap<String, ActionInDoubt>,
 }
 
-/// Changes since the plan was made, to the instances that it changes or reads.
+/// The instances that the plan changes or reads, and that have changed since the plan was made.
 pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let changed = manifest.claims.iter().filter(|claim| {
         let found = match &claim.subject {

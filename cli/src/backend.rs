@@ -1,7 +1,6 @@
-//! The backend of a configuration: where the states of its workspaces are.
+//! The backend of a configuration, which stores the states of its workspaces.
 //!
-//! `init` saves the settings as OpenTofu does. The other commands refuse to work when the configuration has changed
-//! since.
+//! `init` saves the settings as OpenTofu does. The other commands fail if the configuration has changed since then.
 
 mod hash;
 mod hosts;
@@ -37,15 +36,15 @@ pub use written::{WrittenBackend, json_of};
 
 /// The type of `cloud` blocks.
 pub const CLOUD: &str = "cloud";
-/// The field of a recorded backend for the store in front of it.
+/// The field for the store in front of the backend, in the record of a backend in a plan.
 pub const FRONT: &str = "front";
 
 /// A backend with its settings.
 #[derive(Clone, Debug)]
 pub enum StateBackend {
-    /// States are in files.
+    /// The states are in files.
     Local(LocalBackend),
-    /// States are in a service.
+    /// The states are in a service.
     Remote(RemoteBackend),
 }
 
@@ -54,7 +53,7 @@ pub enum StateBackend {
 pub struct RemoteBackend {
     /// The type.
     pub kind: SmolStr,
-    /// The settings, without defaults and without the environment.
+    /// The settings, without defaults and without values from the environment.
     pub settings: BackendSettings,
     /// The connection.
     pub service: Arc<dyn Backend>,
@@ -70,7 +69,7 @@ impl StateBackend {
     /// The backend with these settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are invalid.
     pub fn connect(kind: &str, settings: &BackendSettings) -> Result<(StateBackend, Vec<Diagnostic>), Vec<Diagnostic>> {
         if kind == "local" {
             return Ok((StateBackend::Local(LocalBackend::new(settings)), Vec::new()));
@@ -80,19 +79,19 @@ impl StateBackend {
         Ok((StateBackend::Remote(RemoteBackend { kind, settings, service }), connected.warnings))
     }
 
-    /// The backend at this address; `None` if it is not one of a backend.
+    /// The backend at this address. `None` if the address does not belong to a backend.
     ///
     /// # Errors
-    /// An address that is not valid, or invalid settings.
+    /// Returns an error if the address or its settings are invalid.
     pub fn at(address: &str) -> Result<Option<StateBackend>, Vec<Diagnostic>> {
         let Some(found) = BackendAddress::parse(address).map_err(|problem| vec![problem])? else { return Ok(None) };
         StateBackend::connect(found.kind, &found.settings).map(|(backend, _)| Some(backend))
     }
 
-    /// The backend with saved settings; the default one if there are none.
+    /// The backend with the saved settings. The default backend if there are none.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are invalid.
     pub fn saved(saved: Option<&SavedBackend>) -> Result<StateBackend, Vec<Diagnostic>> {
         saved.map_or_else(
             || Ok(StateBackend::default()),
@@ -100,25 +99,26 @@ impl StateBackend {
         )
     }
 
-    /// Combines the configuration of the current directory with the settings that `init` has saved.
+    /// The backend of the configuration in the current directory, with the settings that `init` has saved.
     ///
     /// # Errors
-    /// Errors of the block, and settings that `init` has not seen.
+    /// Returns an error if the block is invalid, or if it differs from the block that `init` has seen.
     pub fn configured(context: &Context, arguments: &Arguments) -> Result<StateBackend, Vec<Diagnostic>> {
         let found = if context.strict { sound_root(context, arguments)? } else { root_alone(context, arguments) };
         StateBackend::in_force(&found.root, &context.data_directory)
     }
 
-    /// Combines this configuration with the settings that `init` has saved.
+    /// The backend of this configuration, with the settings that `init` has saved.
     ///
     /// # Errors
-    /// Errors of the block, and settings that `init` has not seen.
+    /// Returns an error if the block is invalid, or if it differs from the block that `init` has seen.
     pub fn in_force(root: &CompiledModule, data_directory: &Path) -> Result<StateBackend, Vec<Diagnostic>> {
         let unfit = WrittenBackend::unfit(root);
         let written = if unfit.is_some() { None } else { WrittenBackend::read(root, false)? };
         let saved = SavedBackend::read(data_directory).map_err(|problem| vec![problem])?;
         let change = match (&written, &saved) {
-            // As in OpenTofu, only `init` reports settings that do not fit. Elsewhere they are other settings.
+            // As in OpenTofu, only `init` reports settings that do not fit the schema. Other commands report that the
+            // settings have changed.
             (None, saved) if unfit.is_some() => {
                 let kind = unfit.unwrap_or_default();
                 match saved {
@@ -143,7 +143,7 @@ impl StateBackend {
         Err(vec![problems::initialization_required(&change)])
     }
 
-    /// The type.
+    /// The type of the backend.
     pub fn kind(&self) -> &str {
         match self {
             StateBackend::Local(_) => "local",
@@ -161,7 +161,7 @@ impl StateBackend {
         }
     }
 
-    /// The tags of the workspaces of a `cloud` block; empty if it names its workspace.
+    /// The tags of the workspaces of a `cloud` block. Empty if the block names its workspace.
     pub fn tags(&self) -> Vec<String> {
         let StateBackend::Remote(remote) = self else { return Vec::new() };
         let tags = remote.settings.get("workspaces").and_then(|block| block.get("tags")).and_then(Json::as_array);
@@ -171,7 +171,7 @@ impl StateBackend {
     /// The names of all workspaces, the default one first.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     pub fn workspaces(&self) -> Result<Vec<String>, Diagnostic> {
         match self {
             StateBackend::Local(local) => Ok(local.workspaces()),
@@ -185,10 +185,10 @@ impl StateBackend {
         }
     }
 
-    /// As [`StateBackend::workspaces`], with `default` alone where there are no others.
+    /// Like [`StateBackend::workspaces`], but only `default` if the backend has no workspaces.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     pub fn all_states(&self) -> Result<Vec<String>, Diagnostic> {
         match self.has_workspaces()? {
             true => self.workspaces(),
@@ -196,10 +196,10 @@ impl StateBackend {
         }
     }
 
-    /// Whether the backend has more than one state.
+    /// Whether the backend supports several workspaces.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     pub fn has_workspaces(&self) -> Result<bool, Diagnostic> {
         let StateBackend::Remote(remote) = self else { return Ok(true) };
         let service = Arc::clone(&remote.service);
@@ -213,7 +213,7 @@ impl StateBackend {
     /// Asks the service whether the settings can be used.
     ///
     /// # Errors
-    /// They cannot.
+    /// Returns an error if the service rejects the settings.
     pub fn check(&self) -> Result<(), Diagnostic> {
         let StateBackend::Remote(remote) = self else { return Ok(()) };
         let service = Arc::clone(&remote.service);
@@ -223,7 +223,7 @@ impl StateBackend {
     /// Deletes the state of a workspace. With `force`, even if the service would keep it.
     ///
     /// # Errors
-    /// Those of the service, or of the file system.
+    /// Errors of the service, or of the file system.
     pub fn delete(&self, workspace: &str, force: bool) -> Result<(), Diagnostic> {
         match self {
             StateBackend::Local(local) => {
@@ -245,8 +245,8 @@ impl StateBackend {
 }
 
 impl RemoteBackend {
-    /// The settings as a plan records them, without secrets: those come from where the plan is applied. `front` is the
-    /// store in front of the backend.
+    /// The settings as a plan records them, without secrets. An apply takes the secrets from its own environment.
+    /// `front` is the store in front of the backend.
     pub fn record(&self, front: Option<&str>) -> String {
         let schema = catalog::schema(&self.kind).unwrap_or_default();
         let settings: BackendSettings = self
@@ -262,10 +262,11 @@ impl RemoteBackend {
         record.to_string()
     }
 
-    /// The backend that a plan records, with the secrets that `init` has saved for the same backend, if any.
+    /// The backend that a plan records. Secrets come from the settings that `init` has saved for a backend of this
+    /// type.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are invalid.
     pub fn of_record(record: &str, data_directory: &Path) -> Result<StateBackend, Vec<Diagnostic>> {
         let Ok(record) = serde_json::from_str::<Json>(record) else {
             return Err(vec![problems::plan_without_backend()]);
@@ -281,7 +282,7 @@ impl RemoteBackend {
     }
 }
 
-/// Whether a setting never gets into a plan: a sensitive attribute, or a block with one.
+/// Whether a setting is never stored in a plan: a sensitive attribute, or a block that has one.
 fn is_secret(schema: &Block, name: &str) -> bool {
     let attribute = schema.attributes.get(name).is_some_and(|attribute| attribute.sensitive);
     let within = |nested: &NestedBlock| nested.block.attributes.values().any(|attribute| attribute.sensitive);

@@ -21,36 +21,36 @@ pub use usage::{COLUMNS, TEXTS};
 /// A command.
 #[derive(Clone, Copy)]
 pub struct Command {
-    /// Its words: `["state", "list"]`.
+    /// The words of its name: `["state", "list"]`.
     pub words: &'static [&'static str],
-    /// An alias of its last word.
+    /// An alias of the last word.
     pub alias: Option<&'static str>,
-    /// The arguments in the usage line.
+    /// The operands in the usage line.
     pub operands: &'static str,
-    /// One line for lists of commands.
+    /// A summary in one line, for lists of commands.
     pub about: &'static str,
-    /// The help lists it among the main commands.
+    /// Whether the help lists it among the main commands.
     pub main: bool,
     /// Its options.
     pub flags: &'static [&'static [Flag]],
-    /// Options may follow positional arguments.
+    /// Whether options may follow positional arguments.
     pub mixed: bool,
     /// The response to a mistake in the arguments.
     pub on_mistake: OnMistake,
-    /// Mistakes in the arguments that are reported together with an option that cannot be parsed.
+    /// Checks the arguments. These mistakes are reported together with an option that cannot be parsed.
     pub check: fn(&Arguments) -> Vec<Diagnostic>,
-    /// `-json` selects the stream of events.
+    /// Whether `-json` selects the stream of events.
     pub events: bool,
-    /// The function.
+    /// Runs the command.
     pub run: fn(&Invocation<'_>) -> Exit,
 }
 
-/// The response to a mistake in the arguments, beside the error.
+/// The response to a mistake in the arguments, in addition to the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMistake {
     /// The help text on the standard output.
     Usage,
-    /// A hint how to get help, on the standard error.
+    /// A hint about how to get help, on the standard error.
     Hint,
 }
 
@@ -60,7 +60,7 @@ pub struct Invocation<'a> {
     pub command: &'a Command,
     /// Its arguments.
     pub arguments: Arguments,
-    /// The place where it runs.
+    /// The directory and environment where it runs.
     pub context: Context,
     /// The output.
     pub view: View,
@@ -102,7 +102,7 @@ impl Invocation<'_> {
         Exit::FAILED
     }
 
-    /// Fails for a reason that has no diagnostic in a stream of events, only a message.
+    /// Fails for a reason that is only a message in a stream of events, not a diagnostic.
     pub fn fail_with_message(&self, problem: Diagnostic, message: &str) -> Exit {
         if self.view.is_json() {
             self.view.event(events::refused(message));
@@ -111,17 +111,17 @@ impl Invocation<'_> {
         self.fail(&[problem])
     }
 
-    /// Whether Weft may ask questions.
+    /// Whether Weft may ask for missing values.
     pub fn asks(&self) -> bool {
         self.arguments.switch("input", true) && self.context.input && !self.view.is_json()
     }
 
-    /// Whether Weft may ask for approval. As in OpenTofu, `-input` and `TF_INPUT` concern only missing values.
+    /// Whether Weft may ask for approval. As in OpenTofu, `-input` and `TF_INPUT` apply only to missing values.
     pub fn asks_for_approval(&self) -> bool {
         !self.view.is_json()
     }
 
-    /// Refuses more positional arguments than `most`.
+    /// Returns the exit code of a mistake if there are more than `most` positional arguments.
     pub fn at_most(&self, most: usize, problem: fn() -> Diagnostic) -> Result<(), Exit> {
         if self.arguments.positionals.len() > most {
             return Err(self.mistake(&problem()));
@@ -129,8 +129,8 @@ impl Invocation<'_> {
         Ok(())
     }
 
-    /// Prints a document: alone with `-json`, and into a file beside the text with `-json-into`. Returns true when no
-    /// text is wanted.
+    /// Prints a document as JSON: only the document with `-json`, or to a file in addition to the text with
+    /// `-json-into`. Returns true if the caller must not print text.
     pub fn document(&self, make: impl FnOnce() -> String) -> Result<bool, Exit> {
         let json = self.arguments.switch("json", false);
         let Some(path) = self.arguments.value("json-into") else {
@@ -150,7 +150,7 @@ impl Invocation<'_> {
 }
 
 impl Command {
-    /// Its words, joined.
+    /// Its words, separated by spaces.
     pub fn name(&self) -> String {
         self.words.join(" ")
     }
@@ -161,7 +161,7 @@ impl Command {
     }
 }
 
-/// For commands that report one mistake at a time.
+/// The check of commands that report one mistake at a time: it accepts everything.
 pub fn unchecked(_: &Arguments) -> Vec<Diagnostic> {
     Vec::new()
 }
@@ -173,7 +173,7 @@ const CONSOLIDATE_WARNINGS: Flag =
     switch_on("consolidate-warnings", "Print every occurrence of a warning instead of grouping them.").of(Output);
 const CONSOLIDATE_ERRORS: Flag = switch("consolidate-errors", "Group identical errors.").of(Output);
 const CONCISE: Flag = switch("concise", "Leave out progress lines.").of(Output);
-/// Equal changes of a plan.
+/// The option for a compact display of equal changes in a plan.
 pub const COMPACT: &[Flag] = &[switch("compact", "Show equal changes of several instances once.").of(Output)];
 const DEPRECATION: Flag = text(
     "deprecation",
@@ -183,7 +183,8 @@ const DEPRECATION: Flag = text(
 )
 .of(Output);
 
-/// Options for the output. The help lists only `-no-color`: most commands have few warnings and no progress lines.
+/// Options for the output. The help lists only `-no-color`, because most commands have few warnings and no progress
+/// lines.
 pub const VIEW: &[Flag] = &[
     NO_COLOR,
     COMPACT_WARNINGS.unlisted(),
@@ -198,25 +199,25 @@ pub const VIEW_WITH_WARNINGS: &[Flag] =
 /// Options for the output of commands that plan or apply.
 pub const VIEW_WITH_PROGRESS: &[Flag] =
     &[NO_COLOR, COMPACT_WARNINGS, CONSOLIDATE_WARNINGS, CONSOLIDATE_ERRORS, CONCISE, DEPRECATION];
-/// The stream of events.
+/// Options for the stream of events.
 pub const JSON: &[Flag] = &[
     switch("json", "Print events as JSON, one object per line.").of(Output),
     text("json-into", "FILE", "Write these events to FILE and print text as well.").of(Output),
 ];
-/// A document in JSON.
+/// The option for a result in JSON.
 pub const JSON_DOCUMENT: &[Flag] = &[switch("json", "Print the result as JSON.").of(Output)];
-/// A document in JSON, optionally in a file.
+/// Options for a result in JSON, on the standard output or in a file.
 pub const DOCUMENT: &[Flag] = &[
     switch("json", "Print the result as JSON.").of(Output),
     text("json-into", "FILE", "Write this JSON to FILE and print text as well.").of(Output),
 ];
-/// Questions.
+/// The option that disables questions.
 pub const INPUT: &[Flag] =
     &[switch_on("input", "Fail instead of asking for values that are missing.").of(Section::Variables)];
 const SHOW_SENSITIVE: Flag = switch("show-sensitive", "Print sensitive values in clear text.").of(Output);
-/// Secrets.
+/// The option that shows sensitive values.
 pub const SENSITIVE: &[Flag] = &[SHOW_SENSITIVE];
-/// [`SENSITIVE`], for commands that print no values.
+/// Like [`SENSITIVE`], for commands that print no values.
 pub const SENSITIVE_UNLISTED: &[Flag] = &[SHOW_SENSITIVE.unlisted()];
 const VAR: Flag =
     text("var", "'NAME=VALUE'", "Set a variable of the root module. Can be repeated.").of(Section::Variables);
@@ -226,33 +227,34 @@ const VAR_FILE: Flag = text(
     "Read variables from FILE, in addition to terraform.tfvars and *.auto.tfvars. Can be repeated.",
 )
 .of(Section::Variables);
-/// Variables.
+/// Options that set variables.
 pub const VARIABLES: &[Flag] = &[VAR, VAR_FILE];
-/// [`VARIABLES`], for commands that evaluate at most the settings of the backend and of encryption.
+/// Like [`VARIABLES`], for commands that evaluate at most the settings of the backend and of encryption.
 pub const VARIABLES_UNLISTED: &[Flag] = &[VAR.unlisted(), VAR_FILE.unlisted()];
-/// The lock on the state.
+/// Options for the lock on the state.
 pub const LOCK: &[Flag] = &[
     switch_on("lock", "Do not lock the state. Others may then change it at the same time.").of(State),
     option("lock-timeout", Takes::Time, "How long to wait for the lock, such as 30s. [default: 0s]").of(State),
 ];
-/// Where the state is.
+/// Options for the files of the state.
 pub const STATE: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
     text("state-out", "FILE", "Write the new state to FILE. [default: that of -state]").of(State),
     text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
 ];
-/// Where the state is, for commands that can only change it in place.
+/// Options for the files of the state, for commands that can only change it in place.
 pub const STATE_IN_PLACE: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
     text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
 ];
-/// Where the state is, for commands that do not write it: the other options are accepted all the same.
+/// Options for the files of the state, for commands that do not write it. Options about writing are accepted and
+/// ignored.
 pub const STATE_TO_READ: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
     text("state-out", "FILE", "").of(State),
     text("backup", "FILE", "").of(State),
 ];
-/// Where state and runs are stored.
+/// The option that selects the store of state and runs.
 pub const STORE: &[Flag] = &[text(
     "store",
     "URL",
@@ -261,33 +263,33 @@ pub const STORE: &[Flag] = &[text(
      the backend of the configuration, or files in this directory. Environment: WEFT_STORE.",
 )
 .of(State)];
-/// The identity of a program in a cluster.
+/// Options for the TLS identity of a program in a cluster.
 pub const TLS: &[Flag] = &[
     text("tls-ca", "FILE", "Certificates of trusted authorities. Environment: WEFT_TLS_CA.").of(Section::Connection),
     text("tls-cert", "FILE", "Certificate of this program. Environment: WEFT_TLS_CERT.").of(Section::Connection),
     text("tls-key", "FILE", "Private key of this program. Environment: WEFT_TLS_KEY.").of(Section::Connection),
 ];
-/// Where a program serves its metrics.
+/// The option for the address where a program serves its metrics.
 pub const METRICS: &[Flag] = &[text(
     "metrics",
     "ADDR",
     "Serve metrics for Prometheus at ADDR: PORT on this machine, IP:PORT for others too, or unix:PATH. [default: none]",
 )];
-/// Which process carries runs out.
+/// The option that selects the coordinator which carries out runs.
 pub const COORDINATOR: &[Flag] = &[text(
     "coordinator",
     "ADDR",
     "Carry out operations on the workers of this coordinator: HOST:PORT or unix:PATH. Environment: WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
-/// The coordinator that answers questions about runs.
+/// The option that selects the coordinator which answers questions about runs.
 pub const COORDINATOR_OF_RUNS: &[Flag] = &[text(
     "coordinator",
     "ADDR",
     "Ask this coordinator instead of opening the store: HOST:PORT or unix:PATH. Environment: WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
-/// The coordinator of a worker.
+/// The option that selects the coordinator of a worker.
 pub const COORDINATOR_OF_WORKER: &[Flag] = &[text(
     "coordinator",
     "ADDR",
@@ -295,7 +297,7 @@ pub const COORDINATOR_OF_WORKER: &[Flag] = &[text(
      WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
-/// The degree of concurrency.
+/// The option for the number of concurrent operations.
 pub const PARALLELISM: &[Flag] =
     &[option("parallelism", Takes::Integer, "Maximum number of concurrent operations. [default: 10]")
         .of(Section::Execution)];
@@ -312,15 +314,15 @@ const PLACEMENT: Flag = text(
     "Rules for the workers of a coordinator: their labels and limits. [default: placement.toml, if it exists]",
 )
 .of(Section::Planning);
-/// The mode of a plan.
+/// Options for the mode of a plan.
 pub const PLANNING: &[Flag] = &[REFRESH, REFRESH_ONLY, DESTROY, REPLACE, PLACEMENT];
-/// [`PLANNING`], for `weft destroy`: its mode is fixed.
+/// Like [`PLANNING`], for `weft destroy`: its mode is fixed.
 pub const PLANNING_OF_DESTROY: &[Flag] =
     &[REFRESH, REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted(), PLACEMENT];
-/// [`PLANNING`], for `weft refresh`: they have no effect on it.
+/// Like [`PLANNING`], for `weft refresh`: the options have no effect there.
 pub const PLANNING_UNLISTED: &[Flag] =
     &[REFRESH.unlisted(), REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted()];
-/// The part of the configuration that is planned.
+/// Options that select the part of the configuration that is planned.
 pub const SELECTION: &[Flag] = &[
     text("target", "ADDRESS", "Plan only this resource or module and its dependencies. Can be repeated.")
         .of(Section::Planning),

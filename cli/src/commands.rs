@@ -1,4 +1,4 @@
-//! All commands, and the lookup by their words.
+//! The table of all commands, and their lookup by name.
 
 mod apply;
 mod certs;
@@ -37,7 +37,7 @@ use weft_graph_format::nearest::nearest as nearest_name;
 
 use crate::command::Command;
 
-/// The table, in the order of the help text.
+/// All commands, in the order of the help text.
 const ALL: &[&Command] = &[
     &init::INIT,
     &validate::VALIDATE,
@@ -98,7 +98,7 @@ const ALL: &[&Command] = &[
     &workspace::DELETE,
 ];
 
-/// The group of workspaces.
+/// The name of the group of commands on workspaces.
 const WORKSPACES: &str = "workspace";
 
 /// Groups with their summaries.
@@ -112,11 +112,11 @@ pub const GROUPS: &[(&str, &str)] = &[
     (WORKSPACES, "Manage workspaces"),
 ];
 
-/// Commands that OpenTofu does not have. They work on runs, which need only plan files, so a broken configuration never
-/// stops them.
+/// Commands that OpenTofu does not have. They work on runs and plan files, not on the configuration, so a broken
+/// configuration never stops them.
 const OWN: &[&str] = &["certs", "coordinator", "explain", "inspect", "runs", "store", "worker", "workers"];
 
-/// Whether OpenTofu has no such command.
+/// Whether the command does not exist in OpenTofu.
 pub fn is_own(command: &Command) -> bool {
     command.words.first().is_some_and(|first| OWN.contains(first))
 }
@@ -140,18 +140,18 @@ pub enum CommandLookup {
         /// The number of words.
         words: usize,
     },
-    /// The name of a group, without one of its commands.
+    /// The name of a group, without a command of the group.
     Group(String),
     /// A group, and a word that is not one of its commands.
     NotInGroup(String, String),
-    /// No command.
+    /// Not a command.
     Nothing,
 }
 
 /// Finds a command: two words first, then one.
 pub fn find(words: &[String]) -> CommandLookup {
     let [first, rest @ ..] = words else { return CommandLookup::Nothing };
-    // The former name of this group.
+    // `env` is the former name of this group.
     let first = if first == "env" { WORKSPACES } else { first.as_str() };
     if let Some(second) = rest.first() {
         let pair = all().find(|c| {
@@ -174,12 +174,12 @@ pub fn find(words: &[String]) -> CommandLookup {
     CommandLookup::Nothing
 }
 
-/// The most similar name to a mistyped one.
+/// The name that is most similar to a mistyped one.
 pub fn nearest(word: &str) -> Option<&'static str> {
     nearest_name(word, all().filter_map(|command| command.words.first().copied()))
 }
 
-/// The most similar second word among a group's commands.
+/// The command of a group that is most similar to a mistyped word.
 pub fn nearest_in(group: &str, word: &str) -> Option<&'static str> {
     let names = all().filter(|command| command.words.len() == 2 && command.words[0] == group);
     nearest_name(word, names.map(|command| command.words[1]))

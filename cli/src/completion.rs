@@ -1,8 +1,8 @@
-//! Completion of command lines in shells.
+//! Shell completion.
 //!
-//! A shell that was configured with `complete -C PROGRAM NAME` starts the program with the current line in `COMP_LINE`,
-//! and reads a completion from each line of the output. [`install`] configures the installed shells, in the files that
-//! they read when they start.
+//! A shell that was configured with `complete -C PROGRAM NAME` runs the program with the current line in `COMP_LINE`.
+//! Each line of the output is a completion. [`install`] configures the installed shells, in the files that they read at
+//! startup.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ use crate::view::View;
 /// Options that precede the command.
 const GLOBAL: [&str; 5] = ["-chdir=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"];
 
-/// Prints the completions of a line, one on each line.
+/// Prints the completions of a line, one per line.
 pub fn answer(line: &str) {
     let point = environment("COMP_POINT").and_then(|text| text.parse::<usize>().ok());
     let line = point.and_then(|point| line.get(..point)).unwrap_or(line);
@@ -52,14 +52,14 @@ fn ways(line: &str) -> BTreeSet<String> {
     found.into_iter().filter(|way| way.starts_with(last)).collect()
 }
 
-/// What may follow a command that already has `behind` words after it.
+/// The completions after a command. `behind` is the number of words between the command and `last`.
 fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
     if last.starts_with('-') {
         return command.listed().iter().map(|flag| format!("-{}", flag.name)).chain(["-help".to_owned()]).collect();
     }
     match command.words {
         ["workspace", "select" | "delete"] if behind == 0 => workspaces(),
-        // `weft plan` is a command of its own, and `weft plan inspect` is another one.
+        // A command can also be the first word of others: `weft plan` and `weft plan inspect` are both commands.
         words if behind == 0 => {
             let inside = all().filter(|other| other.words.len() == words.len() + 1 && other.words.starts_with(words));
             inside.filter_map(|other| other.words.last()).map(|word| (*word).to_owned()).collect()
@@ -76,13 +76,13 @@ fn workspaces() -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// A shell's file, and the lines that belong in it.
+/// The startup file of a shell, and the lines that completion needs in it.
 struct ShellFile {
     path: PathBuf,
     lines: Vec<String>,
 }
 
-/// The files of the installed shells.
+/// The startup files of the installed shells.
 fn shell_files(home: &Path, program: &str, name: &str) -> Vec<ShellFile> {
     let mut files = Vec::new();
     let bash = [".bashrc", ".bash_profile", ".bash_login", ".profile"].map(|file| home.join(file));
@@ -117,7 +117,7 @@ impl ShellFile {
         std::fs::read_to_string(&self.path).unwrap_or_default()
     }
 
-    /// The line that names the completing program.
+    /// Whether the file has the last line, which names this program.
     fn is_installed(&self) -> bool {
         self.lines.last().is_some_and(|wanted| self.text().lines().any(|line| line == wanted))
     }
@@ -150,7 +150,7 @@ impl ShellFile {
         if !self.is_installed() {
             return Err(format!("not installed in {shown}"));
         }
-        // Other programs may need the line that enables completion at all.
+        // Other programs may need the line that turns completion on.
         let ours = |line: &str| self.lines.iter().any(|own| own == line) && !line.starts_with("autoload ");
         let kept: String =
             self.text().split_inclusive('\n').filter(|line| !ours(line.trim_end_matches('\n'))).collect();
@@ -162,7 +162,7 @@ impl ShellFile {
     }
 }
 
-/// The name and the path of the program as it was called. For a link, these are the link's.
+/// The path and the name with which the program was called. If it was called by a link, they are those of the link.
 fn called() -> Option<(String, String)> {
     let first = PathBuf::from(std::env::args_os().next()?);
     let name = first.file_name()?.to_str()?.to_owned();
@@ -177,12 +177,12 @@ fn called() -> Option<(String, String)> {
     Some((if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }, name))
 }
 
-/// Sets completion up for the shells.
+/// Installs completion for the shells of the user.
 pub fn install() -> Exit {
     in_all(ShellFile::install)
 }
 
-/// Removes it.
+/// Removes completion from the shells of the user.
 pub fn uninstall() -> Exit {
     in_all(ShellFile::uninstall)
 }

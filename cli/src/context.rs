@@ -1,4 +1,4 @@
-//! Where a command runs: directories, workspace, and settings of the environment.
+//! The context in which a command runs: directories, workspace, and settings of the environment.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,47 +20,48 @@ use crate::problems;
 pub const DEFAULT_WORKSPACE: &str = "default";
 /// The file with the name of the selected workspace, in the data directory.
 const SELECTED: &str = "environment";
-/// The variable of OpenTofu for the time between two saves of a state, in seconds.
+/// OpenTofu's variable for the time between two saves of a state, in seconds.
 const PERSIST_INTERVAL: &str = "TF_STATE_PERSIST_INTERVAL";
-/// The same without OpenTofu's lower limit.
+/// Weft's variable for the time between two saves of a state, in seconds. It has no lower limit.
 const OWN_PERSIST_INTERVAL: &str = "WEFT_STATE_PERSIST_INTERVAL";
 
-/// The CLI configuration, as read.
+/// The CLI configuration after reading it.
 #[derive(Clone, Debug)]
 pub struct CliSettings {
     /// Its settings.
     pub config: CliConfig,
-    /// The environment that it was read with.
+    /// The environment with which it was read.
     pub environment: cli_config::ProcessEnvironment,
     /// Its problems.
     pub problems: Vec<Diagnostic>,
 }
 
-/// The root module of the current directory, loaded far enough to know where its state is and how it is sealed.
+/// The root module of the current directory. It is loaded only as far as the location of its state and its encryption
+/// require.
 #[derive(Debug)]
 pub struct RootAlone {
     /// The module, as far as it can be read.
     pub root: Arc<CompiledModule>,
-    /// Its files, for messages.
+    /// The source files, for messages.
     pub sources: SourceFiles,
     /// Its problems so far, warnings included.
     pub problems: Vec<Diagnostic>,
 }
 
-/// The place where a command runs.
+/// The context in which a command runs.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The directory where the command was started, before `-chdir`.
     pub launch_directory: PathBuf,
-    /// `.terraform`, or the directory that `TF_DATA_DIR` names.
+    /// The directory in `TF_DATA_DIR`, or `.terraform`.
     pub data_directory: PathBuf,
-    /// The environment allows questions.
+    /// Whether the environment allows questions.
     pub input: bool,
-    /// Hints about the next command are not wanted.
+    /// Whether the environment disables hints about next commands.
     pub automation: bool,
-    /// The command needs a valid configuration even if it only reads a state, as OpenTofu's commands do.
+    /// Whether the command needs a valid configuration even if it only reads a state, as OpenTofu's commands do.
     pub strict: bool,
-    /// How the command seals, once it has been determined.
+    /// The encryption of states and plans, once it has been determined.
     pub sealed_by: Arc<OnceLock<Arc<Sealing>>>,
     /// The CLI configuration, once it has been read.
     pub cli: Arc<OnceLock<CliSettings>>,
@@ -68,14 +69,14 @@ pub struct Context {
     pub root: Arc<OnceLock<RootAlone>>,
     /// Locks that could not be released, to be reported at the end.
     pub unreleased: UnreleasedLocks,
-    /// What stores in front of backends have lost, to be reported at the end.
+    /// Lost records of stores in front of backends, to be reported at the end.
     pub notices: CopyNotices,
-    /// How often a state is saved while a run goes on, where only this machine has the journal. `None` means never.
+    /// How often a state is saved during a run whose journal is only on this machine. `None` means only at the end.
     pub save_interval: Option<Duration>,
 }
 
 impl Context {
-    /// Reads the environment. The current directory is the root module's by now.
+    /// Reads the environment. The current directory must be that of the root module.
     pub fn new(launch_directory: PathBuf, strict: bool) -> Context {
         let data = std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty());
         Context {
@@ -96,15 +97,15 @@ impl Context {
     /// The selected workspace.
     ///
     /// # Errors
-    /// A name that is not valid.
+    /// Returns an error if the name is invalid.
     pub fn workspace(&self) -> Result<SmolStr, Diagnostic> {
         Ok(self.chosen_workspace()?.unwrap_or(SmolStr::new_static(DEFAULT_WORKSPACE)))
     }
 
-    /// The workspace that was selected here; `None` when none ever was.
+    /// The workspace that the user or the environment has selected. `None` if nothing was selected.
     ///
     /// # Errors
-    /// A name that is not valid.
+    /// Returns an error if the name is invalid.
     pub fn chosen_workspace(&self) -> Result<Option<SmolStr>, Diagnostic> {
         let name = match environment("TF_WORKSPACE") {
             Some(name) if !is_workspace_name(&name) => return Err(problems::invalid_workspace_variable(&name)),
@@ -122,7 +123,7 @@ impl Context {
         Ok(Some(name.into()))
     }
 
-    /// The evaluator's part of it.
+    /// The part of the context that the evaluator needs.
     pub fn environment(&self, workspace: SmolStr, timestamp: String) -> Environment {
         Environment { workspace, timestamp, cwd: self.launch_directory.clone(), ..Environment::new(PathBuf::from(".")) }
     }
@@ -137,8 +138,8 @@ impl Context {
         })
     }
 
-    /// The same for commands that depend on it, with the errors that stop an installation. Every command reports all
-    /// problems before it begins.
+    /// The CLI configuration for commands that install packages or modules, with the errors that prevent an
+    /// installation. All problems are reported separately, when a command begins.
     pub fn cli_config(&self) -> (CliConfig, cli_config::ProcessEnvironment, Vec<Diagnostic>) {
         let CliSettings { config, environment, problems } = self.cli_settings();
         let stops = |problem: &&Diagnostic| problem.is_error() && problem.code != cli_config::NO_PLUGIN_CACHE;
@@ -147,8 +148,9 @@ impl Context {
     }
 }
 
-/// The time between two saves of a state while a run goes on. `theirs` are whole seconds, never fewer than by default, as
-/// in OpenTofu. `own` are seconds without a lower limit; 0 means that no state is saved before the end.
+/// The time between two saves of a state during a run; `None` if it is saved only at the end. `theirs` is the value of
+/// OpenTofu's variable: whole seconds, at least the default. `own` is the value of Weft's variable, which takes
+/// precedence: seconds without a lower limit, or 0 to save only at the end.
 fn save_interval(theirs: Option<String>, own: Option<String>) -> Option<Duration> {
     if let Some(seconds) = own.and_then(|text| text.parse().ok())
         && let Ok(interval) = Duration::try_from_secs_f64(seconds)
@@ -167,22 +169,22 @@ pub fn is_workspace_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~$&+:=@".contains(&b))
 }
 
-/// Selects a workspace for the following commands.
+/// Stores the selection of a workspace for later commands.
 ///
 /// # Errors
-/// When the data directory cannot be written.
+/// Returns an error if the data directory cannot be written.
 pub fn remember_workspace(data_directory: &Path, name: &str) -> Result<(), Diagnostic> {
     let written =
         std::fs::create_dir_all(data_directory).and_then(|()| std::fs::write(data_directory.join(SELECTED), name));
     written.map_err(|error| problems::workspace_not_selected(data_directory, &error))
 }
 
-/// A variable of the environment that is not empty.
+/// An environment variable. `None` if it is unset or empty.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// The name of this user and machine, for those who wait for the lock.
+/// The user and machine of this process, for other processes that wait for the lock.
 pub fn holder() -> Holder {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let user = environment("USER").or_else(|| environment("LOGNAME")).unwrap_or_else(|| "unknown".to_owned());
@@ -194,7 +196,7 @@ pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub fn unix_ms() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default()
 }

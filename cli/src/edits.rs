@@ -1,5 +1,5 @@
-//! Changes to the state outside of runs, for `state mv`, `state push`, `taint` and similar commands. Each is made under
-//! the lock, from one snapshot, as a whole or not at all.
+//! Changes to the state outside of runs, for `state mv`, `state push`, `taint` and similar commands. Each change is
+//! made under the lock, based on one snapshot, and is atomic.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
@@ -27,7 +27,7 @@ pub enum Change {
 /// Locks the state, calls `decide` with it, and writes the change. Reports problems.
 ///
 /// # Errors
-/// The problems were reported already.
+/// The exit code. The problems have been reported.
 pub fn change<Answer>(
     invocation: &Invocation<'_>,
     place: &StoreLocation,
@@ -41,10 +41,10 @@ pub fn change<Answer>(
     done.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))
 }
 
-/// As [`change`], in a store that is open.
+/// Like [`change`], in an open store.
 ///
 /// # Errors
-/// The reasons why nothing was changed.
+/// Returns the reasons why nothing was changed.
 pub async fn change_in<Answer>(
     store: &dyn RunStore,
     decide: impl FnOnce(&Snapshot) -> Result<(Change, Answer), Vec<Diagnostic>>,
@@ -68,7 +68,7 @@ pub async fn change_in<Answer>(
     }
 }
 
-/// A snapshot as a version 4 file.
+/// Converts a snapshot to a state file of version 4.
 pub fn file_of(snapshot: &Snapshot) -> StateFile {
     StateFile {
         terraform_version: snapshot.terraform_version.clone(),
@@ -80,7 +80,7 @@ pub fn file_of(snapshot: &Snapshot) -> StateFile {
     }
 }
 
-/// The records to write, so that the state has the contents of the file.
+/// The writes that give the state the contents of the file.
 pub fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
     let mut writes = Writes::default();
     for (address, record) in &file.instances {
@@ -106,7 +106,7 @@ pub fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
     writes
 }
 
-/// The reason why a change was not made.
+/// Describes the reason why a change was not made.
 pub fn refusal(answer: &EditAnswer) -> Diagnostic {
     match answer {
         EditAnswer::Refused { held, doubts } => in_use(held, doubts),
@@ -114,9 +114,9 @@ pub fn refusal(answer: &EditAnswer) -> Diagnostic {
     }
 }
 
-/// Reports that runs hold the records to write.
+/// Reports that unfinished runs hold the records that were to be written.
 fn in_use(held: &[HeldSubject], doubts: &[Doubt]) -> Diagnostic {
-    /// The number of listed names. More would hide the advice.
+    /// The maximum number of listed names. More would hide the advice.
     const LISTED: usize = 20;
     let mut lines: Vec<String> = held
         .iter()

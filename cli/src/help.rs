@@ -1,4 +1,4 @@
-//! The help texts of the whole program and of groups of commands. [`Command::help`] is that of one command.
+//! The help texts of the whole program and of groups of commands. [`Command::help`] is the help text of one command.
 
 use std::fmt::Write as _;
 
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// Every help text in one file, so that a change of an option or a description is seen as a user sees it.
+    /// All help texts are in one file, so that a change of an option or a description is visible as users see it.
     #[test]
     fn help_texts_are_as_in_the_snapshot() {
         let groups = GROUPS.iter().map(|(name, _)| (format!("weft {name}"), of_group(name)));

@@ -12,12 +12,12 @@ use crate::context::environment;
 use crate::options::Arguments;
 use crate::problems;
 
-/// The token of a pipeline.
+/// The variable with the token of a pipeline.
 const TOKEN: &str = "WEFT_TOKEN";
-/// A file with that token, read for each command.
+/// The variable with the file of that token. The file is read by each command.
 const TOKEN_FILE: &str = "WEFT_TOKEN_FILE";
 
-/// The TLS files that the options or the environment name; `None` when they name none.
+/// The TLS files in the options or the environment. `None` if there are none.
 fn tls_files(arguments: &Arguments) -> Result<Option<TlsFiles>, Diagnostic> {
     let file = |option: &str, variable: &str| {
         let given = arguments.value(option).map(str::to_owned).or_else(|| environment(variable));
@@ -39,10 +39,10 @@ fn tls_files(arguments: &Arguments) -> Result<Option<TlsFiles>, Diagnostic> {
     }
 }
 
-/// Connects to coordinators, with the certificate or the token that options and environment name.
+/// A dialer for coordinators, with the certificate or token in the options or the environment.
 ///
 /// # Errors
-/// When the files cannot be used.
+/// Returns an error if the files cannot be used.
 pub fn dialer(arguments: &Arguments) -> Result<Dialer, Vec<Diagnostic>> {
     let unusable = |error: &dyn std::fmt::Display| vec![problems::tls_unusable(error)];
     let files = tls_files(arguments).map_err(|problem| vec![problem])?;
@@ -51,7 +51,7 @@ pub fn dialer(arguments: &Arguments) -> Result<Dialer, Vec<Diagnostic>> {
     Dialer::new(tls, token.as_deref()).map_err(|error| unusable(&error))
 }
 
-/// The token of the environment.
+/// The token in the environment.
 fn token() -> Result<Option<String>, Diagnostic> {
     if let Some(token) = environment(TOKEN).filter(|token| !token.is_empty()) {
         return Ok(Some(token));
@@ -60,10 +60,10 @@ fn token() -> Result<Option<String>, Diagnostic> {
     std::fs::read_to_string(&path).map(Some).map_err(|error| problems::token_unreadable(TOKEN_FILE, &path, &error))
 }
 
-/// Who may connect to a coordinator, for the state with this name.
+/// The guard of a coordinator for the state with this name. It decides who may connect.
 ///
 /// # Errors
-/// When files or policy cannot be used.
+/// Returns an error if the TLS files or the policy cannot be used.
 pub fn guard(arguments: &Arguments, state: String) -> Result<Guard, Diagnostic> {
     let policy = arguments.value("policy").map(|path| Policy::read(path.as_ref()));
     let policy = policy.transpose().map_err(|error| problems::policy_unusable(&error))?;

@@ -1,4 +1,5 @@
-//! From the command line to a command: global options, the words of the command, `TF_CLI_ARGS`, and options.
+//! Parses the command line: global options, the words of the command, `TF_CLI_ARGS`, and options. Then runs the
+//! command.
 
 use std::path::{Path, PathBuf};
 
@@ -18,14 +19,14 @@ use crate::render::events;
 use crate::shell_words;
 use crate::view::View;
 
-/// Runs the command that the arguments name. They do not include the program's name.
+/// Runs the command in the arguments. The arguments do not include the name of the program.
 pub fn run(arguments: Vec<String>) -> Exit {
     if let Some(line) = environment("COMP_LINE") {
         completion::answer(&line);
         return Exit::DONE;
     }
     logging::start();
-    // As in OpenTofu, no command runs with a variable that cannot be read.
+    // As in OpenTofu, no command runs if this variable is invalid.
     if let Some(text) = environment(REATTACH)
         && let Err(error) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text)
     {
@@ -43,7 +44,7 @@ pub fn run(arguments: Vec<String>) -> Exit {
         };
         rest = tail;
         match name.split_once('=') {
-            // As in OpenTofu, it has one form, and can be given once.
+            // As in OpenTofu, `-chdir` needs `=` and one dash, and can be given once.
             _ if first == "-chdir" => return refuse(&problems::no_directory_named()),
             Some(("chdir", "")) if !first.starts_with("--") => return refuse(&problems::no_directory_named()),
             Some(("chdir", path)) if !first.starts_with("--") && directory.is_none() => {
@@ -53,7 +54,7 @@ pub fn run(arguments: Vec<String>) -> Exit {
             None if matches!(name, "version" | "v") => version = true,
             None if name == "install-autocomplete" => return completion::install(),
             None if name == "uninstall-autocomplete" => return completion::uninstall(),
-            // It is an option of that command.
+            // Other options before `-version` belong to the `version` command.
             _ if version || tail.iter().any(asks_version) => {
                 rest = here;
                 break;
@@ -73,7 +74,7 @@ pub fn run(arguments: Vec<String>) -> Exit {
         return exit;
     }
     if !help && (version || rest.iter().any(asks_version)) {
-        // The other arguments are its own: `weft -version -json`.
+        // The other arguments are options of the `version` command, as in `weft -version -json`.
         let words: Vec<String> = std::iter::once("version".to_owned()).chain(rest.iter().cloned()).collect();
         return call(commands::find(&words), &words, launch);
     }
@@ -120,11 +121,11 @@ fn call(found: CommandLookup, words: &[String], launch: PathBuf) -> Exit {
     }
 }
 
-/// Runs a command. `named` are the words that name it, perhaps by an alias.
+/// Runs a command. `named` are the words by which it was called, which may be an alias.
 fn invoke(command: &'static Command, named: &[String], arguments: &[String], launch: PathBuf) -> Exit {
     let mut all = Vec::new();
     let specific = format!("TF_CLI_ARGS_{}", named.join("_").replace('-', "_"));
-    // As in OpenTofu, the arguments for all commands come last, so that they win.
+    // As in OpenTofu, `TF_CLI_ARGS` comes after the variable of the command, so that it takes precedence.
     for name in [specific.as_str(), "TF_CLI_ARGS"] {
         match environment(name).map(|text| shell_words::split(&text)) {
             Some(Ok(words)) => all.extend(words),
@@ -153,7 +154,7 @@ fn invoke(command: &'static Command, named: &[String], arguments: &[String], lau
     let checked = (command.check)(&invocation.arguments);
     let mistakes: Vec<Diagnostic> = unparsed.into_iter().chain(checked).chain(problem).collect();
     if !mistakes.is_empty() {
-        // As in OpenTofu, the stream begins with its version, but not that of tests.
+        // As in OpenTofu, the stream begins with the version. The stream of `test` does not.
         if command.words != ["test"] {
             invocation.view.event(events::version());
         }
@@ -163,7 +164,8 @@ fn invoke(command: &'static Command, named: &[String], arguments: &[String], lau
     tell_of_store(&invocation, exit)
 }
 
-/// Reports what the command could not say earlier: a store that has lost records, and locks that could not be released.
+/// Reports problems that are known only at the end of a command: lost records of a store, and locks that were not
+/// released.
 fn tell_of_store(invocation: &Invocation<'_>, exit: Exit) -> Exit {
     let mut exit = exit;
     for lost in invocation.context.notices.take() {
@@ -179,7 +181,7 @@ fn tell_of_store(invocation: &Invocation<'_>, exit: Exit) -> Exit {
     invocation.fail(&unreleased.iter().map(problems::lock_not_released).collect::<Vec<_>>())
 }
 
-/// Reports problems of the CLI configuration, whether the command needs it or not.
+/// Reports all problems of the CLI configuration, even if the command does not need it.
 fn tell_of_settings(invocation: &Invocation<'_>) {
     let problems = &invocation.context.cli_settings().problems;
     if problems.is_empty() {
@@ -203,7 +205,7 @@ fn enter(directory: &Path) -> Result<(), Exit> {
     std::env::set_current_dir(directory).or_else(|error| refused(&error))
 }
 
-/// Reports a mistake before the command is known.
+/// Reports a mistake that is found before the command is known.
 fn refuse(problem: &Diagnostic) -> Exit {
     View::plain().diagnostics(std::slice::from_ref(problem));
     Exit::FAILED

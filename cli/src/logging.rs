@@ -1,4 +1,4 @@
-//! The log of the program. It is off unless the environment turns it on.
+//! The log of the program. It is off by default, and environment variables turn it on.
 
 use std::fs::OpenOptions;
 
@@ -7,12 +7,12 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::context::environment;
 
-/// The levels of OpenTofu's variables, the most verbose first.
+/// The levels of OpenTofu's variables, from the most verbose one.
 const LEVELS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "off"];
 
-/// Starts logging if the environment asks for it: `WEFT_LOG` (a filter for `tracing`), `TF_LOG` (a level, or `JSON`),
-/// `TF_LOG_CORE` for Weft itself, `TF_LOG_PROVIDER` for providers. The log goes to the file of `TF_LOG_PATH`, otherwise
-/// to the standard error.
+/// Starts logging if an environment variable requests it: `WEFT_LOG` (a filter for `tracing`), `TF_LOG` (a level, or
+/// `JSON`), `TF_LOG_CORE` for Weft itself, or `TF_LOG_PROVIDER` for providers. The log goes to the file in
+/// `TF_LOG_PATH`, or to the standard error.
 pub fn start() {
     let asked = |name: &str| environment(name).or_else(|| environment("TF_LOG"));
     let (core, provider) = (asked("TF_LOG_CORE"), asked("TF_LOG_PROVIDER"));
@@ -24,7 +24,7 @@ pub fn start() {
             (core, provider) => format!("{core},plugin={provider}"),
         },
     };
-    // The log of the transport is useful only to its authors.
+    // The logs of the transport libraries are useful only to their authors.
     let filter = format!("{filter},h2=warn,hyper=warn,tower=warn,tonic=warn,rustls=warn");
     let Ok(filter) = EnvFilter::try_new(filter) else {
         eprintln!("WEFT_LOG is not a filter such as \"debug\" or \"weft_planner=trace\"; nothing is logged");
@@ -36,11 +36,11 @@ pub fn start() {
         None => BoxMakeWriter::new(std::io::stderr),
     };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
-    // A subscriber that was set before stays.
+    // If another subscriber was set before, it stays.
     let _ = if json { builder.json().try_init() } else { builder.try_init() };
 }
 
-/// The level that a variable names. An unknown level means everything.
+/// The level in a variable. An unknown level means everything.
 fn level(asked: Option<&str>) -> &'static str {
     let Some(asked) = asked else { return "off" };
     let known = LEVELS.into_iter().find(|level| level.eq_ignore_ascii_case(asked));

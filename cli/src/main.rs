@@ -1,11 +1,16 @@
 //! The `weft` command.
 //!
-//! Reading order: [`invocation`] parses the command line ([`options`], [`command`]) and calls one of [`commands`].
-//! [`context`] is the place where a command runs, [`view`] its output, [`render`] the form of that output, [`exit`] its
-//! exit code. [`project`] is a configuration with its providers, [`modules`] the manifest of installed modules,
-//! [`variables`] the values of variables; [`plan`] makes a plan file from them. [`store`] is where state and runs are,
-//! as [`backend`] configures it. [`apply`] applies a plan file, here or elsewhere, and shows the progress. [`edits`] changes state outside of runs.
-//! [`testing`] does all of it in memory, for tests of configurations.
+//! Modules in reading order:
+//!
+//! - [`invocation`] parses the command line with [`options`] and [`command`], and calls one of [`commands`].
+//! - [`context`]: the context in which a command runs. [`view`]: its output. [`render`]: the format of the output.
+//!   [`exit`]: its exit code.
+//! - [`project`]: a configuration with its providers. [`modules`]: the manifest of installed modules. [`variables`]:
+//!   the values of variables. [`plan`] makes a plan file from them.
+//! - [`store`]: the location of state and runs. [`backend`]: the backend in the configuration.
+//! - [`apply`] applies a plan file in this process or on a coordinator, and shows the progress.
+//! - [`edits`] changes state outside of runs.
+//! - [`testing`] does all of this in memory, for tests of configurations.
 
 mod addresses;
 mod apply;

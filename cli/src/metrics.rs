@@ -1,7 +1,7 @@
-//! Metrics of coordinators and workers, in the text format of Prometheus (version 0.0.4), for `-metrics ADDRESS`.
+//! Metrics of coordinators and workers in the text format of Prometheus (version 0.0.4), for `-metrics ADDRESS`.
 //!
-//! `docs/operate.md` says what each metric means. Labels are names of statuses, budgets, workers and placement labels.
-//! Their number is bounded, and none is a value of a plan or state.
+//! `docs/operate.md` describes each metric. Labels contain the names of statuses, budgets, workers and placement
+//! labels. Their number is bounded, and they never contain values of a plan or state.
 
 mod coordinator;
 mod endpoint;
@@ -25,20 +25,20 @@ pub use worker::worker_metrics;
 /// The forms of addresses, for messages.
 const FORMS: &str = "PORT on this machine, IP:PORT such as 0.0.0.0:9464, or unix:PATH";
 
-/// The address of `-metrics`.
+/// The address in `-metrics`.
 ///
 /// # Errors
-/// It has another form.
+/// The exit code if the text is not an address. The problem has been reported.
 pub fn address(invocation: &Invocation<'_>) -> Result<Option<MetricsAddress>, Exit> {
     let Some(text) = invocation.arguments.value("metrics") else { return Ok(None) };
     let address = MetricsAddress::parse(text);
     address.map(Some).ok_or_else(|| invocation.mistake(&problems::invalid_metrics_address(text, FORMS)))
 }
 
-/// Serves metrics until the process ends, and says where.
+/// Serves metrics until the process ends, and prints the address.
 ///
 /// # Errors
-/// When the address is in use.
+/// Returns an error if the address is in use.
 pub async fn begin(
     view: &View,
     address: &MetricsAddress,
@@ -54,13 +54,13 @@ pub async fn begin(
     Ok(())
 }
 
-/// A text of metrics that is being written.
+/// Builds a text of metrics.
 #[derive(Debug, Default)]
 pub struct Metrics {
     text: String,
 }
 
-/// How a metric behaves.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Counter,
@@ -80,7 +80,7 @@ impl Metrics {
             Kind::Gauge => "gauge",
             Kind::Histogram => "histogram",
         };
-        // Writing into a string does not fail.
+        // Writing to a string does not fail.
         let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
@@ -97,13 +97,13 @@ impl Metrics {
         let _ = writeln!(self.text, " {value}");
     }
 
-    /// A metric with one value.
+    /// Adds a metric with one value.
     fn one(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
         self.begin(name, kind, help);
         self.sample(name, &[], value);
     }
 
-    /// A metric with one value for each name.
+    /// Adds a metric with one value for each name.
     fn named(&mut self, name: &str, kind: Kind, help: &str, label: &str, values: &Named) {
         self.begin(name, kind, help);
         for (text, value) in &values.0 {
@@ -123,14 +123,14 @@ impl Metrics {
         self.sample(&format!("{name}_count"), &[], histogram.count());
     }
 
-    /// The version of this program.
+    /// Adds the version of this program.
     fn build(&mut self) {
         let name = "weft_build_info";
         self.begin(name, Kind::Gauge, "The version of Weft.");
         self.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
     }
 
-    /// The days until our own certificate expires; negative afterwards.
+    /// Adds the days until our own certificate expires. The value is negative afterwards.
     fn certificate(&mut self, expires: Option<SystemTime>) {
         let Some(expires) = expires else { return };
         let now = SystemTime::now();
@@ -143,7 +143,7 @@ impl Metrics {
     }
 }
 
-/// The value of a label: backslashes, quotes and line feeds are escaped.
+/// Escapes backslashes, quotes and line feeds in the value of a label.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,7 +1,7 @@
-//! The manifest of installed modules, `modules/modules.json` in the data directory, byte-equal to OpenTofu's.
+//! The manifest of installed modules: `modules/modules.json` in the data directory. It is byte-equal to OpenTofu's.
 //!
-//! Local modules are read in place; their entries only record that `init` or `get` has seen the call.
-//! [`install`] writes the manifest, and [`FromManifest`] finds modules by it.
+//! Local modules are read in place. Their entries only record that `init` or `get` has seen the call. [`install`]
+//! writes the manifest, and [`FromManifest`] finds modules with it.
 
 pub mod install;
 mod problems;
@@ -18,9 +18,9 @@ use weft_graph_format::module_source::ModuleSource;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::version::{Version, VersionConstraints, parse_abbreviated};
 
-/// The folder of modules, inside the data directory.
+/// The directory of modules, in the data directory.
 pub const FOLDER: &str = "modules";
-/// The manifest's name in that folder.
+/// The file name of the manifest, in that directory.
 const LIST: &str = "modules.json";
 
 /// An installed module.
@@ -30,28 +30,28 @@ pub struct ModuleRecord {
     /// The names of the calls that lead to it, separated by dots; empty for the root module.
     #[serde(default)]
     pub key: String,
-    /// Its source, in normalized form.
+    /// Its source address, in normalized form.
     #[serde(default)]
     pub source: String,
     /// The selected version, for modules from a registry.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// Its directory, relative to that of the root module, or absolute.
+    /// Its directory, relative to the directory of the root module, or absolute.
     #[serde(default)]
     pub dir: String,
 }
 
 impl ModuleRecord {
-    /// The version, parsed.
+    /// The parsed version.
     pub fn version(&self) -> Option<Version> {
         parse_abbreviated(&self.version)
     }
 }
 
-/// The manifest, by key.
+/// The manifest of installed modules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleManifest {
-    /// The installed modules.
+    /// The installed modules by their keys.
     pub records: BTreeMap<String, ModuleRecord>,
 }
 
@@ -62,18 +62,18 @@ struct Document {
 }
 
 impl ModuleManifest {
-    /// Reads the manifest of a data directory, to add to it; empty if there is none.
+    /// Reads the manifest of a data directory before an installation. It is empty if the file does not exist.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the manifest cannot be read.
     pub fn read(data_directory: &Path) -> Result<ModuleManifest, Diagnostic> {
         ModuleManifest::read_with(data_directory, problems::manifest_unreadable)
     }
 
-    /// Reads the manifest of a data directory, to find modules by it; empty if there is none.
+    /// Reads the manifest of a data directory before the modules are loaded. It is empty if the file does not exist.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the manifest cannot be read.
     pub fn read_to_load(data_directory: &Path) -> Result<ModuleManifest, Diagnostic> {
         ModuleManifest::read_with(data_directory, problems::manifest_not_loaded)
     }
@@ -97,10 +97,10 @@ impl ModuleManifest {
         if text.is_empty() {
             return Ok(ModuleManifest::default());
         }
-        // As in OpenTofu, what is missing or null is empty. Serde would also accept an array in place of an object.
+        // As in OpenTofu, missing and null values are empty. serde alone would accept an array instead of an object.
         let content: Option<serde_json::Map<String, serde_json::Value>> =
             serde_json::from_slice(text).map_err(|error| match error.is_eof() {
-                // OpenTofu's text, which is part of a summary.
+                // This is OpenTofu's text. It is part of a summary.
                 true => "unexpected end of JSON input".to_owned(),
                 false => error.to_string(),
             })?;
@@ -124,7 +124,7 @@ impl ModuleManifest {
         Ok(ModuleManifest { records })
     }
 
-    /// Serializes it. JSON as Go writes it: characters that could end a script in a page are escaped.
+    /// The manifest as Go would write the JSON: characters that could end a script in a web page are escaped.
     fn text(&self) -> String {
         let document = Document { modules: Some(self.records.values().cloned().collect()) };
         let text = serde_json::to_string(&document).unwrap_or_default();
@@ -133,10 +133,10 @@ impl ModuleManifest {
         escapes.iter().fold(text, |text, (plain, escape)| text.replace(*plain, escape))
     }
 
-    /// Writes it. Writes nothing when no module is called and there was no manifest.
+    /// Writes the manifest. It writes nothing if no module is called and the file does not exist.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&self, data_directory: &Path) -> Result<(), Diagnostic> {
         let folder = data_directory.join(FOLDER);
         let path = folder.join(LIST);
@@ -148,14 +148,14 @@ impl ModuleManifest {
             .map_err(|error| problems::manifest_not_written(&path, &error))
     }
 
-    /// Removes a module and all below it.
+    /// Removes a module and all modules below it.
     pub fn forget(&mut self, key: &str) {
         let below = format!("{key}.");
         self.records.retain(|known, _| known != key && !known.starts_with(&below));
     }
 }
 
-/// The version constraint of a call; `None`, with a report, when it cannot be parsed.
+/// The version constraints of a call. `None` if they cannot be parsed, which is reported.
 pub fn constraints(request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<VersionConstraints> {
     let Some((text, range)) = &request.version else { return Some(VersionConstraints::any()) };
     match text.parse() {
@@ -167,7 +167,7 @@ pub fn constraints(request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) 
     }
 }
 
-/// Finds modules by the manifest, and compares the manifest with the configuration.
+/// Finds modules with the manifest, and checks the manifest against the configuration.
 #[derive(Debug)]
 pub struct FromManifest<'a> {
     /// The manifest.
@@ -200,11 +200,11 @@ impl ModulePlaces for FromManifest<'_> {
 }
 
 impl FromManifest<'_> {
-    /// The entry of a call. Reports a missing one.
+    /// The entry of a call. Reports an error if it is missing.
     fn record(&self, key: &str, call: &SourceRange, problems: &mut Vec<Diagnostic>) -> Option<&ModuleRecord> {
         let record = self.manifest.records.get(key);
         let problem = match record {
-            // An entry without a directory failed to install.
+            // If an entry has no directory, its installation failed.
             Some(record) if !record.dir.is_empty() && self.root.join(&record.dir).is_dir() => return Some(record),
             Some(record) => problems::installed_directory_unreadable(&record.dir),
             None => problems::not_installed(),

@@ -1,7 +1,7 @@
 //! Options of commands: a table of the known options, and the given arguments, in order.
 //!
-//! Options take one dash or two, `-x=v` or `-x v`. Switches take a value only with `=`. The errors have OpenTofu's
-//! text, because scripts know it.
+//! Options have one dash or two, and take their value as `-x=v` or `-x v`. Switches take a value only with `=`. The
+//! errors have OpenTofu's text, because scripts look for it.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use weft_graph_format::nearest::nearest;
 /// A known option.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
-    /// The name, without dashes.
+    /// The name, without the dashes.
     pub name: &'static str,
     /// Its argument.
     pub takes: Takes,
     /// The description in the help text; empty for an unlisted option.
     pub about: &'static str,
-    /// The heading that it is listed under.
+    /// The heading in the help text.
     pub section: Section,
-    /// A switch that is on by default.
+    /// Whether it is a switch that is on by default.
     pub default_on: bool,
 }
 
 /// The headings of options in a help text, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
-    /// Options of this command only.
+    /// Options that only this command has.
     Command,
     /// The scope of a plan.
     Planning,
@@ -43,7 +43,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// The heading's text.
+    /// The text of the heading.
     pub fn title(self) -> &'static str {
         match self {
             Section::Command => "Options",
@@ -58,17 +58,17 @@ impl Section {
 }
 
 impl Flag {
-    /// Sets another heading.
+    /// The option under another heading.
     pub const fn of(self, section: Section) -> Flag {
         Flag { section, ..self }
     }
 
-    /// Leaves it out of the help text. It is still accepted.
+    /// The option without a description, so that the help does not list it. It is still accepted.
     pub const fn unlisted(self) -> Flag {
         Flag { about: "", ..self }
     }
 
-    /// How it is listed: `-out=FILE`. A switch that is on by default is listed with `=false`.
+    /// The option in the help text: `-out=FILE`. A switch that is on by default is listed with `=false`.
     pub fn usage(&self) -> String {
         let name = self.name;
         match self.takes {
@@ -84,13 +84,13 @@ impl Flag {
 /// The argument of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// None, or `=true` or `=false`.
+    /// No argument, or `=true` or `=false`.
     Switch,
     /// Text, with this name in the help.
     Text(&'static str),
-    /// A whole number from zero up.
+    /// A whole number that is not negative.
     Number,
-    /// A whole number. The command refuses negative ones.
+    /// A whole number. The command itself refuses negative ones.
     Integer,
     /// A time such as `10s` or `1m30s`.
     Time,
@@ -120,7 +120,7 @@ pub const fn text(name: &'static str, placeholder: &'static str, about: &'static
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
     flags: Vec<(&'static str, String)>,
-    /// Those that are switches.
+    /// The names of the given options that are switches.
     switches: Vec<&'static str>,
     /// Positional arguments.
     pub positionals: Vec<String>,
@@ -132,12 +132,12 @@ pub enum OptionError {
     /// An unknown option.
     #[error("flag provided but not defined: -{name}{hint}")]
     Unknown {
-        /// Its name, without dashes.
+        /// The name, without the dashes.
         name: String,
-        /// A similar name, on a line of its own.
+        /// A suggestion of a similar name, on its own line. Empty if there is none.
         hint: String,
     },
-    /// Its value is missing.
+    /// An option whose value is missing.
     #[error("flag needs an argument: -{0}")]
     NoValue(String),
     /// A value that is neither true nor false.
@@ -145,7 +145,7 @@ pub enum OptionError {
     Switch {
         /// The option.
         name: String,
-        /// As given.
+        /// The value as given.
         value: String,
     },
     /// A value that is not a number or not a time.
@@ -153,13 +153,13 @@ pub enum OptionError {
     Value {
         /// The option.
         name: String,
-        /// As given.
+        /// The value as given.
         value: String,
     },
 }
 
-/// The output options anywhere among the arguments of any command, even after positional ones, in exactly this
-/// form.
+/// Output options that every command accepts anywhere among its arguments, even after positional ones. They are
+/// accepted only in these forms.
 const ANYWHERE: &[(&str, &str, &str)] = &[
     ("-no-color", "no-color", "true"),
     ("-compact-warnings", "compact-warnings", "true"),
@@ -171,10 +171,10 @@ const ANYWHERE: &[(&str, &str, &str)] = &[
     ("-consolidate-errors=false", "consolidate-errors", "false"),
     ("-concise", "concise", "true"),
 ];
-/// The option for warnings about deprecations, with the beginning of its value. Unknown levels mean the default.
+/// The option for warnings about deprecations, and the prefix of its value. An unknown level means the default.
 const DEPRECATION: (&str, &str) = ("-deprecation=", "module:");
 
-/// An output option with its value.
+/// Parses an output option: its name and its value.
 fn output_option(argument: &str) -> Option<(&'static str, &str)> {
     let (option, level) = DEPRECATION;
     if let Some(value) = argument.strip_prefix(option).filter(|value| value.starts_with(level)) {
@@ -184,13 +184,13 @@ fn output_option(argument: &str) -> Option<(&'static str, &str)> {
     found.map(|(_, name, value)| (*name, *value))
 }
 
-/// Whether this is an output option. Other forms of it than those above are unknown options, as in OpenTofu.
+/// Whether this is an output option. As in OpenTofu, the forms that are not listed above are unknown options.
 fn is_output(flag: &Flag) -> bool {
     flag.name == "deprecation" || ANYWHERE.iter().any(|(_, name, _)| *name == flag.name)
 }
 
 impl Arguments {
-    /// Parses the arguments of a command. An error comes with the arguments before it.
+    /// Parses the arguments of a command. If there is an error, the arguments before it are returned as well.
     pub fn of_command(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
         let rest = arguments.iter().filter(|argument| output_option(argument).is_none());
         let rest: Vec<String> = rest.cloned().collect();
@@ -200,8 +200,8 @@ impl Arguments {
         (parsed, problem)
     }
 
-    /// Parses arguments. An error comes with the arguments before it as options, and with those after it as positional
-    /// arguments.
+    /// Parses arguments. If there is an error, the arguments before it are returned as options, and the arguments after
+    /// it as positional arguments.
     ///
     /// Without `mixed`, everything after the first positional argument is positional.
     pub fn parse(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
@@ -212,7 +212,7 @@ impl Arguments {
         (parsed, problem)
     }
 
-    /// Takes arguments up to the first error, or up to the first one after which all are positional.
+    /// Consumes arguments up to the first error. Without `mixed`, it also stops after the first positional argument.
     fn take(
         &mut self,
         rest: &mut std::slice::Iter<'_, String>,
@@ -254,12 +254,12 @@ impl Arguments {
                 Takes::Text(_) => true,
                 Takes::Number => value.parse::<u32>().is_ok(),
                 Takes::Integer => value.parse::<i64>().is_ok(),
-                // As in Go, a negative time is one. It means none.
+                // As in Go, a negative time is valid. It means none.
                 Takes::Time => nanoseconds(&value).is_ok(),
             };
             if !sound {
                 if matches!(flag.takes, Takes::Switch) {
-                    // As in Go, a switch with a wrong value is off, even if it was on before.
+                    // As in Go, a switch with an invalid value is off, even if it was on before.
                     self.flags.push((flag.name, "false".to_owned()));
                 }
                 let name = name.to_owned();
@@ -276,17 +276,17 @@ impl Arguments {
         Ok(())
     }
 
-    /// The value of an option with a text argument; `None` when the option of this name is a switch.
+    /// The value of an option with a text argument. `None` if the option with this name is a switch.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.value(name).filter(|_| !self.switches.contains(&name))
     }
 
-    /// A switch; `usual` when it was not given.
+    /// The value of a switch. `usual` if it was not given.
     pub fn switch(&self, name: &str, usual: bool) -> bool {
         self.value(name).and_then(truth).unwrap_or(usual)
     }
 
-    /// The last value given. As in OpenTofu, an empty one is as if the option were not given.
+    /// The last given value. As in OpenTofu, an empty value counts as not given.
     pub fn value(&self, name: &str) -> Option<&str> {
         let last = self.flags.iter().rev().find(|(flag, _)| *flag == name);
         last.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
@@ -297,18 +297,18 @@ impl Arguments {
         self.flags.iter().filter(move |(flag, _)| *flag == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether it was given at all.
+    /// Whether the option has a value.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
 
-    /// A number above zero. Zero means the default, as if the option were not given.
+    /// A number greater than zero. Zero means the default, as if the option were not given.
     pub fn count<N: TryFrom<u32>>(&self, name: &str) -> Option<N> {
         let count = self.value(name)?.parse::<u32>().ok().filter(|count| *count > 0)?;
         N::try_from(count).ok()
     }
 
-    /// A time.
+    /// The value of an option with a time.
     pub fn time(&self, name: &str) -> Option<Duration> {
         go_duration(self.value(name)?)
     }
@@ -320,7 +320,7 @@ impl Arguments {
     }
 }
 
-/// True and false as Go's flags read them.
+/// Parses a boolean as Go's flags do.
 pub fn truth(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -367,12 +367,12 @@ mod tests {
         assert!(arguments.switch("no-color", false) && arguments.switch("concise", false));
         assert_eq!(arguments.value("deprecation"), Some("module:none"));
         assert_eq!(arguments.positionals, ["p", "--", "-json"]);
-        // No other form is known.
+        // Other forms are unknown options.
         for other in ["--no-color", "-no-color=true", "-deprecation=none"] {
             let (_, problem) = Arguments::of_command(&[other.to_owned()], &[FLAGS, crate::command::VIEW], false);
             assert!(matches!(problem, Some(OptionError::Unknown { .. })), "{other}: {problem:?}");
         }
-        // Not even as the value of another option.
+        // An output option is not even taken as the value of another option.
         let (_, problem) = Arguments::of_command(&["-out".to_owned(), "-no-color".to_owned()], &[FLAGS], false);
         assert_eq!(problem, Some(OptionError::NoValue("out".to_owned())));
     }

@@ -1,5 +1,4 @@
-//! Provider packages: those that planning starts, and those that a plan names, which are found again by
-//! checksum.
+//! Provider packages. Planning uses the installed packages. An apply finds its packages with the checksums in the plan.
 
 mod problems;
 
@@ -25,17 +24,17 @@ use weft_registry::settle;
 use crate::backend::AllBackends;
 use crate::context::{Context, environment};
 
-/// Where packed packages of mirrors are unpacked for plans, inside the data directory.
+/// The directory in the data directory where packed packages from mirrors are unpacked for plans.
 const UNPACKED: &str = "weft/packages";
 /// The variable that limits the number of concurrent provider processes.
 const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
 
-/// The value of [`REATTACH`] that names no provider.
+/// The value of [`REATTACH`] without providers.
 const NOTHING_ATTACHED: &str = "{}";
-/// The variable that names running providers, to which OpenTofu attaches.
+/// The variable that names running providers. OpenTofu attaches to them.
 pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
-/// Packages that `init` has installed and that planning may start.
+/// Packages that `init` has installed, for planning.
 #[derive(Debug)]
 pub struct InstalledPackages {
     packages: BTreeMap<ProviderSource, Package>,
@@ -43,10 +42,11 @@ pub struct InstalledPackages {
 }
 
 impl InstalledPackages {
-    /// Finds the packages for these requirements. The lock file and the data directory must agree.
+    /// Finds the packages for these requirements. The lock file and the data directory must match.
     ///
     /// # Errors
-    /// Missing or changed packages, with the text for planning or for validation.
+    /// Returns missing and changed packages. `validating` selects the texts of the errors: for validation, or for
+    /// planning.
     pub fn find(
         context: &Context,
         requirements: &Requirements,
@@ -55,10 +55,11 @@ impl InstalledPackages {
         InstalledPackages::find_with(context, requirements, &Requirements::new(), validating)
     }
 
-    /// The same, with the packages that the state needs beside the configuration.
+    /// Like [`InstalledPackages::find`], with additional packages that only the state needs.
     ///
     /// # Errors
-    /// Missing or changed packages, with the text for planning or for validation.
+    /// Returns missing and changed packages. `validating` selects the texts of the errors: for validation, or for
+    /// planning.
     pub fn find_with(
         context: &Context,
         requirements: &Requirements,
@@ -76,13 +77,13 @@ impl InstalledPackages {
         let all = with_state(requirements, of_state);
         let (packages, mut problems) =
             packages::check(&all, &lock, &context.data_directory, &config.dev_overrides, validating);
-        // The lock file follows from the configuration. For a provider that only the state needs and that is not
-        // locked, just the package is missing.
+        // The lock file depends only on the configuration. If a provider that only the state needs is not locked, the
+        // error is a missing package, not an outdated lock file.
         let of_state_alone = |source: &&ProviderSource| !requirements.contains_key(*source);
         let lost: Vec<ProviderSource> =
             problems.keys().filter(of_state_alone).filter(|source| lock.get(source).is_none()).cloned().collect();
         lost.iter().for_each(|source| drop(problems.remove(source)));
-        // As in OpenTofu, even a locked package that nothing uses must be there.
+        // As in OpenTofu, every locked package must be installed, even if nothing uses it.
         let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
         problems.extend(absent.into_iter().filter(|(source, _)| !all.contains_key(source)));
         said.extend(if validating {
@@ -101,10 +102,10 @@ impl InstalledPackages {
         Ok((InstalledPackages { packages, lock }, said))
     }
 
-    /// The packages for these requirements that are installed. The use of a missing one reports it.
+    /// The installed packages for these requirements. If a package is missing, its first use reports it.
     ///
     /// # Errors
-    /// When the CLI configuration or the lock file cannot be read.
+    /// Returns an error if the lock file cannot be read.
     pub fn present(
         context: &Context,
         requirements: &Requirements,
@@ -119,7 +120,7 @@ impl InstalledPackages {
         Ok((InstalledPackages { packages, lock }, said))
     }
 
-    /// How planning starts them.
+    /// The plugins that planning can start.
     pub fn plugins(&self) -> PluginSource {
         let packages = self.packages.clone();
         Arc::new(move |source: &ProviderSource| match packages.get(source) {
@@ -128,7 +129,7 @@ impl InstalledPackages {
         })
     }
 
-    /// The packages in the form in which a plan records them.
+    /// The packages in the form in which a plan records them. `used` selects the providers.
     pub fn of_plan(&self, used: &dyn Fn(&ProviderSource) -> bool) -> Vec<ProviderPackage> {
         let used = self.packages.values().filter(|package| used(&package.source));
         used.map(|package| {
@@ -151,7 +152,7 @@ impl InstalledPackages {
     }
 }
 
-/// The lock file, and its packages that are not in the data directory.
+/// The lock file, and the locked packages that are not in the data directory.
 fn locked(context: &Context) -> Result<(LockFile, BTreeMap<ProviderSource, PackageProblem>), Vec<Diagnostic>> {
     let (config, ..) = context.cli_config();
     let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
@@ -162,22 +163,22 @@ fn locked(context: &Context) -> Result<(LockFile, BTreeMap<ProviderSource, Packa
     Ok((lock, absent))
 }
 
-/// Called by commands that read or change the state. As in OpenTofu, they need the locked packages, although they start
-/// none of them.
+/// Checks that the locked packages are installed. Commands that read or change the state call it: as in OpenTofu, they
+/// need the packages, although they start none of them.
 ///
 /// # Errors
-/// Locked packages that are not in the data directory, or a lock file that cannot be read.
+/// Returns an error if a locked package is not in the data directory, or if the lock file cannot be read.
 pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
     let (_, absent) = locked(context)?;
     if absent.is_empty() { Ok(()) } else { Err(packages::plan_diagnostics(&absent, false)) }
 }
 
-/// Called before a saved plan is applied or shown in the directory of a configuration. As in OpenTofu, the lock file must
-/// have the plan's providers, and the locked packages must be there. Elsewhere a plan needs neither: it names its
-/// packages.
+/// Checks the lock file and the packages before a saved plan is applied or shown in the directory of a configuration.
+/// As in OpenTofu, the lock file must have the providers of the plan, and the locked packages must be installed. In
+/// other directories a plan needs neither, because it names its packages.
 ///
 /// # Errors
-/// Packages and selections that are missing.
+/// Returns missing packages and missing selections.
 pub fn require_for_plan(context: &Context, manifest: &Manifest, applies: bool) -> Result<(), Vec<Diagnostic>> {
     if !has_configuration(Path::new(".")) {
         return Ok(());
@@ -206,14 +207,14 @@ pub fn require_for_plan(context: &Context, manifest: &Manifest, applies: bool) -
     }
 }
 
-/// The requirements of a configuration, and those of a state.
+/// The combined requirements of a configuration and a state.
 fn with_state(requirements: &Requirements, of_state: &Requirements) -> Requirements {
     let mut all = of_state.clone();
     all.extend(requirements.iter().map(|(source, constraints)| (source.clone(), constraints.clone())));
     all
 }
 
-/// The maximum number of provider processes, and the place of the schema cache.
+/// The options for providers: the maximum number of processes, and the schema cache.
 pub fn pool_options(context: &Context) -> PoolOptions {
     let usual = PoolOptions::default();
     let max_open = environment(MAX_PROVIDERS).and_then(|text| text.parse().ok()).filter(|n| *n > 0);
@@ -221,15 +222,15 @@ pub fn pool_options(context: &Context) -> PoolOptions {
         max_open: max_open.unwrap_or(usual.max_open),
         deadlines_of: deadlines(context),
         schema_cache: Arc::new(SchemaCache::on_disk(&context.data_directory)),
-        // A command that reads data has resolved it by now.
+        // A command that reads states has already determined the encryption.
         sealing: context.sealed_by.get().cloned().unwrap_or_default(),
         states: Some(Arc::new(AllBackends)),
         ..usual
     }
 }
 
-/// The `provider_deadlines` of the CLI configuration, by the names of plugins. Its problems are reported where packages
-/// are found.
+/// The `provider_deadlines` of the CLI configuration, by plugin name. Its problems are reported when packages are
+/// searched.
 fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
     let (config, ..) = context.cli_config();
     let of_source = |(source, limits): (&ProviderSource, &BTreeMap<CallKind, Duration>)| {
@@ -239,7 +240,8 @@ fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
     config.provider_deadlines.iter().map(of_source).collect()
 }
 
-/// Packages that plans name: in the data directory, in the directories of options, in mirrors of the CLI configuration.
+/// Finds the packages that plans name: in the data directory, the directories of options, and the mirrors of the CLI
+/// configuration.
 pub struct PlannedPackages {
     mirrors: Vec<PathBuf>,
     overrides: BTreeMap<ProviderSource, PathBuf>,
@@ -248,7 +250,7 @@ pub struct PlannedPackages {
 }
 
 impl PlannedPackages {
-    /// Adds `directories` to search.
+    /// A finder that also searches `directories`. Returns problems of the CLI configuration.
     pub fn new(context: &Context, directories: &[PathBuf]) -> (PlannedPackages, Vec<Diagnostic>) {
         let (config, environment, problems) = context.cli_config();
         let mut mirrors = vec![context.data_directory.join(FOLDER)];
@@ -272,7 +274,7 @@ impl PlannedPackages {
     /// Finds all packages of a plan.
     ///
     /// # Errors
-    /// Each package that is missing or has changed.
+    /// Returns an error for each package that is missing or has changed.
     pub fn check(&self, manifest: &Manifest) -> Result<(), Vec<Diagnostic>> {
         let problems: Vec<Diagnostic> =
             manifest.providers.iter().filter_map(|package| self.find(package).err()).collect();
@@ -324,7 +326,7 @@ fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, Stri
 impl Packages for PlannedPackages {
     fn find(&self, wanted: &ProviderPackage) -> Result<Plugin, Diagnostic> {
         let key = (wanted.source.clone(), wanted.checksum.clone());
-        // The checksum was right then. It is computed again if the file has changed since.
+        // A known package had the correct checksum. The checksum is computed again if the file has changed since.
         let known = self.found.lock().get(&key).cloned();
         if let Some(known) = known.filter(|known| known.spec.files.as_ref().is_none_or(|files| files.are_unchanged())) {
             return Ok(known);

@@ -1,4 +1,4 @@
-//! Making a plan: configuration, variables and state become a plan file.
+//! Makes a plan file from configuration, variables and state.
 
 pub mod configuration;
 pub mod inputs;
@@ -47,42 +47,42 @@ use placing::Placing;
 pub use reads::ReadBudgets;
 pub use wishes::{PARALLELISM, Wishes, negative_parallelism, selection};
 
-/// How long reads may continue after planning was asked to end.
+/// How long reads may continue after planning was asked to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// The input of a plan.
+/// The inputs of a plan.
 pub struct Basis<'a> {
-    /// The place.
+    /// The context of the command.
     pub context: &'a Context,
     /// The workspace.
     pub workspace: SmolStr,
     /// The configuration.
     pub root: Arc<CompiledModule>,
-    /// The diagnostics of loading it. An apply of the plan reports them too.
+    /// The diagnostics of loading the configuration. An apply of the plan reports them, too.
     pub warnings: &'a [Diagnostic],
-    /// Its variables.
+    /// The values of its variables.
     pub given: GivenVariables,
     /// The state.
     pub snapshot: Arc<Snapshot>,
-    /// A description of where the state is.
+    /// The record of the backend, for the plan.
     pub backend: String,
-    /// The providers' packages.
+    /// The packages of the providers.
     pub packages: &'a InstalledPackages,
-    /// Source texts, for the lines that are stored in the plan.
+    /// The source files, for the lines that are stored in the plan.
     pub sources: SourceFiles,
     /// The output for progress.
     pub view: &'a View,
-    /// Limits reads.
+    /// The budgets that limit reads.
     pub reads: Option<Arc<dyn ReadGate>>,
 }
 
-/// A plan, as far as it could be made.
+/// The result of planning, which may be incomplete.
 pub struct Made {
     /// The plan.
     pub file: Option<PlanFile>,
     /// Its diagnostics.
     pub diagnostics: Vec<Diagnostic>,
-    /// Values that it does not hold.
+    /// The values that an apply needs and the plan does not contain.
     pub inputs: Inputs,
     /// Whether any output of a called module was evaluated.
     pub has_module_outputs: bool,
@@ -133,7 +133,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     Made { file, diagnostics, inputs, has_module_outputs }
 }
 
-/// Makes a plan, shows progress unless `quiet`, and stops on a signal.
+/// Makes a plan, shows progress unless `quiet`, and handles interrupts.
 async fn watched(
     inputs: PlanInputs,
     reports: &mut UnboundedReceiver<ProgressReport>,
@@ -156,7 +156,7 @@ async fn watched(
                 outcome = &mut planning => break outcome,
             }
         };
-        // The last events arrive together with the outcome.
+        // The last reports arrive together with the outcome.
         while let Ok(report) = reports.try_recv() {
             tell(report);
         }
@@ -177,7 +177,7 @@ async fn watched(
     }
 }
 
-/// The encoded values of ephemeral variables. The plan does not have them: they must be given again for an apply.
+/// The encoded values of ephemeral variables. The plan does not contain them, so they must be given again for an apply.
 fn ephemeral_inputs(root: &CompiledModule, planned: Option<&Planned>) -> (Inputs, Vec<Diagnostic>) {
     let mut inputs = Inputs::new();
     let mut problems = Vec::new();
@@ -234,7 +234,7 @@ fn ephemeral_step(what: ProgressStep) -> Option<EphemeralStep> {
     })
 }
 
-/// Shows a step of an ephemeral object. `elapsed` is the duration of a step that is done.
+/// Shows a step of an ephemeral object. `elapsed` is the duration of a completed step.
 pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralStep, elapsed: Duration) {
     let complete = matches!(step, EphemeralStep::OpenDone | EphemeralStep::RenewDone | EphemeralStep::CloseDone);
     let after = if complete { format!(" after {}", lines::duration(elapsed.as_secs())) } else { String::new() };
@@ -245,14 +245,14 @@ pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralSt
     }
 }
 
-/// Makes no plan file: the plan has less than was asked for.
+/// Drops the plan file, because an interrupted plan is incomplete.
 fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
     let mut diagnostics = outcome.diagnostics;
     diagnostics.push(problems::interrupted());
     PlanOutcome { diagnostics, ..PlanOutcome::default() }
 }
 
-/// The plan file of a plan.
+/// Assembles the plan file of a plan.
 pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
     let Planned {
         changes,
@@ -321,7 +321,7 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
     PlanFile { manifest, changes, schemas, sources, graph }
 }
 
-/// The values of variables as given, before conversion. A later command line is compared with them, and `show -json`
+/// The values of variables as given, before conversion. An apply compares its command line with them, and `show -json`
 /// prints them. A plan of a part of the configuration may not have evaluated all variables.
 fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BTreeMap<SmolStr, PlainValue> {
     let kept = basis.root.variables.iter().filter(|(_, variable)| !variable.ephemeral);
@@ -334,7 +334,7 @@ fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BT
     kept.collect()
 }
 
-/// What an apply must know of ephemeral variables to accept their values.
+/// What an apply must know about ephemeral variables to accept their values.
 fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVariable> {
     let kept = variables::ephemeral(root).map(|(name, variable)| {
         let kept = EphemeralVariable {
@@ -349,7 +349,7 @@ fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVari
     kept.collect()
 }
 
-/// The source lines that problems at apply may show.
+/// The source lines that problems during an apply may show.
 fn kept_lines(basis: &Basis<'_>, graph: &ExecutionGraph, manifest: &Manifest) -> SourceSnippets {
     let mut sources = SourceSnippets::of_graph(graph, |file| basis.sources.text(file));
     let told = manifest.warnings.iter().filter_map(|warning| warning.subject.as_ref());
@@ -363,7 +363,8 @@ fn kept_lines(basis: &Basis<'_>, graph: &ExecutionGraph, manifest: &Manifest) ->
     sources
 }
 
-/// The positions of the blocks of changed resources, and of variables that must be given again at apply.
+/// The positions of provider blocks, of the blocks of changed resources, and of variables that must be given again for
+/// an apply.
 fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, SourceRange> {
     let pending = changes.resources.iter().filter(|change| !change.action.is_no_op());
     let pending: BTreeSet<String> = pending.map(|change| change.address.config().to_string()).collect();
@@ -385,7 +386,7 @@ fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, Sou
     places
 }
 
-/// Adds the schemas of the objects in the state. Showing the prior state needs them.
+/// Adds the schemas of the objects in the state. They are needed to show the prior state.
 fn add_stored(
     schemas: &mut BTreeMap<ProviderSource, ProviderSchema>,
     all: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
@@ -400,7 +401,7 @@ fn add_stored(
         let (known, kept) = match record.mode() {
             ResourceMode::Managed => (&whole.resources, &mut part.resources),
             ResourceMode::Data => (&whole.data_sources, &mut part.data_sources),
-            // The state holds no ephemeral objects.
+            // The state contains no ephemeral objects.
             ResourceMode::Ephemeral => continue,
         };
         if let (Some((name, schema)), false) = (known.get_key_value(name), kept.contains_key(name)) {
@@ -419,7 +420,7 @@ fn called(graph: &ExecutionGraph) -> BTreeSet<ProviderSource> {
     .collect()
 }
 
-/// The schemas that changes and operations refer to, with only the types that they name.
+/// The schemas of the providers that changes and operations refer to, with only the types in use.
 fn restricted<'a>(
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     changes: &Changes,

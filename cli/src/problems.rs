@@ -1,4 +1,4 @@
-//! The diagnostics of the command line's other parts: stores, configurations, packages and values, as constructors.
+//! Diagnostics for the other parts of the command line, as constructors: stores, configurations, packages and values.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -38,12 +38,12 @@ pub fn state_changed_meanwhile() -> Diagnostic {
     )
 }
 
-/// Some of the files for TLS are named, and one that belongs to them is not.
+/// Some TLS files are given, but a file that they need is not.
 pub fn incomplete_tls(given: &str, missing: &str, variable: &str) -> Diagnostic {
     Diagnostic::error("Incomplete TLS settings", format!("{given} needs {missing} beside it. Environment: {variable}."))
 }
 
-/// The files for TLS cannot be used.
+/// The TLS files cannot be used.
 pub fn tls_unusable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid TLS settings", format!("{error}."))
 }
@@ -74,7 +74,7 @@ pub fn generated_file_not_written(path: &str, error: &dyn Display) -> Diagnostic
     )
 }
 
-/// The state of the first plan cannot be read.
+/// The state from the first plan of `-generate-config-out` cannot be read.
 pub fn imported_objects_unreadable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to read the imported objects", format!("{error}. This is a bug in Weft."))
 }
@@ -127,7 +127,7 @@ pub fn invalid_days(variable: &str, text: &str) -> Diagnostic {
     )
 }
 
-/// A text is an address, but not one of the right kind.
+/// The text is an address, but not of the expected kind.
 pub fn other_address(text: &str, wanted: &str) -> Diagnostic {
     Diagnostic::error("Invalid address", format!("{text:?} must name {wanted}."))
 }
@@ -165,7 +165,7 @@ pub fn no_directory_named() -> Diagnostic {
     Diagnostic::error("Invalid -chdir option", "The -chdir option must name a directory: -chdir=DIR.")
 }
 
-/// A flag before the command is unknown.
+/// An option before the command is unknown.
 pub fn unknown_flag(name: &str) -> Diagnostic {
     Diagnostic::error("Failed to parse command-line flags", format!("flag provided but not defined: -{name}"))
 }
@@ -199,7 +199,7 @@ pub fn lock_not_released(lock: &UnreleasedLock) -> Diagnostic {
     )
 }
 
-/// A store came back empty or without its last records, or a dead process left results that cannot be used any more.
+/// A store is empty or has lost its last records, or a dead process left results that can no longer be used.
 pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     let LostStore {
         store,
@@ -260,14 +260,14 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     }
     if !unused.is_empty() {
         add(format!(
-            "These write-ahead files do not follow the state: {}. Remove them when you have looked at the objects.",
+            "These write-ahead files do not follow the state: {}. Check the real objects, then remove these files.",
             unused.join(", ")
         ));
     }
     Diagnostic::warning(if *emptied { "Store came back empty" } else { "Store lost its last records" }, detail)
 }
 
-/// Names in one line, up to a maximum. More would hide the advice.
+/// Joins names to one line, up to a maximum number. More would hide the advice.
 fn listed(names: &[String]) -> String {
     const LISTED: usize = 100;
     let mut list = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -280,7 +280,8 @@ fn listed(names: &[String]) -> String {
 /// The code of problems with the contents of a state file.
 pub const BAD_STATE: &str = "state-file";
 
-/// A problem as OpenTofu reports it without locking: the summary is the problem, and does not mention the lock.
+/// A problem as OpenTofu reports it with `-lock=false`: the summary is the problem itself, and does not mention the
+/// lock.
 pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
     if problem.code != BAD_STATE {
         return problem.clone();
@@ -293,30 +294,30 @@ pub fn workspace_not_selected(directory: &Path, error: &dyn Display) -> Diagnost
     Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))
 }
 
-/// A file of a signature or a key that cannot be read.
+/// The file of a signature or a key cannot be read.
 pub fn signature_file_unreadable(path: &str, error: &std::io::Error) -> Diagnostic {
     Diagnostic::error("Cannot read file", format!("{path} cannot be read: {error}."))
 }
 
-/// A file of a signature or a key that is too large.
+/// The file of a signature or a key is too large.
 pub fn signature_file_too_large(path: &str, most: usize) -> Diagnostic {
     Diagnostic::error(
         "File too large",
-        format!("{path} is larger than {most} bytes, so it is no key and no signature."),
+        format!("{path} is larger than {most} bytes, so it is neither a key nor a signature."),
     )
 }
 
-/// A file of keys that does not exist.
+/// The file of trusted keys does not exist.
 pub fn key_file_missing(path: &str) -> Diagnostic {
     Diagnostic::error("Key not found", format!("The file {path} does not exist."))
 }
 
-/// A file without a usable key.
+/// The file has no usable key.
 pub fn key_refused(path: &str, error: &SignatureError) -> Diagnostic {
     Diagnostic::error("Key refused", format!("{path} cannot be used: {error}."))
 }
 
-/// A plan without a signature.
+/// The plan has no signature.
 pub fn signature_missing(path: &str) -> Diagnostic {
     Diagnostic::error(
         "Plan not signed",
@@ -326,12 +327,12 @@ pub fn signature_missing(path: &str) -> Diagnostic {
     )
 }
 
-/// A signature that does not count.
+/// The signature is not valid.
 pub fn signature_refused(path: &str, error: &SignatureError) -> Diagnostic {
     Diagnostic::error("Signature refused", format!("The signature {path} does not count: {error}."))
 }
 
-/// A signed plan that was applied before.
+/// The signed plan was applied before.
 pub fn signature_used(run: &RunId) -> Diagnostic {
     Diagnostic::error(
         "Signature already used",

@@ -1,19 +1,19 @@
-//! The name of the program: Weft, or the tool whose name the link has that started it.
+//! The name of the program: Weft, or OpenTofu or Terraform if a link with such a name started the process.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// The version of OpenTofu that Weft is compatible with.
 pub const OPENTOFU_VERSION: &str = "1.12.6";
-/// The newest version of Terraform with the same language.
+/// The newest version of Terraform with the supported language.
 pub const TERRAFORM_VERSION: &str = "1.12.2";
 /// The version of Weft.
 pub const WEFT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit that this program was built from, if the build knows it: `scripts/package` sets `WEFT_COMMIT`.
+/// The commit of the build, if it is known: `scripts/package` sets `WEFT_COMMIT`.
 pub const COMMIT: Option<&str> = option_env!("WEFT_COMMIT");
 
-/// A tool.
+/// The tool that the name of the program stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
     /// Weft itself.
@@ -25,7 +25,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// The tool that this process was started as.
+    /// The tool that the name of this process stands for.
     pub fn of_process() -> Product {
         std::env::args_os().next().map_or(Product::Weft, |program| Product::named(&program))
     }
@@ -38,7 +38,7 @@ impl Product {
         }
     }
 
-    /// The first line of `version`. Wrappers read the name before the first number, and the number, as the tool and its
+    /// The first line of `version`. Wrappers take the name before the first number as the tool, and the number as its
     /// version.
     pub fn version_line(self) -> String {
         match self {
@@ -48,7 +48,7 @@ impl Product {
         }
     }
 
-    /// The version for wrappers.
+    /// The version that wrappers expect.
     pub fn version(self) -> &'static str {
         match self {
             Product::Weft | Product::OpenTofu => OPENTOFU_VERSION,

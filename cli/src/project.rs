@@ -26,27 +26,27 @@ use crate::store::names_backend;
 /// A configuration.
 #[derive(Debug)]
 pub struct Project {
-    /// The root module with all modules below it.
+    /// The root module with all called modules.
     pub root: Arc<CompiledModule>,
-    /// There are no configuration files.
+    /// Whether there are no configuration files.
     pub empty: bool,
-    /// The diagnostics of loading it.
+    /// The diagnostics of loading the configuration.
     pub warnings: Vec<Diagnostic>,
-    /// Problems inside and between called modules, when they are reported after installation.
+    /// Problems within and between called modules, which are reported only after the installation.
     postponed: Vec<Diagnostic>,
-    /// A postponed problem kept a module from being read as written.
+    /// Whether a postponed problem kept a module from being read completely.
     unread: bool,
 }
 
 impl Project {
-    /// Loads the configuration of the current directory. Gives its source lines to the view, and shows its warnings.
+    /// Loads the configuration of the current directory. Passes its source lines to the view, and shows its warnings.
     ///
     /// # Errors
-    /// Its problems, warnings included, and modules that `init` has not seen.
+    /// Returns the problems of the configuration, including warnings, and modules that `init` has not installed.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read_installed(invocation, &load_tree_beyond);
         if has_errors(&problems) {
-            // The place of the state, its sealing and the packages come before the rest.
+            // Problems of the state's location, its encryption and the packages are reported before the others.
             let root = &sound_root(&invocation.context, &invocation.arguments)?.root;
             invocation.context.settle_sealing(root)?;
             if !names_backend(&invocation.arguments) {
@@ -58,10 +58,10 @@ impl Project {
         project.told(invocation, problems)
     }
 
-    /// The same for commands that check the whole configuration first.
+    /// Like [`Project::load`], for commands that check the whole configuration first.
     ///
     /// # Errors
-    /// Its problems, warnings included, and modules that `init` has not seen.
+    /// Returns the problems of the configuration, including warnings, and modules that `init` has not installed.
     pub fn load_whole(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::load_quietly(invocation);
         if has_errors(&problems) { Err(problems) } else { project.told(invocation, problems) }
@@ -69,7 +69,7 @@ impl Project {
 
     fn told(mut self, invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Result<Project, Vec<Diagnostic>> {
         let mut said = invocation.context.settle_sealing(&self.root)?;
-        // As in OpenTofu, the plan has already reported these.
+        // As in OpenTofu, the plans of these commands have already reported the warnings.
         if matches!(invocation.command.words, ["apply"] | ["destroy"] | ["graph"]) {
             said.clear();
         }
@@ -78,10 +78,10 @@ impl Project {
         Ok(self)
     }
 
-    /// The root module alone, for commands that install the modules that it calls.
+    /// Loads only the root module, for commands that install the modules that it calls.
     ///
     /// # Errors
-    /// Problems of the root module, warnings included.
+    /// Returns the problems of the root module, including warnings.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read(invocation, &mut Nowhere, &load_tree_from);
         if has_errors(&problems) {
@@ -91,7 +91,7 @@ impl Project {
         Ok(project)
     }
 
-    /// All modules, as they are found or installed. [`Project::settled`] returns their problems.
+    /// Loads all modules, with `places` to find or install them. [`Project::settled`] returns the problems.
     pub fn load_from(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Project {
         let (mut project, mut problems) = Project::read(invocation, places, &load_tree_beyond);
         project.unread = has_errors(&problems);
@@ -106,37 +106,38 @@ impl Project {
         project
     }
 
-    /// Called after modules were installed.
+    /// Checks a configuration after its modules were installed.
     ///
     /// # Errors
-    /// Their problems, warnings included.
+    /// Returns the problems of the modules, including warnings.
     pub fn settled(&self) -> Result<(), Vec<Diagnostic>> {
         if self.postponed.is_empty() { Ok(()) } else { Err(self.postponed.clone()) }
     }
 
-    /// Called by commands that need readable modules, whether they fit together or not.
+    /// Checks that all modules can be read, for commands that do not need the modules to fit together.
     ///
     /// # Errors
-    /// Their problems, warnings included.
+    /// Returns the problems of the modules, including warnings.
     pub fn readable(&self) -> Result<(), Vec<Diagnostic>> {
         if self.unread { Err(self.postponed.clone()) } else { Ok(()) }
     }
 
-    /// Loads the configuration for commands that show state beside it.
+    /// Checks the configuration, for commands that show or change the state and need a valid configuration.
     ///
     /// # Errors
-    /// Its problems, and modules that `init` has not seen.
+    /// Returns the problems of the configuration, and modules that `init` has not installed.
     pub fn refuse_wrong(invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
         let (_, problems) = Project::load_quietly(invocation);
         if has_errors(&problems) { Err(problems) } else { Ok(()) }
     }
 
-    /// Loads as much as possible, with all problems.
+    /// Loads as much as possible, and returns all problems.
     pub fn load_quietly(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
         Project::read_installed(invocation, &load_tree_from)
     }
 
-    /// The same for a configuration in another directory. Modules and packages are those that are installed here.
+    /// Like [`Project::load_quietly`], for a configuration in another directory. The installed modules and packages are
+    /// those of the current directory.
     pub fn load_quietly_in(invocation: &Invocation<'_>, directory: &str) -> (Project, Vec<Diagnostic>) {
         let load = |root: &Path, places: &mut dyn ModulePlaces, inputs: &StaticInputs<'_>| {
             load_tree_under(root, directory, &Module::root(), places, inputs)
@@ -174,18 +175,18 @@ impl Project {
         (Project { root, empty, warnings: Vec::new(), postponed: Vec::new(), unread: false }, problems)
     }
 
-    /// As [`Project::load`], but refuses a directory without configuration files. `doing` is `Plan` or `Apply`.
+    /// Like [`Project::load`], but fails if there are no configuration files. `doing` is `Plan` or `Apply`.
     ///
     /// # Errors
-    /// Its problems, or that there is no configuration.
+    /// Returns the problems of the configuration, or an error if there are no configuration files.
     pub fn load_present(invocation: &Invocation<'_>, doing: &str) -> Result<Project, Vec<Diagnostic>> {
         Project::load(invocation)?.present(doing)
     }
 
-    /// Refuses a directory without configuration files. `doing` is what they are needed for.
+    /// Checks that there are configuration files. `doing` is the command that needs them.
     ///
     /// # Errors
-    /// There are no configuration files.
+    /// Returns an error if there are no configuration files.
     pub fn present(self, doing: &str) -> Result<Project, Vec<Diagnostic>> {
         if self.empty {
             return Err(vec![problems::no_configuration(doing)]);
@@ -196,7 +197,7 @@ impl Project {
     /// The provider requirements of the configuration and the state.
     ///
     /// # Errors
-    /// Constraints that cannot be read.
+    /// Returns an error if a version constraint is invalid.
     pub fn requirements(&self, state: Option<&Snapshot>) -> Result<Requirements, Vec<Diagnostic>> {
         let (mut requirements, problems) = of_configuration(&self.root);
         if let Some(state) = state {
@@ -208,10 +209,10 @@ impl Project {
     }
 }
 
-/// Loads a tree of modules.
+/// A function that loads a tree of modules.
 type LoadTree<'a> = &'a dyn Fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
 
-/// Looks for no called modules.
+/// Finds no called modules.
 struct Nowhere;
 
 impl ModulePlaces for Nowhere {
@@ -220,7 +221,7 @@ impl ModulePlaces for Nowhere {
     }
 }
 
-/// The combined version constraints of all modules for each provider.
+/// The version constraints of all modules, combined for each provider.
 pub fn of_configuration(root: &Arc<CompiledModule>) -> (Requirements, Vec<Diagnostic>) {
     let mut requirements = Requirements::new();
     let mut problems = Vec::new();

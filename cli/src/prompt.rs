@@ -9,28 +9,29 @@ use crate::exit::Exit;
 use crate::signals::Attention;
 use crate::view::View;
 
-/// The user at the standard input. Questions go to the standard output.
+/// Asks the user. Answers come from the standard input, and questions go to the standard output.
 #[derive(Debug)]
 pub struct Prompt {
-    /// Only one question is asked at a time.
+    /// A lock, because only one question is asked at a time.
     turn: Mutex<()>,
-    /// Escape sequences: bold, and its end.
+    /// The escape sequences for bold text, and for its end.
     bold: (&'static str, &'static str),
 }
 
 impl Prompt {
-    /// Uses the standard input.
+    /// A prompt without colors.
     pub fn new() -> Prompt {
         Prompt { turn: Mutex::new(()), bold: ("", "") }
     }
 
-    /// The same for commands whose output has colors even if it is not a terminal, as in OpenTofu.
+    /// A prompt for commands whose output has colors even if it is not a terminal, as in OpenTofu.
     pub fn colored(view: &View) -> Prompt {
         let bold = if view.escape("0").is_empty() { ("", "") } else { ("\x1b[1m", "\x1b[0m") };
         Prompt { bold, ..Prompt::new() }
     }
 
-    /// The answer to a question with an explanation; `None` without an answer. A `secret` is not shown.
+    /// Asks a question with an explanation. `None` if there is no answer. The terminal does not show the answer if it
+    /// is `secret`.
     pub fn answer(&self, question: &str, detail: &str, secret: bool) -> Option<String> {
         let mut text = format!("\n{question}\n");
         for line in detail.lines() {
@@ -40,13 +41,13 @@ impl Prompt {
         self.ask(&text, secret, "error asking for input: interrupted").map(|answer| answer.trim().to_owned())
     }
 
-    /// The answer to a question about a setting of the backend; `None` without an answer.
+    /// Asks for a setting of the backend. `None` if there is no answer.
     pub fn setting(&self, name: &str) -> Option<String> {
         let what = format!("error asking for {name}: interrupted");
         self.ask(&format!("{name}\n\n  Enter a value: "), false, &what)
     }
 
-    /// The answer to a question about a variable; `None` without an answer.
+    /// Asks for the value of a variable. `None` if there is no answer.
     pub fn variable(&self, name: &str, description: Option<&str>, secret: bool) -> Option<String> {
         let mut question = format!("var.{name}\n");
         for line in description.into_iter().flat_map(str::lines) {
@@ -54,7 +55,7 @@ impl Prompt {
         }
         question.push_str(if description.is_some() { "\n  Enter a value: " } else { "  Enter a value: " });
         let what = format!("error asking for var.{name}: interrupted");
-        // As in OpenTofu, the values of sensitive variables come from a terminal only.
+        // As in OpenTofu, values of sensitive variables are read only from a terminal.
         if secret && !std::io::stdin().is_terminal() {
             let mut out = std::io::stdout().lock();
             let _ = out.write_all(question.as_bytes()).and_then(|()| out.flush());
@@ -63,12 +64,12 @@ impl Prompt {
         self.ask(&question, secret, &what)
     }
 
-    /// Whether the answer to a question is exactly `yes`.
+    /// Asks a question. Returns whether the answer is exactly `yes`.
     pub fn confirm(&self, question: &str, detail: &str) -> bool {
         self.decide(question, detail).unwrap_or(false)
     }
 
-    /// The same; `None` when the input has ended.
+    /// Like [`Prompt::confirm`], but `None` if the input has ended.
     pub fn decide(&self, question: &str, detail: &str) -> Option<bool> {
         let (bold, reset) = self.bold;
         let mut text = format!("{reset}{bold}\n{question}{reset}\n");
@@ -89,7 +90,7 @@ impl Prompt {
             Interruptible::begin(hidden.as_ref().map(|hidden| hidden.before.clone()), interrupted.to_owned());
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
-        // As in OpenTofu, an answer counts once its line has ended.
+        // As in OpenTofu, an answer counts only if its line has ended.
         if read.is_err() || !answer.ends_with('\n') {
             return None;
         }
@@ -98,20 +99,20 @@ impl Prompt {
     }
 }
 
-/// Lets SIGINT and SIGTERM end the process while it lives. This is the only way to interrupt the reading of a line:
-/// once a command has caught these signals, they interrupt nothing.
+/// While this exists, SIGINT and SIGTERM end the process. This is the only way to interrupt the reading of a line: once
+/// a command handles these signals, they no longer interrupt system calls.
 struct Interruptible {
-    /// Dropped after the answer.
+    /// Dropped after the answer, which ends the watch for signals.
     _answered: oneshot::Sender<()>,
 }
 
 impl Interruptible {
-    /// `before` is the state of the terminal before it hid the input.
+    /// Begins to watch for signals. `before` is the state of the terminal before its echo was turned off.
     fn begin(before: Option<rustix::termios::Termios>, words: String) -> Option<Interruptible> {
         let (answered, waiting) = oneshot::channel::<()>();
         let mut attention = Attention::begin(1);
         let watch = move || {
-            // Without a runtime nothing is caught, and signals have their default effect.
+            // Without a runtime nothing handles the signals, and they have their default effect.
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
                 tokio::select! {
@@ -133,11 +134,11 @@ impl Interruptible {
 
 fn show_again(before: &rustix::termios::Termios) {
     use rustix::termios::{OptionalActions, tcsetattr};
-    // The terminal may be gone, which cannot be helped.
+    // The terminal may no longer exist. Nothing can be done about that.
     let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
 }
 
-/// Stops the terminal from showing the input while it lives.
+/// While this exists, the terminal does not show the input.
 struct Hidden {
     before: rustix::termios::Termios,
 }

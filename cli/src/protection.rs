@@ -1,10 +1,10 @@
 //! Protection of the memory of this process, which holds the values of plans and states.
 
-/// The variable that allows core dumps and debuggers.
+/// The environment variable that allows core dumps and debuggers.
 const ALLOWED: &str = "WEFT_ALLOW_CORE_DUMPS";
 
-/// Makes sure that this process and its children leave no core dumps, and that other processes of the same user cannot
-/// read its memory and environment. `WEFT_ALLOW_CORE_DUMPS=1` turns this off, for debuggers.
+/// Prevents core dumps of this process and its children, and prevents other processes of the same user from reading its
+/// memory and environment. `WEFT_ALLOW_CORE_DUMPS=1` turns this off, for debuggers.
 pub fn protect_memory() {
     if std::env::var_os(ALLOWED).is_some_and(|value| value == "1") {
         return;
@@ -14,7 +14,7 @@ pub fn protect_memory() {
     forbid_attaching();
 }
 
-/// The limit also counts for plugins. They may raise it again.
+/// Sets the limit for the size of core dumps to zero. Plugins inherit the limit, but may raise it again.
 fn limit_core_dumps() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Core);
@@ -23,7 +23,8 @@ fn limit_core_dumps() {
     }
 }
 
-/// The limit does not count for dumps that the system passes to a program. This does.
+/// Marks the process as not dumpable. The size limit does not apply to dumps that the system pipes to a program, but
+/// this mark does.
 #[cfg(target_os = "linux")]
 fn forbid_attaching() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -43,7 +44,7 @@ mod tests {
         protect_memory();
         assert_eq!(getrlimit(Resource::Core).current, Some(0));
         assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
-        // A process can still find its own program.
+        // The process can still find its own executable.
         assert!(std::env::current_exe().is_ok() && std::fs::read_link("/proc/self/exe").is_ok());
     }
 }

@@ -1,12 +1,13 @@
-//! The output for people and scripts: pure functions from data to text or JSON objects. [`crate::view`] prints
-//! them.
+//! The output for users and scripts: pure functions from data to text or JSON objects. [`crate::view`] prints them.
 //!
-//! [`style`] has colors and width, [`quoting`] quotes strings, [`diagnostics`] shows problems with their source lines.
-//! [`difference`] compares two values. [`plan`] shows the changes of a plan, and the lines about an apply. [`state`]
-//! shows a state. [`values`] writes values as `output` does. [`progress`] shows the progress of each provider instance.
-//! [`events`] has the objects of the event stream, and [`show_json`] the documents of `show -json`. [`schemas`] finds
-//! the schemas that objects are read with, and [`schema_json`] writes schemas as documents. [`statuses`] and [`times`] have
-//! the words for runs, and [`natural`] is the order of names.
+//! - [`style`]: colors and width. [`quoting`]: quoted strings. [`natural`]: the sort order of names.
+//! - [`diagnostics`]: problems with their source lines.
+//! - [`difference`]: the difference of two values. [`plan`]: the changes of a plan, and the lines about an apply.
+//!   [`state`]: a state. [`values`]: values as `output` prints them.
+//! - [`progress`]: the progress of each provider instance.
+//! - [`events`]: the objects of the event stream. [`show_json`]: the documents of `show -json`.
+//! - [`schemas`]: finds the schemas for objects. [`schema_json`]: schemas as documents.
+//! - [`statuses`] and [`times`]: texts about runs.
 
 mod counts;
 pub mod diagnostics;

@@ -11,21 +11,22 @@ use crate::view::View;
 
 /// The default number of days: long enough to investigate a failure, but not forever.
 const KEPT_DAYS: u64 = 30;
-/// The variable that sets another number of days; 0 removes a run as soon as it has finished.
+/// The variable that sets another number of days. With 0, a run is removed as soon as it has finished.
 const DAYS: &str = "WEFT_KEEP_RUNS_DAYS";
-/// A day.
+/// The length of a day.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The number of days in the environment, or the default.
 ///
 /// # Errors
-/// When the variable is not a number.
+/// Returns an error if the variable is not a number.
 pub fn days() -> Result<u64, Diagnostic> {
     let Some(text) = environment(DAYS).filter(|text| !text.is_empty()) else { return Ok(KEPT_DAYS) };
     text.parse().map_err(|_| problems::invalid_days(DAYS, &text))
 }
 
-/// Removes runs older than that. Failures are warnings: the current run has ended well.
+/// Removes finished runs that are older than the limit. Failures are only warnings, because the current run has
+/// succeeded.
 pub async fn prune_by_age(store: &dyn RunStore, view: &View) {
     let pruned = match days() {
         Ok(days) => prune(store, days, view).await.map(drop),
@@ -36,10 +37,11 @@ pub async fn prune_by_age(store: &dyn RunStore, view: &View) {
     }
 }
 
-/// Removes finished runs that began more than this many days ago, and reports how many. Does not change the state.
+/// Removes finished runs that began more than this number of days ago, and reports their number. It does not change the
+/// state.
 ///
 /// # Errors
-/// When the store fails.
+/// Returns an error if the store fails.
 pub async fn prune(store: &dyn RunStore, days: u64, view: &View) -> Result<usize, Diagnostic> {
     let kept = u64::try_from(DAY.as_millis()).unwrap_or_default().saturating_mul(days);
     let removed = store.prune(unix_ms().saturating_sub(kept)).await.map_err(|error| crate::store::problem(&error))?;

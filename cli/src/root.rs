@@ -1,5 +1,5 @@
-//! The root module alone: enough of the configuration to know where the state is and how it is sealed. Backends, sealing
-//! and [`crate::project`] begin with it.
+//! The root module without the modules that it calls. It determines the location of the state and its encryption, so
+//! backends, sealing and [`crate::project`] read it first.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::context::{Context, RootAlone, environment};
 use crate::options::Arguments;
 use crate::variables;
 
-/// The environment variable with encryption settings beside the configuration.
+/// The environment variable with encryption settings, in addition to the configuration.
 const ENCRYPTION: &str = "TF_ENCRYPTION";
 
 /// The encryption settings in `TF_ENCRYPTION`.
@@ -19,10 +19,10 @@ pub fn encryption_from_environment() -> Option<String> {
     environment(ENCRYPTION)
 }
 
-/// A loaded module, with its files and its problems.
+/// A loaded module, its source files, and its problems.
 pub type LoadedRoot = (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>);
 
-/// Loads the configuration with `load`. Values of variables come first: if they cannot be read, nothing else is.
+/// Loads the configuration with `load`. The values of variables are read first. If that fails, nothing else is loaded.
 pub fn load(
     context: &Context,
     arguments: &Arguments,
@@ -47,7 +47,7 @@ pub fn load(
     load(&inputs)
 }
 
-/// The root module alone, loaded once.
+/// The root module of the current directory. It is loaded once.
 pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAlone {
     context.root.get_or_init(|| {
         let (root, sources, problems) = load(context, arguments, |inputs| load_early(Path::new("."), inputs));
@@ -55,7 +55,7 @@ pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAl
     })
 }
 
-/// One module as written, with its files and its problems.
+/// Loads the module in a directory without the modules that it calls. Returns it with its source files and problems.
 pub fn read_alone(
     context: &Context,
     arguments: &Arguments,
@@ -64,10 +64,10 @@ pub fn read_alone(
     load(context, arguments, |inputs| load_early(directory, inputs))
 }
 
-/// The same, if it has no problems.
+/// The root module of the current directory, if it has no errors.
 ///
 /// # Errors
-/// Its problems, warnings included.
+/// Returns the problems of the module, including warnings.
 pub fn sound_root<'a>(context: &'a Context, arguments: &Arguments) -> Result<&'a RootAlone, Vec<Diagnostic>> {
     let found = root_alone(context, arguments);
     if has_errors(&found.problems) { Err(found.problems.clone()) } else { Ok(found) }

@@ -1,4 +1,4 @@
-//! The asynchronous runtime, started by commands that need one.
+//! The asynchronous runtime. Commands start it if they need it.
 
 use std::future::Future;
 
@@ -10,10 +10,10 @@ use crate::problems;
 /// How long blocking threads (file locks, prompts) may delay the end of the process.
 const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// Runs a future to its end.
+/// Runs a future until it completes.
 ///
 /// # Errors
-/// When the runtime cannot start.
+/// Returns an error if the runtime cannot start.
 pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Diagnostic> {
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(|error| problems::no_threads(&error))?;
     let result = runtime.block_on(future);

@@ -1,7 +1,7 @@
-//! How states and plans are sealed: keys and methods from the configuration and the environment.
+//! The encryption of states and plans: keys and methods from the configuration and the environment.
 //!
 //! A command has one [`Sealing`] ([`Context::sealing`]), which caches its keys. Everything that opens a state or a plan
-//! uses it, so that a target that must be sealed is never written unencrypted.
+//! uses it, so a target that must be sealed is never written unencrypted.
 
 mod problems;
 mod reading;
@@ -30,10 +30,10 @@ use crate::root::{encryption_from_environment, root_alone, sound_root};
 use reading::Reading;
 
 impl Context {
-    /// How this command seals. `root` is the configuration of the current directory, if it was loaded.
+    /// The encryption of this command. `root` is the configuration of the current directory, if it was loaded.
     ///
     /// # Errors
-    /// Errors of the settings, with their warnings.
+    /// Returns the errors and warnings of the settings, if there are errors.
     pub fn sealing(
         &self,
         arguments: &Arguments,
@@ -53,10 +53,10 @@ impl Context {
         Ok(self.sealed_by.get_or_init(|| sealing).clone())
     }
 
-    /// The same, at the start of a command, with warnings to report.
+    /// Determines the encryption at the start of a command. Returns the warnings to report.
     ///
     /// # Errors
-    /// Errors of the settings, with their warnings.
+    /// Returns the errors and warnings of the settings, if there are errors.
     pub fn settle_sealing(&self, root: &CompiledModule) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let (sealing, warnings) = made(root)?;
         self.sealed_by.get_or_init(|| sealing);
@@ -64,11 +64,11 @@ impl Context {
     }
 }
 
-/// Whether a configuration file in a directory contains the word. Other problems of the configuration are ignored, so
-/// that they never stop a run from being resumed.
+/// Whether a configuration file in a directory contains the word `encryption`. Other problems of the configuration are
+/// ignored, so that they never prevent a run from being resumed.
 ///
 /// # Errors
-/// A file that cannot be read, and a file with the word that cannot be parsed: it may ask for encryption.
+/// Returns an error if a file cannot be read, or if a file with the word cannot be parsed: it may require encryption.
 fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
     let mut mentioned = false;
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -91,7 +91,7 @@ fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
     Ok(mentioned)
 }
 
-/// The sealing of a command, and warnings.
+/// The encryption of a command, with warnings.
 type Made = (Arc<Sealing>, Vec<Diagnostic>);
 
 fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
@@ -115,7 +115,7 @@ fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
     }
 }
 
-/// Settings from the environment have no position.
+/// A problem with the position of the settings. Settings from the environment have no position.
 fn placed(problem: Diagnostic, range: &SourceRange) -> Diagnostic {
     if range.file.is_empty() { problem } else { problem.at(range.clone()) }
 }
@@ -140,7 +140,7 @@ fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
     }
 }
 
-/// Converts written settings, as far as possible.
+/// Converts the settings of a configuration. Records their problems.
 struct Making<'a> {
     encryption: &'a Encryption,
     problems: Vec<Diagnostic>,
@@ -236,10 +236,10 @@ fn target_of(target: &EncryptionTarget) -> Target {
     Target { enforced: target.enforced, methods: target.methods.iter().map(method_name).collect() }
 }
 
-/// Reads the state in any file, and decrypts it if it is sealed; `None` for an empty file.
+/// Reads a state from a file, and decrypts it if it is sealed. `None` if the file is empty.
 ///
 /// # Errors
-/// The reason why it cannot be read.
+/// Returns an error if the state cannot be read or decrypted.
 pub fn read_state(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, StoreError> {
     let io = |error: std::io::Error| StoreError::Io { doing: format!("reading {path}"), error: error.to_string() };
     let bytes = std::fs::read(path).map_err(io)?;
@@ -251,11 +251,11 @@ pub fn read_state(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, St
     Ok(Some(StateFile::parse(&opened.plain, path)?))
 }
 
-/// Why a plan file cannot be read.
+/// The reason why a plan file cannot be read.
 pub enum PlanUnread {
-    /// It is not a plan, or it is damaged.
+    /// The file is not a plan, or it is damaged.
     File(PlanFileError),
-    /// It cannot be decrypted, or it should have been sealed.
+    /// The file cannot be decrypted, or it is not sealed although it must be.
     Sealed(OpenError),
 }
 
@@ -277,7 +277,7 @@ impl From<PlanFileError> for PlanUnread {
 /// Reads a plan file, and decrypts it if it is sealed.
 ///
 /// # Errors
-/// The reason why it cannot be read. A sealed state is not a plan.
+/// Returns an error if the file cannot be read or decrypted. A sealed state is not a plan.
 pub fn plan_reader(sealing: &Sealing, path: &str) -> Result<PlanReader, PlanUnread> {
     match PlanReader::open(path) {
         Err(PlanFileError::NotAPlan) => {}
@@ -288,10 +288,10 @@ pub fn plan_reader(sealing: &Sealing, path: &str) -> Result<PlanReader, PlanUnre
     Ok(PlanReader::from_bytes(plan_bytes(sealing, path)?)?)
 }
 
-/// The unsealed bytes of a plan file.
+/// The decrypted bytes of a plan file. A file that is neither sealed nor a plan is returned unchanged.
 ///
 /// # Errors
-/// The reason why it cannot be read. A file that is neither sealed nor a plan is returned unchanged.
+/// Returns an error if the file cannot be read or decrypted.
 pub fn plan_bytes(sealing: &Sealing, path: &str) -> Result<Vec<u8>, PlanUnread> {
     let bytes = std::fs::read(path).map_err(PlanFileError::from)?;
     if is_sealed_state(&bytes) {

@@ -1,11 +1,12 @@
 //! Splits `TF_CLI_ARGS` into words as a shell does.
 
-/// An unclosed quote.
+/// The error for a quote that is not closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a quote is not closed")]
 pub struct Unclosed;
 
-/// Splits at white space. Single and double quotes keep white space, and a backslash escapes the next character.
+/// Splits a text at whitespace. Single and double quotes preserve whitespace, and a backslash escapes the next
+/// character.
 pub fn split(text: &str) -> Result<Vec<String>, Unclosed> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,7 +1,9 @@
-//! SIGINT and SIGTERM: the first drains, the second asks providers to stop, the third quits at once.
+//! SIGINT and SIGTERM: the first one drains, the second one asks providers to stop, and the third one quits
+//! immediately.
 //!
-//! A command that can end gracefully takes an [`Attention`]. Signals go to the latest one. Without any, a signal ends
-//! the process at once. A dedicated thread watches, so that signals work while tasks keep all other threads busy.
+//! A command that can end gracefully creates an [`Attention`]. The latest [`Attention`] receives the signals. If there
+//! is none, a signal ends the process immediately. A dedicated thread waits for signals, so that they work while tasks
+//! keep all other threads busy.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -13,31 +15,31 @@ use weft_coordinator::Cancel;
 
 use crate::exit::Exit;
 
-/// The time for a graceful end after the last graceful signal, before the process is forced to end. Providers have five
-/// seconds; the store and the ends of processes have the rest.
+/// The time for a graceful end after the last graceful signal. Then the process ends. Providers have five seconds. The
+/// rest is for the store and for ending the provider processes.
 const LEAVE_WITHIN: Duration = Duration::from_secs(10);
-/// The wishes of a run: to drain, and to stop.
+/// The requests to a run: to drain, then to stop.
 const WISHES: [Cancel; 2] = [Cancel::Drain, Cancel::Stop];
 
 /// The receivers of signals.
 static WATCH: Mutex<Watch> = Mutex::new(Watch { attentions: Vec::new(), holds: 0, held: 0, begun: 0 });
-/// Starts the thread that watches.
+/// Starts the thread that waits for signals.
 static START: Once = Once::new();
 
 struct Watch {
-    /// The latest is the last.
+    /// The listeners. The last one receives the signals.
     attentions: Vec<Listener>,
-    /// The number of holds.
+    /// The number of existing holds.
     holds: usize,
-    /// The number of signals that came during a hold without an attention.
+    /// The number of signals that arrived during a hold without an attention.
     held: usize,
-    /// The number of attentions so far.
+    /// The number of attentions that were created so far.
     begun: u64,
 }
 
 struct Listener {
     id: u64,
-    /// The number of signals that it still accepts.
+    /// The number of signals that it will still accept.
     left: usize,
     signals: mpsc::UnboundedSender<()>,
 }
@@ -45,11 +47,11 @@ struct Listener {
 /// The response to a signal.
 #[derive(Debug, PartialEq, Eq)]
 enum SignalResponse {
-    /// The process ends now.
+    /// The process ends immediately.
     End,
-    /// An attention ends gracefully.
+    /// A listener handles the signal gracefully.
     Go,
-    /// The attention with this id has received its last signal. The process ends after a while.
+    /// The attention with this id has received its last signal. The process ends after [`LEAVE_WITHIN`].
     Last(u64),
 }
 
@@ -73,7 +75,7 @@ impl Watch {
     }
 }
 
-/// Receives signals while it lives.
+/// Receives signals while it exists.
 #[derive(Debug)]
 pub struct Attention {
     id: u64,
@@ -81,8 +83,8 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Accepts `orderly` signals, and at once one that came during a [`Hold`]. The next signal ends the process, and so
-    /// does a timeout after the last of them.
+    /// Accepts `orderly` signals. A signal that arrived during a [`Hold`] is delivered immediately. The signal after
+    /// the last accepted one ends the process, and so does a timeout after the last accepted one.
     pub fn begin(orderly: usize) -> Attention {
         watch();
         let (sender, signals) = mpsc::unbounded_channel();
@@ -91,14 +93,14 @@ impl Attention {
         let id = watch.begun;
         let held = std::mem::take(&mut watch.held).min(orderly);
         for _ in 0..held {
-            // The receiver exists.
+            // This cannot fail, because the receiver exists.
             let _ = sender.send(());
         }
         watch.attentions.push(Listener { id, left: orderly - held, signals: sender });
         Attention { id, signals }
     }
 
-    /// Completes at the next signal. Never completes if signals cannot be caught: they end the process.
+    /// Completes at the next signal. If signals cannot be handled, it never completes, because they end the process.
     pub async fn next(&mut self) {
         if self.signals.recv().await.is_none() {
             std::future::pending().await
@@ -112,12 +114,12 @@ impl Drop for Attention {
     }
 }
 
-/// While it lives, one signal that finds no [`Attention`] waits for the next one.
+/// While this exists, one signal that finds no [`Attention`] is kept for the next one.
 #[derive(Debug)]
 pub struct Hold(());
 
 impl Hold {
-    /// Holds signals.
+    /// Begins to hold signals.
     pub fn begin() -> Hold {
         watch();
         WATCH.lock().holds += 1;
@@ -131,12 +133,12 @@ impl Drop for Hold {
     }
 }
 
-/// Starts the watching thread, once. Returns when it watches.
+/// Starts the thread that waits for signals, once. Returns when the thread is ready.
 fn watch() {
     START.call_once(|| {
         let (ready, watches) = std::sync::mpsc::channel();
         let spawned = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            // Without a runtime nothing is caught, and signals have their default effect.
+            // Without a runtime nothing handles the signals, and they have their default effect.
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
                 let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
@@ -149,7 +151,7 @@ fn watch() {
             });
         });
         if spawned.is_ok() {
-            // An error means that the thread has ended: then nothing is caught.
+            // An error means that the thread has ended and nothing handles the signals.
             let _ = watches.recv();
         }
     });
@@ -179,7 +181,7 @@ fn end() -> ! {
     std::process::exit(i32::from(Exit::FAILED.0));
 }
 
-/// Passes signals on as wishes to end. The third one, or a timeout after the second, ends the process.
+/// Forwards signals as requests to end a run. The third signal, or a timeout after the second one, ends the process.
 pub fn forward() -> mpsc::Receiver<Cancel> {
     let (wishes, receiver) = mpsc::channel(WISHES.len());
     let mut attention = Attention::begin(WISHES.len());
@@ -187,7 +189,7 @@ pub fn forward() -> mpsc::Receiver<Cancel> {
         for wish in WISHES {
             tokio::select! {
                 () = attention.next() => {}
-                // A run that has ended accepts no wishes.
+                // A run that has ended accepts no requests.
                 () = wishes.closed() => return,
             }
             let _ = wishes.send(wish).await;

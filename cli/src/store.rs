@@ -1,4 +1,4 @@
-//! Where state and runs are: beside the configuration, in a backend, or in Redis.
+//! The location of state and runs: local files, a backend, or Redis.
 
 mod coordinated;
 mod opening;
@@ -29,20 +29,20 @@ pub use coordinated::Coordinated;
 pub use problems::{no_key, of_store as problem};
 pub use workspaces::Workspaces;
 
-/// The folder of runs.
+/// The directory of runs.
 pub const RUNS_FOLDER: &str = ".weft";
-/// The folder of the journals of runs whose state is in a backend that cannot hold them, and of the write-ahead files of
-/// runs whose state is in Redis, in the data directory.
+/// The directory in the data directory for journals of runs whose state is in a backend that cannot store journals, and
+/// for write-ahead files of runs whose state is in Redis.
 const REMOTE_RUNS: &str = "weft";
-/// The prefix of a state file's path in a plan.
+/// The prefix of the path of a state file, in the record of a plan.
 const LOCAL: &str = "local:";
-/// The prefix of the settings of a backend in a plan.
+/// The prefix of the settings of a backend, in the record of a plan.
 const BACKEND: &str = "backend:";
 
-/// Where state and runs are.
+/// The location of state and runs.
 #[derive(Clone, Debug)]
 pub enum StoreLocation {
-    /// A state file, and a folder beside it.
+    /// A state file, and a directory for runs.
     Embedded(Box<EmbeddedOptions>),
     /// A backend.
     Remote(Box<RemoteLocation>),
@@ -52,13 +52,13 @@ pub enum StoreLocation {
         server: Box<RedisServer>,
         /// The workspace.
         workspace: SmolStr,
-        /// The sealing of its records.
+        /// The encryption of its records.
         sealing: Arc<Sealing>,
-        /// The folder of write-ahead files.
+        /// The directory of write-ahead files.
         folder: PathBuf,
-        /// Where to report what was lost.
+        /// The list that receives notices about lost records.
         notices: CopyNotices,
-        /// The second copy in the backend of the configuration, if it has one.
+        /// The second copy in the backend of the configuration, if there is one.
         copy: Option<Box<RemoteLocation>>,
     },
 }
@@ -75,18 +75,18 @@ pub struct RemoteLocation {
 /// The purpose of opening the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To read state and runs, without a lock.
+    /// To read state and runs without a lock.
     Read,
-    /// To change them.
+    /// To change state and runs.
     Change,
 }
 
 impl StoreLocation {
-    /// The place that options, environment and configuration determine. Loads the configuration of the current
-    /// directory unless it is given.
+    /// The location that options, environment and configuration determine. Loads the configuration of the current
+    /// directory, unless `root` is given.
     ///
     /// # Errors
-    /// Problems of any of these.
+    /// Problems of options, environment or configuration.
     pub fn find(
         context: &Context,
         arguments: &Arguments,
@@ -108,10 +108,10 @@ impl StoreLocation {
         StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing)
     }
 
-    /// The place of a workspace, whichever is selected.
+    /// The location of the state of this workspace, even if another workspace is selected.
     ///
     /// # Errors
-    /// Problems of the configuration.
+    /// Problems of options, environment or configuration.
     pub fn of_workspace(
         context: &Context,
         arguments: &Arguments,
@@ -126,10 +126,10 @@ impl StoreLocation {
         StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing)
     }
 
-    /// Where a backend stores the state of a workspace.
+    /// The location of the state of a workspace in a backend.
     ///
     /// # Errors
-    /// The backend has no such workspace.
+    /// Returns an error if the backend cannot have this workspace.
     pub fn of_backend(
         backend: &StateBackend,
         workspace: &SmolStr,
@@ -151,10 +151,10 @@ impl StoreLocation {
         Ok(StoreLocation::Remote(Box::new(state)))
     }
 
-    /// Where the states of all workspaces are.
+    /// The location of the states of all workspaces.
     ///
     /// # Errors
-    /// Problems of the configuration.
+    /// Problems of options, environment or configuration.
     pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<Workspaces, Vec<Diagnostic>> {
         let Some(url) = store_url(arguments) else {
             return StateBackend::configured(context, arguments).map(Workspaces::Backend);
@@ -169,10 +169,10 @@ impl StoreLocation {
         Ok(Workspaces::Store { server: redis::server(arguments, url)?, behind })
     }
 
-    /// The place that options and environment determine, otherwise the one that the plan was made from.
+    /// The location that options and environment determine. Without them, the location that the plan records.
     ///
     /// # Errors
-    /// When the place of the state is unknown.
+    /// Returns an error if the location of the state is unknown.
     pub fn of_plan(
         context: &Context,
         arguments: &Arguments,
@@ -198,7 +198,8 @@ impl StoreLocation {
         }
         let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
-            // Selecting another workspace does not move the plan: its state decides.
+            // Another workspace is selected. Its state is opened, and the lineage decides whether the plan belongs to
+            // it.
             Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => {
                 StoreLocation::find(context, arguments, None)
             }
@@ -208,11 +209,11 @@ impl StoreLocation {
         }
     }
 
-    /// The place that a command changes outside of runs. `operation` is shown to those who wait for the lock. With
-    /// `dated`, each previous state is kept in a file of its own.
+    /// The store for a command that changes the state outside of runs. Processes that wait for the lock show
+    /// `operation`. With `dated`, each previous state is kept in its own file.
     ///
     /// # Errors
-    /// Problems were reported already.
+    /// The exit code. The problems have been reported.
     pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<StoreLocation, Exit> {
         let Invocation { context, arguments, .. } = invocation;
         let mut place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
@@ -234,20 +235,20 @@ impl StoreLocation {
         Ok(place)
     }
 
-    /// Refuses to make or apply plans of a state whose service does that itself.
+    /// Checks that Weft may make and apply plans of this state. Some remote services carry out runs themselves.
     ///
     /// # Errors
-    /// The service does it, or cannot be asked.
+    /// Returns an error if the service carries out runs itself, or if the request fails.
     pub async fn runs_here(&self) -> Result<(), Diagnostic> {
         let StoreLocation::Remote(remote) = self else { return Ok(()) };
         remote.options.state.runs_here().await.map_err(|error| of_backend(&error))
     }
 
-    /// Refuses to write a state in a form that its service may not know, unless the options say that this does not
-    /// matter.
+    /// Checks that the service of the state knows the format of the states that Weft writes. The options can turn this
+    /// check off.
     ///
     /// # Errors
-    /// Problems were reported already.
+    /// The exit code. The problems have been reported.
     pub fn check_version(&self, invocation: &Invocation<'_>) -> Result<(), Exit> {
         let StoreLocation::Remote(remote) = self else { return Ok(()) };
         let state = Arc::clone(&remote.options.state);
@@ -263,7 +264,7 @@ impl StoreLocation {
         }
     }
 
-    /// Another state file.
+    /// The location of another state file.
     ///
     /// # Errors
     /// Problems of the encryption settings.
@@ -281,7 +282,7 @@ impl StoreLocation {
         Ok(place)
     }
 
-    /// The place as a plan records it, without secrets.
+    /// The location as a plan records it, without secrets.
     pub fn words(&self) -> String {
         match self {
             StoreLocation::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
@@ -293,8 +294,8 @@ impl StoreLocation {
         }
     }
 
-    /// The place that a plan records. As in OpenTofu, `-state` is no part of a plan: the backend of the configuration
-    /// is.
+    /// The location that a plan records. As in OpenTofu, the plan records the backend of the configuration, not
+    /// `-state`.
     pub fn recorded(&self, context: &Context, arguments: &Arguments, root: &CompiledModule) -> String {
         if let (StoreLocation::Embedded(_), Some(_)) = (self, arguments.text("state"))
             && let (Ok(workspace), Ok(StateBackend::Local(local))) =
@@ -305,7 +306,7 @@ impl StoreLocation {
         self.words()
     }
 
-    /// The folder of the journals of runs, if the state is in a backend that cannot hold them.
+    /// The directory of the journals of runs, if the state is in a backend that cannot store them.
     pub fn journals_here(&self) -> Option<&Path> {
         match self {
             StoreLocation::Remote(remote) if remote.options.state.objects().is_none() => Some(&remote.options.folder),
@@ -313,7 +314,7 @@ impl StoreLocation {
         }
     }
 
-    /// The name of the state, as policies name it: that of a Redis store, otherwise its place.
+    /// The name of the state in policies: the name of a Redis store, or else the location.
     pub fn state_name(&self) -> String {
         match self {
             StoreLocation::Redis { server, .. } => server.state_name().unwrap_or_default(),
@@ -321,7 +322,7 @@ impl StoreLocation {
         }
     }
 
-    /// The place for people, without secrets.
+    /// The location for display, without secrets.
     pub fn shown(&self) -> String {
         match self {
             StoreLocation::Embedded(options) => options.state.display().to_string(),
@@ -331,7 +332,7 @@ impl StoreLocation {
     }
 }
 
-/// The place of a plan's state for people.
+/// The location in a plan's record, for display.
 pub fn place_words(recorded: &str) -> String {
     let Some(record) = recorded.strip_prefix(BACKEND) else { return recorded.to_owned() };
     let parsed: Option<serde_json::Value> = serde_json::from_str(record).ok();
@@ -343,13 +344,13 @@ pub fn place_words(recorded: &str) -> String {
     }
 }
 
-/// The store in front of the backend that a plan records, without secrets.
+/// The store in front of the backend in a plan's record, without secrets.
 fn front_of(recorded: &str) -> Option<String> {
     let record: serde_json::Value = serde_json::from_str(recorded.strip_prefix(BACKEND)?).ok()?;
     Some(record.get(FRONT)?.as_str()?.to_owned())
 }
 
-/// The state of a workspace in a backend.
+/// The location of the state of a workspace in a backend.
 fn remote_state(
     remote: &RemoteBackend,
     workspace: &SmolStr,
@@ -372,24 +373,25 @@ fn remote_state(
     Ok(RemoteLocation { backend: remote.clone(), options })
 }
 
-/// Whether options or environment name a backend. Then no backend block matters.
+/// Whether options or environment select a backend. Then the backend block of the configuration is ignored.
 pub fn names_backend(arguments: &Arguments) -> bool {
     store_url(arguments).is_some_and(|url| StateBackend::at(&url).is_ok_and(|backend| backend.is_some()))
 }
 
-/// Whether options or environment name a store that is no backend: the backend of the configuration is behind it.
+/// Whether options or environment select a store that is not a backend. The backend of the configuration is then behind
+/// it.
 pub fn names_store(arguments: &Arguments) -> bool {
     store_url(arguments).is_some() && !names_backend(arguments)
 }
 
-/// The store that options or environment name.
+/// The address of the store in the options or the environment.
 fn store_url(arguments: &Arguments) -> Option<String> {
     let url = arguments.value("store").map(str::to_owned).or_else(|| environment("WEFT_STORE"))?;
     (!url.is_empty() && url != "embedded").then_some(url)
 }
 
-/// The place of a workspace in the store that options or environment name. `behind` finds the backend that is behind a
-/// store.
+/// The location of a workspace in the store that options or environment select. `None` if they select no store.
+/// `behind` returns the backend that is behind a store.
 fn named(
     context: &Context,
     arguments: &Arguments,
@@ -413,7 +415,7 @@ fn named(
     Ok(Some(StoreLocation::Redis { server: Box::new(server), workspace, sealing, folder, notices, copy }))
 }
 
-/// The backend of the configuration that is behind a store. One that this build does not have is not used.
+/// The backend of the configuration that is behind a store. A backend that this build does not support is ignored.
 fn behind(
     context: &Context,
     arguments: &Arguments,
@@ -443,13 +445,14 @@ fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> Sto
     StoreLocation::Embedded(Box::new(options))
 }
 
-/// The folder of runs: in the working directory if the state is in it or below, otherwise beside the state.
+/// The directory of runs: in the working directory if the state file is inside of it. `None` if the directory is beside
+/// the state file.
 fn runs_here(written: &Path) -> Option<PathBuf> {
     let inside = written.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     inside.then(|| PathBuf::from(RUNS_FOLDER))
 }
 
-/// The setting of `-backup`.
+/// The meaning of the option `-backup`.
 fn backup_of(option: Option<&str>) -> Backup {
     match option {
         None | Some("") => Backup::Beside,

@@ -1,11 +1,17 @@
-//! Tests of configurations: what `weft test` does.
+//! Tests of configurations: the implementation of `weft test`.
 //!
-//! Reading order: [`load`] finds test files and the modules that they name (`weft_evaluator::config::test_file` parses
-//! them). [`given`] are the values of variables. [`transformed`] makes the configuration that one run tests, and
-//! [`stand_ins`] what replaces its providers, with [`made_up`] values, [`drawn`] as OpenTofu draws them. [`engine`]
-//! plans and applies it with the usual planner, coordinator and worker, over states in memory. [`runs`] carries out the
-//! runs of a file, compares failures with the [`expected`] ones and evaluates assertions. [`cleaning`] destroys
-//! everything at the end. [`status`] and [`report`] are the output, and [`interrupts`] the interrupts of the user.
+//! Modules in reading order:
+//!
+//! - [`load`] finds test files and the modules that they refer to. `weft_evaluator::config::test_file` parses the
+//!   files.
+//! - [`given`]: the values of variables.
+//! - [`transformed`] makes the configuration that one run tests. [`stand_ins`] contains the replacements of its
+//!   providers. [`made_up`] makes their values, with random numbers of [`drawn`] that are equal to OpenTofu's.
+//! - [`engine`] plans and applies the configuration with the usual planner, coordinator and worker. The states are in
+//!   memory.
+//! - [`runs`] carries out the runs of a file, compares failures with the [`expected`] ones and evaluates assertions.
+//!   [`cleaning`] destroys all objects at the end.
+//! - [`status`] and [`report`]: the output. [`interrupts`]: the interrupts by the user.
 
 pub mod drawn;
 pub mod engine;

@@ -1,7 +1,8 @@
-//! Values of the root module's variables: from the environment, from files, from the command line, from the user.
+//! Values of the variables of the root module: from the environment, files, the command line, and the user.
 //!
-//! From low to high precedence: `TF_VAR_NAME`; `terraform.tfvars`; `terraform.tfvars.json`; `*.auto.tfvars` and
-//! `*.auto.tfvars.json` by name; `-var` and `-var-file` in their order (reference: OpenTofu, "Input Variables").
+//! The sources in order of increasing precedence: `TF_VAR_NAME`; `terraform.tfvars`; `terraform.tfvars.json`;
+//! `*.auto.tfvars` and `*.auto.tfvars.json` by name; `-var` and `-var-file` in the order of the arguments (reference:
+//! OpenTofu, "Input Variables").
 
 mod file;
 mod problems;
@@ -23,23 +24,23 @@ use weft_graph_format::value::Value;
 use crate::options::Arguments;
 use crate::prompt::Prompt;
 
-/// The number of warnings about undeclared variables that are shown in full. The others are counted.
+/// The maximum number of warnings about undeclared variables. The others are only counted.
 const UNDECLARED_SHOWN: usize = 2;
 
-/// The given values.
+/// The values of variables, and the problems of reading them.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// Values of declared variables.
+    /// The values of declared variables.
     pub given: GivenVariables,
-    /// Variable files, for the source lines of problems.
+    /// The variable files, for the source lines of problems.
     pub sources: SourceFiles,
     /// Problems.
     pub diagnostics: Vec<Diagnostic>,
-    /// Problems of values that were given as text, by variable.
+    /// The problems of invalid values, by variable.
     pub broken: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
-/// The source of a value decides how a value for an undeclared variable is reported.
+/// The source of a value for an undeclared variable. It decides how the value is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueSource {
     File,
@@ -49,13 +50,13 @@ enum ValueSource {
 struct Reader<'a> {
     root: &'a CompiledModule,
     gathered: Gathered,
-    /// The last values of undeclared variables: their positions among all, their sources, and the files.
+    /// The last value of each undeclared variable: its position among all such values, its source, and its file.
     undeclared: BTreeMap<SmolStr, (usize, ValueSource, String)>,
-    /// The number of values of undeclared variables.
+    /// The number of values for undeclared variables so far.
     seen: usize,
 }
 
-/// Reads all sources of values. Asks for missing values if there is a `prompt`, otherwise they are errors.
+/// Reads all sources of values. If there is a `prompt`, it asks for missing values. Otherwise they are errors.
 pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prompt>) -> Gathered {
     let mut reader = given(root, arguments);
     if reader.is_whole() {
@@ -64,8 +65,8 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
     reader.gathered
 }
 
-/// Variable files that cannot be read and options that are not valid, with the files for the source lines of problems.
-/// These are reported before the configuration is checked.
+/// The problems of variable files that cannot be read and of invalid options, with the files for their source lines.
+/// They are reported before the configuration is checked.
 pub fn unreadable(arguments: &Arguments) -> (SourceFiles, Vec<Diagnostic>) {
     let mut sources = SourceFiles::default();
     let mut problems = Vec::new();
@@ -88,7 +89,7 @@ pub fn unreadable(arguments: &Arguments) -> (SourceFiles, Vec<Diagnostic>) {
     (sources, problems)
 }
 
-/// Name and value of a `-var` option.
+/// The name and the value in a `-var` option.
 pub fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
     let Some((name, value)) = text.split_once('=') else { return Err(bad_option(text)) };
     if name.ends_with(' ') {
@@ -97,7 +98,7 @@ pub fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
     Ok((name, value))
 }
 
-/// The same for commands that allow missing values.
+/// Like [`gather`], for commands that allow missing values.
 pub fn gather_given(root: &CompiledModule, arguments: &Arguments) -> Gathered {
     given(root, arguments).gathered
 }
@@ -116,10 +117,11 @@ fn given<'a>(root: &'a CompiledModule, arguments: &Arguments) -> Reader<'a> {
     reader
 }
 
-/// Receives the values of a file: each by name, or the reason why there is none.
+/// Receives the values of a file: the name, and the value or the reason why it has none.
 type Taken<'a> = dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>) + 'a;
 
-/// Values for variables whose types are known, but not their configuration, from the same sources.
+/// The values of variables for a plan file, from the sources of [`gather`]. The types of the variables are known, but
+/// the configuration is not.
 pub fn given_again<'a>(
     types: &dyn Fn(&str) -> Option<Type>,
     names: impl Iterator<Item = &'a SmolStr>,
@@ -131,7 +133,7 @@ pub fn given_again<'a>(
         Ok(value) => drop(given.insert(name.into(), value)),
         Err(found) => problems.extend(found),
     };
-    // A type alone does not distinguish a variable of type `any` from one without a type, whose values are texts. Text
+    // The type `any` may mean that the variable has no type. The values of such variables are texts. Therefore a text
     // that is not an expression is taken literally.
     let parsed = |name: &str, text: &str, source: &str| match types(name) {
         Some(Type::Dynamic) => {
@@ -170,7 +172,7 @@ pub fn given_again<'a>(
     (given, problems)
 }
 
-/// The code of problems of files that could not be read at all.
+/// The code of problems of files that could not be read.
 const WHOLE_FILE: &str = "variables-file";
 
 fn is_about_a_whole_file(problem: &Diagnostic) -> bool {
@@ -190,14 +192,14 @@ pub fn usual_files(directory: &Path) -> Vec<String> {
     first.map(str::to_owned).chain(names).collect()
 }
 
-/// The warning that replaces all but the first few.
+/// The warning that counts the undeclared variables without their own warning.
 fn more_undeclared(all: usize) -> Option<Diagnostic> {
     let more = all.checked_sub(UNDECLARED_SHOWN).filter(|more| *more > 0)?;
     Some(problems::more_undeclared_values(more))
 }
 
-/// Warnings about values in variable files for undeclared variables, if only the names of variables are known. Files
-/// that cannot be read give no warnings here.
+/// Warnings about values in variable files for undeclared variables, if only the names of variables are known. This
+/// function ignores files that cannot be read.
 pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
     let given = arguments.in_order(&["var-file"]).into_iter().map(|(_, path)| path.to_owned());
     let mut found = Vec::new();
@@ -226,8 +228,8 @@ fn bad_option(text: &str) -> Diagnostic {
     problems::invalid_var_option(text)
 }
 
-/// A value given as text: taken literally for strings, numbers, booleans and variables without a type, otherwise parsed
-/// as an expression.
+/// A value that was given as text. It is taken literally for strings, numbers, booleans and variables without a type.
+/// Otherwise it is parsed as an expression.
 pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
     let literal = match ty {
         None => true,
@@ -237,13 +239,13 @@ pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result
     Ok(GivenVariable { value, range: None, source: source.to_owned() })
 }
 
-/// Whether text is taken literally.
+/// The declared type of a variable, if it has one.
 fn literal_type(variable: &Variable) -> Option<&Type> {
     variable.typed.then_some(&variable.ty)
 }
 
 impl Reader<'_> {
-    /// Whether every file could be read. Otherwise it is unknown which values are missing.
+    /// Whether all files could be read. If not, it is unknown which values are missing.
     fn is_whole(&self) -> bool {
         !self.gathered.diagnostics.iter().any(is_about_a_whole_file)
     }
@@ -281,7 +283,7 @@ impl Reader<'_> {
                 self.gathered.broken.remove(&variable.name);
                 self.gathered.given.insert(variable.name.clone(), given);
             }
-            // An earlier value no longer counts.
+            // The earlier value of the variable is overridden, even if the new one is invalid.
             Err(problems) => {
                 self.gathered.given.remove(&variable.name);
                 self.gathered.broken.insert(variable.name.clone(), problems);
@@ -316,7 +318,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The last value of a variable counts, also if the variable is undeclared.
+    /// Records a value for an undeclared variable. Only the last one counts.
     fn undeclared(&mut self, name: &str, place: ValueSource, source: &str) {
         self.seen += 1;
         self.undeclared.insert(name.into(), (self.seen, place, source.to_owned()));
@@ -342,7 +344,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Only the last value of each variable counts.
+    /// Reports invalid values. Only the last value of each variable counts.
     fn tell_broken(&mut self) {
         self.gathered.diagnostics.extend(self.gathered.broken.values().flatten().cloned());
     }
@@ -369,7 +371,7 @@ impl Reader<'_> {
     }
 }
 
-/// The names of ephemeral variables with a value. Their values are not in the plan file.
+/// The ephemeral variables of a module. Their values are not in the plan file.
 pub fn ephemeral(root: &CompiledModule) -> impl Iterator<Item = (&SmolStr, &Arc<Variable>)> {
     root.variables.iter().filter(|(_, variable)| variable.ephemeral)
 }

@@ -1,4 +1,4 @@
-//! The output of a command: text to the terminal, events to the standard output or a file, diagnostics to either.
+//! The output of a command: text, events, and diagnostics. Events go to the standard output or to a file.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -18,7 +18,7 @@ use crate::render::diagnostics::{self, SourceLines};
 use crate::render::events;
 use crate::render::style::{Style, wrap};
 
-/// All source lines that a command has read.
+/// The source lines of all files that a command has read.
 #[derive(Debug, Default)]
 pub struct SourceTexts {
     files: SourceFiles,
@@ -43,29 +43,30 @@ impl SourceLines for SourceTexts {
 #[derive(Debug)]
 pub struct View {
     json: bool,
-    /// No escape sequences.
+    /// Whether escape sequences are disabled.
     plain: bool,
     into: Option<Mutex<File>>,
     style: Style,
-    /// The UTC offset of times in events, as of the start.
+    /// The UTC offset of times in events, which is determined at the start.
     zone: jiff::tz::TimeZone,
     concise: bool,
-    /// Lines for people are also events.
+    /// Whether lines of text are also events.
     told: AtomicBool,
-    /// Shows warnings, and errors, with equal summaries once.
+    /// Whether to consolidate warnings, and whether to consolidate errors: diagnostics with the same summary are shown
+    /// once.
     consolidate: (bool, bool),
-    /// Buffered events; `None` while each event is written at once.
+    /// The buffered events. `None` if each event is written immediately.
     held: Mutex<Option<String>>,
-    /// Codes of warnings that are not shown to people.
+    /// The codes of warnings that the text output omits.
     unwanted: &'static [&'static str],
-    /// Standing lines at the bottom of the terminal.
+    /// The standing lines at the bottom of the terminal.
     standing: Mutex<Vec<String>>,
     sources: Mutex<SourceTexts>,
 }
 
 impl View {
-    /// Configures the output by the options. `events` is true if `-json` means the stream of events. Problems of
-    /// `-json-into` are returned with a view that can report them.
+    /// The output according to the options. `events` is true if `-json` means the stream of events. If `-json-into` is
+    /// invalid, the problem is returned with a view that can report it.
     pub fn new(arguments: &Arguments, events: bool) -> (View, Option<Diagnostic>) {
         let json = events && arguments.switch("json", false);
         let plain = arguments.switch("no-color", false) || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -115,7 +116,7 @@ impl View {
         (view, problem)
     }
 
-    /// Plain text, without options.
+    /// An output of plain text, without options.
     pub fn plain() -> View {
         View::new(&Arguments::default(), false).0
     }
@@ -125,7 +126,7 @@ impl View {
         self.json
     }
 
-    /// Whether lines about progress are wanted.
+    /// Whether progress lines are shown.
     pub fn shows_progress(&self) -> bool {
         !self.json && !self.concise
     }
@@ -135,18 +136,18 @@ impl View {
         &self.style
     }
 
-    /// An escape sequence for texts that OpenTofu colors even if the output is not a terminal, because scripts look for
-    /// it. Empty with `-no-color`.
+    /// An escape sequence for texts that OpenTofu colors even if the output is not a terminal. Scripts look for it.
+    /// Empty with `-no-color`.
     pub fn escape(&self, code: &str) -> String {
         if self.plain { String::new() } else { format!("\u{1b}[{code}m") }
     }
 
-    /// Adds files that problems may point at.
+    /// Adds files to which problems may refer.
     pub fn know(&self, sources: &SourceFiles) {
         self.sources.lock().files.extend(sources.clone());
     }
 
-    /// All files that it knows.
+    /// All files that the view knows.
     pub fn known_files(&self) -> SourceFiles {
         self.sources.lock().files.clone()
     }
@@ -156,23 +157,23 @@ impl View {
         self.sources.lock().snippets.files.extend(snippets.files.iter().map(|(n, l)| (n.clone(), l.clone())));
     }
 
-    /// From now on every line for people is also an event, for commands that have no events of their own.
+    /// From now on, each line of text is also an event. For commands without their own events.
     pub fn tell_lines(&self) {
         self.told.store(true, Ordering::Relaxed);
         self.event(events::version());
     }
 
-    /// Prints text on the standard output, unless that is a stream of events.
+    /// Prints text on the standard output, unless the standard output is a stream of events.
     pub fn line(&self, text: &str) {
         self.line_or_event(text, text);
     }
 
-    /// Prints a sentence with a full stop. Its event has none.
+    /// Prints a sentence with a full stop. The event has no full stop.
     pub fn sentence(&self, text: &str) {
         self.line_or_event(&format!("{text}."), text);
     }
 
-    /// Prints text whose event has another message.
+    /// Prints text. The message of its event is different.
     pub fn line_or_event(&self, text: &str, message: &str) {
         if self.told.load(Ordering::Relaxed) && self.takes_events() {
             let plain = without_escapes(message);
@@ -184,10 +185,10 @@ impl View {
         }
     }
 
-    /// A warning within the output of a command, as in OpenTofu: always in a box and in color, unless `-no-color` is
-    /// given. An event if the output is events.
+    /// Prints a warning as part of the output of a command. As in OpenTofu, it has a box and colors unless `-no-color`
+    /// is given. If the output is a stream of events, the warning is an event.
     pub fn warning_in_output(&self, warning: Diagnostic) {
-        /// Columns of text in a box, and outside.
+        /// The widths of text inside and outside of a box, in columns.
         const WIDTHS: (usize, usize) = (75, 77);
         if self.json {
             return self.diagnostics(&[warning]);
@@ -222,7 +223,7 @@ impl View {
         }
     }
 
-    /// Writes above the standing lines.
+    /// Runs `write`, which writes above the standing lines.
     fn above(&self, write: impl FnOnce()) {
         let standing = self.standing.lock();
         erase(&standing);
@@ -238,7 +239,7 @@ impl View {
         let _ = out.flush();
     }
 
-    /// Text for people on the standard error.
+    /// Prints text on the standard error.
     pub fn aside(&self, text: &str) {
         self.above(|| write_line(&mut std::io::stderr().lock(), text));
     }
@@ -262,7 +263,7 @@ impl View {
         self.event_document(&event);
     }
 
-    /// A document among the events.
+    /// Writes a document to the stream of events.
     pub fn event_document(&self, document: &Json) {
         let text = document.to_string();
         if let Some(file) = &self.into {
@@ -284,8 +285,8 @@ impl View {
         }
     }
 
-    /// Buffers the events of `work` and writes them at once. With many concurrent operations many come together, and
-    /// each write wakes the reader.
+    /// Buffers the events during `work` and writes them together. With many concurrent operations, many events occur at
+    /// the same time, and each write would wake the reader.
     pub fn together<T>(&self, work: impl FnOnce() -> T) -> T {
         *self.held.lock() = Some(String::new());
         let result = work();
@@ -296,12 +297,12 @@ impl View {
         result
     }
 
-    /// Reports diagnostics, in the form of this output.
+    /// Reports diagnostics in the format of this output.
     pub fn diagnostics(&self, problems: &[Diagnostic]) {
         self.diagnostics_of(problems, &[]);
     }
 
-    /// The same, with extra fields for events.
+    /// Like [`View::diagnostics`], with extra fields for events.
     pub fn diagnostics_of(&self, problems: &[Diagnostic], belong: &[(&str, &str)]) {
         let sources = self.sources.lock();
         let objects: Vec<Json> = if self.json || self.into.is_some() {
@@ -312,7 +313,7 @@ impl View {
         if !self.json {
             let compact = self.style.compact_warnings && !has_errors(problems);
             let (warnings, errors) = self.consolidate;
-            // Programs filter events themselves.
+            // Programs filter events themselves, so the omitted warnings are still events.
             let wanted = |problem: &&Diagnostic| !self.unwanted.contains(&problem.code.as_str());
             let problems: Vec<Diagnostic> = problems.iter().filter(wanted).cloned().collect();
             self.above(|| {
@@ -342,7 +343,7 @@ impl View {
     }
 }
 
-/// Text without escape sequences for colours.
+/// The text without escape sequences for colors.
 fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -354,16 +355,16 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// Opens the file of `-json-into`, readable only by its owner.
+/// Opens the file of `-json-into`. Only its owner may read it.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn open_into(path: &str) -> Result<File, Diagnostic> {
     let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     opened.map_err(|error| problems::document_not_opened(path, &error))
 }
 
-/// The maximum number of buffered bytes of events.
+/// The maximum number of bytes of buffered events.
 const MOST_HELD: usize = 64 * 1024;
 
 /// Removes the standing lines from the terminal.
@@ -387,7 +388,7 @@ fn write_all(text: &str) {
     let _ = out.flush();
 }
 
-/// The width of the terminal on the standard output; `None` if it is not a terminal.
+/// The width of the terminal on the standard output. `None` if it is not a terminal.
 fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))

@@ -1,14 +1,16 @@
-//! A plan file computes the same values as the configuration once everything is known. Generated expressions over
-//! results of resources are planned while those are unknown, and applied from the plan file. Then the same
-//! configuration is planned again with everything known. That plan must be empty.
+//! A test that a plan file computes the same values as the configuration once everything is known.
 //!
-//! Two differences are allowed, if another plan and apply settle them. Types that are open in the plan can turn out
-//! different, as in OpenTofu: a provider gets another value than the planned one, and the apply reports it. And a
-//! branch that is not taken has marked the result at plan. Then only the sensitivity may change.
+//! It plans generated expressions over results of resources while the results are unknown, and applies the plan file.
+//! Then it plans the same configuration again with everything known. That plan must be empty.
 //!
-//! `WEFT_CASES` sets the number of configurations, and `WEFT_SEED` the seed, which is printed.
+//! Two differences are allowed, if another plan and apply settle them. First, a type that is open in the plan can turn
+//! out different, as in OpenTofu: a provider gets another value than the planned one, and the apply reports this.
+//! Second, a branch that is not taken may have marked the result as sensitive in the plan. Then only the sensitivity
+//! may change.
+//!
+//! `WEFT_CASES` sets the number of configurations. `WEFT_SEED` sets the seed, which the test prints.
 
-// The generator is that of the property test of formulas.
+// The generator of expressions is shared with the property test of formulas.
 #[allow(dead_code)]
 #[path = "../../expressions/tests/formulas/calls.rs"]
 mod calls;
@@ -25,19 +27,19 @@ use generate::{Choices, anything};
 /// The default number of configurations. They take about a second.
 const CONFIGURATIONS: u64 = 3;
 
-/// Expressions in each configuration.
+/// The number of expressions in each configuration.
 const EXPRESSIONS: usize = 40;
 
 /// The default seed.
 const SEED: u64 = 2026;
 
-/// The number of bytes for one expression.
+/// The number of random bytes for one expression.
 const BYTES: usize = 120;
 
-/// The depth of expressions.
+/// The maximum depth of expressions.
 const DEPTH: usize = 4;
 
-/// The operands of expressions: results of resources, unknown at the first plan.
+/// The operands of expressions: results of resources, which are unknown in the first plan.
 const INPUTS: &str = r#"
 locals {
   given = {
@@ -89,7 +91,7 @@ locals {
 }
 "#;
 
-/// A module that passes its input on, in several ways.
+/// A module that returns its input in several ways.
 const MODULE: &str = r#"
 variable "value" {
   type = any
@@ -124,7 +126,7 @@ fn text_of(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Bytes from a seed, the same on every machine.
+/// A source of bytes from a seed. It is equal on every machine.
 struct Bytes(u64);
 
 impl Bytes {
@@ -141,13 +143,13 @@ fn expressions(seed: u64) -> Vec<String> {
             let made = loop {
                 let choices: Vec<u8> = (0..BYTES).map(|_| bytes.next()).collect();
                 let made = anything(&mut Choices::new(&choices), DEPTH);
-                // State cannot hold infinity, and loses the last digit of a logarithm, which would change with each
-                // plan.
+                // A state cannot contain infinity, and loses the last digit of a logarithm. The value would change with
+                // each plan.
                 if !made.contains("log(") {
                     break made;
                 }
             };
-            // Names are locals here, and no provider has functions.
+            // In this test, the names are locals and providers have no functions.
             let made = made.replace("provider::p::twice(", "strrev(").replace("live.", "local.live.");
             let mut text = String::new();
             for (at, part) in made.split("r.").enumerate() {
@@ -188,7 +190,7 @@ fn configuration(expressions: &[String]) -> String {
     text
 }
 
-/// Checks one configuration. Returns true if it needed another plan and apply.
+/// Checks one configuration. Returns true if another plan and apply were necessary.
 fn check(seed: u64) -> Result<bool, String> {
     let here = tempfile::tempdir().expect("a directory");
     let expressions = expressions(seed);
@@ -228,13 +230,13 @@ fn check(seed: u64) -> Result<bool, String> {
     if otherwise || values(here.path()) == before { Ok(true) } else { Err(story) }
 }
 
-/// Whether the only errors of the apply are about a value that differs from the plan.
+/// Whether all errors of the apply are about values that differ from the plan.
 fn only_promises_broken(said: &str) -> bool {
     let mut errors = said.lines().filter(|line| line.starts_with("Error: ")).peekable();
     errors.peek().is_some() && errors.all(|line| line == "Error: Provider produced inconsistent final plan")
 }
 
-/// All values in the state, without their sensitivity.
+/// All values in the state, without sensitivity.
 fn values(dir: &Path) -> serde_json::Value {
     fn strip(value: &mut serde_json::Value) {
         match value {

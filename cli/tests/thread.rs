@@ -1,5 +1,5 @@
-//! The path through every room, as a user walks it: one plan file, applied in another process without the
-//! configuration; and the interface for scripts.
+//! A test of all rooms together, as a user meets them: a plan file that is applied in another process without the
+//! configuration, and the interface for scripts.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -91,12 +91,12 @@ fn a_plan_is_applied_elsewhere_without_the_configuration() {
     let cards: Json = serde_json::from_str(&out(&weft(there.path(), &["output", "-json", "cards"]))).unwrap();
     assert!(cards["Ada"].as_str().unwrap().starts_with("Hello, Ada: "));
 
-    // The same plan again is stale: it was made when there was no state.
+    // The plan is now stale, because it was made when there was no state.
     let stale = weft(there.path(), &["apply", "p"]);
     expect(&stale, 1);
     assert!(err(&stale).contains("Saved plan is stale") && err(&stale).contains("there was no state"));
 
-    // Back where the configuration is: nothing is left to do.
+    // In the directory of the configuration, nothing is left to do.
     std::fs::copy(there.path().join("terraform.tfstate"), here.path().join("terraform.tfstate")).unwrap();
     expect(&weft(here.path(), &["plan", "-detailed-exitcode"]), 0);
     expect(&weft(here.path(), &["plan", "-detailed-exitcode", "-var", "greeting=Hi"]), 2);
@@ -118,7 +118,7 @@ fn secrets_are_not_shown() {
         expect(output, 0);
         assert!(!out(output).contains("hush") && !err(output).contains("hush"), "{}", out(output));
     }
-    // Configured secrets stay hidden. `output` is what the provider returns unmarked.
+    // Sensitive values in the configuration stay hidden. `output` is a value that the provider returns without a mark.
     expect(&state, 0);
     assert!(out(&state).contains("input  = (sensitive value)"), "{}", out(&state));
     assert_eq!(out(&state).matches("hush").count(), 1, "{}", out(&state));
@@ -184,7 +184,7 @@ fn mistakes_are_reported() {
         (&["login", "a b"], "Invalid hostname"),
         (&["runs", "resolve", "run-1", "a.b"], "exactly one of"),
         (&["worker"], "Coordinator not named"),
-        (&["coordinator", "-listen", "0.0.0.0:1", "-store=redis://127.0.0.1:1/0?state=x"], "does not answer"),
+        (&["coordinator", "-listen", "0.0.0.0:1", "-store=redis://127.0.0.1:1/0?state=x"], "does not respond"),
     ] {
         let output = weft(here.path(), arguments);
         expect(&output, 1);

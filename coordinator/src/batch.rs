@@ -1,12 +1,13 @@
-//! Batches of steps. A batch whose answer is lost is sent again, and must then have the same effect as one that was sent
+//! Batches of steps. A batch whose answer is lost is sent again. It must then have the same effect as one that was sent
 //! once.
 
 use std::collections::BTreeSet;
 
 use weft_state::StoreStep;
 
-/// The number of steps at the beginning that can be one batch, at most `most`. A batch does not both reopen an operation
-/// and fail it: repeated, it would reopen the failure, which the store refuses to record a second time.
+/// The number of leading steps that can form one batch, at most `most`. A batch does not contain both a reopen and a
+/// failure of the same operation: if it were repeated, it would reopen the failure, which the store refuses to record a
+/// second time.
 pub fn batch_length<'s>(steps: impl IntoIterator<Item = &'s StoreStep>, most: usize) -> usize {
     let (mut reopened, mut failed) = (BTreeSet::new(), BTreeSet::new());
     let mut count = 0;

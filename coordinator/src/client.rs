@@ -1,4 +1,5 @@
-//! The other side of [`crate::server`]: what command lines ask of a coordinator, and how a worker connects to one.
+//! The client of [`crate::server`]: the requests of command lines to a coordinator, and the connection of a worker to
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +64,7 @@ pub struct WatchEnd {
     pub strays: Vec<String>,
     /// Whether the term ended before everything was done.
     pub stopped: bool,
-    /// Why the store failed the run.
+    /// Diagnostics of the store, if its failure ended the run.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -87,7 +88,7 @@ pub struct EventStream {
     stream: Streaming<proto::RunEvent>,
     address: String,
     trouble: Trouble,
-    /// What ended the last batch. The next batch returns it.
+    /// The end or error that followed the last batch. The next batch returns it.
     after: Option<Result<Option<WatchEvent>, ClientError>>,
 }
 
@@ -98,7 +99,7 @@ impl EventStream {
     /// Waits for an event, and returns it with all events that have already arrived. `None` after the end.
     ///
     /// # Errors
-    /// When the connection breaks. The run continues without a watcher.
+    /// Returns an error if the connection breaks. The run continues without a watcher.
     pub async fn batch(&mut self) -> Result<Vec<WatchEvent>, ClientError> {
         let first = match self.after.take() {
             Some(left) => left?,
@@ -118,10 +119,10 @@ impl EventStream {
         Ok(events)
     }
 
-    /// The next event; `None` after the end.
+    /// The next event. `None` after the end.
     ///
     /// # Errors
-    /// When the connection breaks. The run continues without a watcher.
+    /// Returns an error if the connection breaks. The run continues without a watcher.
     pub async fn next(&mut self) -> Result<Option<WatchEvent>, ClientError> {
         use proto::run_event::Event;
         loop {
@@ -144,7 +145,7 @@ impl EventStream {
                     stopped: end.stopped,
                     diagnostics: decode_diagnostics(&Opaque(end.diagnostics)),
                 }),
-                // An event of a later version.
+                // An event that a later version added.
                 None => continue,
             }));
         }
@@ -156,7 +157,7 @@ pub fn each_address(addresses: &str) -> impl Iterator<Item = &str> {
     addresses.split(',').map(str::trim).filter(|address| !address.is_empty())
 }
 
-/// The error behind a refused or broken request.
+/// Turns the status of a refused or broken request into an error.
 fn refused(address: &str, trouble: &Trouble, status: Status) -> ClientError {
     if let Some(failure) = trouble.get() {
         return ClientError::Tls { address: address.to_owned(), failure: failure.clone() };
@@ -181,7 +182,7 @@ impl Client {
     /// Connects to the first coordinator of a list that answers.
     ///
     /// # Errors
-    /// When an address is invalid, or no coordinator answers.
+    /// Returns an error if an address is invalid, or no coordinator answers.
     pub async fn connect(dialer: &Dialer, addresses: &str) -> Result<Client, ClientError> {
         let mut last = None;
         for address in each_address(addresses) {
@@ -213,7 +214,7 @@ impl Client {
     /// Submits a plan and returns the id of its run.
     ///
     /// # Errors
-    /// When the coordinator refuses: an invalid plan, claims held by another run, a stale plan.
+    /// Returns an error if the coordinator refuses: an invalid plan, claims held by another run, a stale plan.
     pub async fn submit(&mut self, submission: Submission) -> Result<String, ClientError> {
         let request = proto::SubmitRunRequest {
             plan: submission.plan,
@@ -233,10 +234,10 @@ impl Client {
         }
     }
 
-    /// Watches a run from now on; the newest run without a name.
+    /// Watches a run from now on. If `run` is `None`, watches the newest run.
     ///
     /// # Errors
-    /// When there is no such run.
+    /// Returns an error if there is no such run.
     pub async fn watch(&mut self, run: Option<&str>) -> Result<EventStream, ClientError> {
         let request = proto::WatchRunRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.watch_run(request).await.map_err(|status| self.refused(status))?;
@@ -247,17 +248,17 @@ impl Client {
     /// All runs, newest first.
     ///
     /// # Errors
-    /// When the coordinator or its store does not answer.
+    /// Returns an error if the coordinator or its store does not respond.
     pub async fn list(&mut self) -> Result<Vec<RunListing>, ClientError> {
         let response = self.runs.list_runs(proto::ListRunsRequest {}).await;
         let runs = response.map_err(|status| self.refused(status))?.into_inner().runs;
         Ok(runs.into_iter().map(listing).collect())
     }
 
-    /// One run with its operations; the newest run without a name.
+    /// One run with its operations. If `run` is `None`, the newest run.
     ///
     /// # Errors
-    /// When there is no such run.
+    /// Returns an error if there is no such run.
     pub async fn show(&mut self, run: Option<&str>) -> Result<RunDetails, ClientError> {
         let request = proto::ShowRunRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.show_run(request).await.map_err(|status| self.refused(status))?.into_inner();
@@ -280,10 +281,11 @@ impl Client {
         Ok(RunDetails { run: listing(response.summary.unwrap_or_default()), operations })
     }
 
-    /// The id and the plan file of a run; of the newest unfinished run without a name. `None` when no run exists.
+    /// The id and the plan file of a run. If `run` is `None`, of the newest unfinished run, and the result is `None` if
+    /// there is none.
     ///
     /// # Errors
-    /// When there is no such run.
+    /// Returns an error if the named run does not exist.
     pub async fn plan(&mut self, run: Option<&str>) -> Result<Option<(String, Vec<u8>)>, ClientError> {
         let request = proto::ReadPlanRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.read_plan(request).await.map_err(|status| self.refused(status))?;
@@ -291,10 +293,10 @@ impl Client {
         Ok((!response.run.is_empty()).then_some((response.run, response.plan)))
     }
 
-    /// Resumes a run; the newest unfinished run without a name. `None` when nothing can be resumed.
+    /// Resumes a run. If `run` is `None`, resumes the newest unfinished run. Returns `None` if nothing can be resumed.
     ///
     /// # Errors
-    /// When the run cannot be resumed.
+    /// Returns an error if the run cannot be resumed.
     pub async fn resume(&mut self, run: Option<&str>, how: Resumption) -> Result<Option<String>, ClientError> {
         let request = proto::ResumeRunRequest {
             run: run.unwrap_or_default().to_owned(),
@@ -309,10 +311,11 @@ impl Client {
         }
     }
 
-    /// Resolves an operation in doubt. Returns the status word and, if it is still in doubt, the reason.
+    /// Resolves an operation in doubt. Returns the new status as text and, if the operation is still in doubt, the
+    /// reason.
     ///
     /// # Errors
-    /// When nothing at the address is in doubt.
+    /// Returns an error if nothing at the address is in doubt.
     pub async fn resolve(
         &mut self,
         run: &str,
@@ -333,11 +336,11 @@ impl Client {
         Ok((response.status, response.reason))
     }
 
-    /// Looks for evidence about the operations in doubt of a run. Returns what is known about those that are left, by the
-    /// numbers of their operations: nothing if the coordinator is older than this question.
+    /// Looks for evidence about the operations in doubt of a run. Returns what is known about the remaining doubts, by
+    /// the numbers of their operations. The result is empty if the coordinator is too old to support this request.
     ///
     /// # Errors
-    /// When there is no such run, or the store does not answer.
+    /// Returns an error if there is no such run, or the store does not respond.
     pub async fn look_up(&mut self, run: &str) -> Result<BTreeMap<u32, KnownDoubt>, ClientError> {
         let request = proto::LookUpDoubtsRequest { run: run.to_owned() };
         let response = match self.runs.look_up_doubts(request).await {
@@ -356,7 +359,7 @@ impl Client {
     /// The workers that are connected to the coordinator, by name.
     ///
     /// # Errors
-    /// When the coordinator does not answer.
+    /// Returns an error if the coordinator does not respond.
     pub async fn workers(&mut self) -> Result<Vec<WorkerListing>, ClientError> {
         let response = self.runs.list_workers(proto::ListWorkersRequest {}).await;
         let workers = response.map_err(|status| self.refused(status))?.into_inner().workers;
@@ -372,11 +375,10 @@ impl Client {
         Ok(workers.into_iter().map(listing).collect())
     }
 
-    /// Takes all work from a worker, or with `drained` false lets it take work again. Returns whether such a worker is
-    /// connected.
+    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether such a worker is connected.
     ///
     /// # Errors
-    /// When the coordinator does not answer.
+    /// Returns an error if the coordinator does not respond.
     pub async fn drain(&mut self, name: &str, drained: bool) -> Result<bool, ClientError> {
         let request = proto::DrainWorkerRequest { name: name.to_owned(), undrain: !drained };
         let response = self.runs.drain_worker(request).await.map_err(|status| self.refused(status))?;
@@ -386,7 +388,7 @@ impl Client {
     /// Ends a run early.
     ///
     /// # Errors
-    /// When the coordinator does not answer.
+    /// Returns an error if the coordinator does not respond.
     pub async fn cancel(&mut self, run: &str, how: Cancel) -> Result<(), ClientError> {
         let (now, stop) = (how == Cancel::Leave, how == Cancel::Stop);
         let request = proto::CancelRunRequest { run: run.to_owned(), now, stop };
@@ -396,12 +398,12 @@ impl Client {
 }
 
 /// Opens a worker's stream. Both ends close when the connection breaks; the worker then calls this again and sends a
-/// new greeting. Orders to settle are completed on the way: this machine knows whether a process of its own is dead. (A
-/// worker inside an `apply` that watches its run has the label `home` with the run's id, so that it gets the operations
-/// that must run where the user is.)
+/// new greeting. An order to settle names the process that made the attempt. If that was a process of this machine,
+/// this function adds to the order whether it is dead. (The worker of an `apply` that watches its run has the label
+/// `home` with the run's id, so that it receives the home operations.)
 ///
 /// # Errors
-/// When the coordinator does not answer.
+/// Returns an error if the coordinator does not respond.
 pub async fn connect_worker(dialer: &Dialer, address: &str) -> Result<WorkerEnd, ClientError> {
     let (line, trouble) = dialer.connect(address).await?;
     let mut workers = proto::workers_client::WorkersClient::new(line)
@@ -412,7 +414,7 @@ pub async fn connect_worker(dialer: &Dialer, address: &str) -> Result<WorkerEnd,
     let opening = timeout(CONNECT_TIMEOUT, workers.work(ReceiverStream::new(outgoing))).await;
     let response = opening.map_err(|_| ClientError::Unreachable {
         address: address.to_owned(),
-        error: format!("it took the connection and said nothing for {} seconds", CONNECT_TIMEOUT.as_secs()),
+        error: format!("it accepted the connection but sent nothing for {} seconds", CONNECT_TIMEOUT.as_secs()),
     })?;
     let mut stream = response.map_err(|status| refused(address, &trouble, status))?.into_inner();
     let (to_worker, mut from_worker) = (ours.to_worker, ours.from_worker);

@@ -1,4 +1,4 @@
-//! A run's coordinator as one deciding machine. [`Coordinator::step`] takes an event and returns instructions.
+//! The coordinator of a run as one state machine. [`Coordinator::step`] takes an event and returns instructions.
 //!
 //! It has no clock, network, store or randomness. Time is a number of milliseconds that comes with each event and never
 //! decreases, every collection is ordered, and equal histories give equal instructions.
@@ -6,20 +6,19 @@
 //! Invariants:
 //! - A status changes only through [`crate::status::transition`], and only after the store has answered. Skips and
 //!   reopens are exceptions, since they follow from other operations alone.
-//! - An illegal transition ends the term at once. Nothing of that step is sent, and the workers get the order to leave.
+//! - An illegal transition ends the term at once. No output of that step is sent, and the workers are ordered to leave.
 //! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.
-//! - [`Order::Acknowledged`] is sent only after the result is durable, or is known to be superfluous.
-//! - An operation is retried only when the last attempt left no intent, when its call is known not to have been made,
-//!   or when evidence shows that it took no effect.
+//! - [`Order::Acknowledged`] is sent only after the result is durable, or is known to be unnecessary.
+//! - An operation is retried only if the last attempt left no intent, if its call is known not to have been made, or if
+//!   evidence shows that the call took no effect.
 //! - The store answers in the order of the steps, so one queue maps answers to steps.
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 //!
-//! The memory consists of parts with private fields, each in its own file: [`operations`] (where each operation stands),
+//! The memory consists of parts with private fields, each in its own file: [`operations`] (the states of operations),
 //! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`heirs`]
-//! (results from spools), [`ahead`]
-//! (intents ahead of free slots), [`nodes`] (dependencies), [`records`] and [`results`], [`doubts`], [`checks`],
-//! [`course`], [`clock`], [`meter`] (figures) and [`outbox`]. The other files handle
-//! events, and change the parts through their methods.
+//! (results from spools), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies), [`records`] and
+//! [`results`], [`doubts`], [`checks`], [`course`], [`clock`], [`meter`] (figures) and [`outbox`]. The other files
+//! handle events, and change the parts through their methods.
 
 mod absence;
 mod ahead;
@@ -90,7 +89,7 @@ use roster::Roster;
 
 pub use options::RunOptions;
 
-/// The outcome of handling something. A defect ends the term at once.
+/// The outcome of handling an event or a part of one. A defect ends the term at once.
 type Handled<T = ()> = Result<T, Box<Defect>>;
 
 /// The input of a term.
@@ -106,7 +105,7 @@ pub struct Beginning {
     pub checks: Option<Vec<CheckRecord>>,
 }
 
-/// What delays operations that could start, and what is counted of that.
+/// The causes of delay for operations that could start, and the counts for metrics.
 #[derive(Debug)]
 struct Pace {
     budgets: Budgets,
@@ -138,7 +137,7 @@ impl Coordinator {
     /// Begins a term.
     ///
     /// # Errors
-    /// When the outline is inconsistent.
+    /// Returns an error if the outline is inconsistent.
     pub fn begin(
         now: u64,
         outline: Arc<Outline>,
@@ -222,8 +221,8 @@ impl Coordinator {
         self.outline.position(operation).map(|position| self.operations.status(position))
     }
 
-    /// Workers of earlier terms that hold open intents or doubts and are not connected. Send [`Event::Dead`] for each
-    /// of these processes that is known to be dead.
+    /// Workers of earlier terms that hold open intents or doubts and are not connected. The caller sends
+    /// [`Event::Dead`] for each of these processes that is known to be dead.
     pub fn absent_holders(&self) -> Vec<WorkerId> {
         self.roster.absent()
     }
@@ -233,8 +232,8 @@ impl Coordinator {
         self.roster.loads()
     }
 
-    /// When something changes without an event, in milliseconds: a token becomes free, or an operation is tried again.
-    /// Send [`Event::Due`] then.
+    /// The time in milliseconds of the next change that no event announces: a token becomes free, or an operation is
+    /// retried. The caller sends [`Event::Due`] then.
     pub fn wakes_at(&self) -> Option<u64> {
         let is_over = self.outbox.is_finished() || !self.course.may_begin();
         let now = self.clock.now();
@@ -242,7 +241,7 @@ impl Coordinator {
         times.min().filter(|_| !is_over)
     }
 
-    /// Where the run stands, for metrics. Looks at every shard.
+    /// The progress of the run, for metrics. The cost is linear in the number of shards.
     pub fn figures(&self) -> RunFigures {
         let counts = self.counts();
         let mut figures = RunFigures { counts, ..RunFigures::default() };
@@ -261,12 +260,12 @@ impl Coordinator {
         figures
     }
 
-    /// Takes what was counted since the last call.
+    /// Takes the counts since the last call.
     pub fn take_counted(&mut self) -> Counted {
         Counted { tokens: self.pace.budgets.take_used(), ..self.pace.meter.take() }
     }
 
-    /// The outline that this run follows.
+    /// The outline of the plan.
     pub fn outline(&self) -> &Arc<Outline> {
         &self.outline
     }
@@ -274,12 +273,12 @@ impl Coordinator {
     /// Moves an operation to the next status.
     ///
     /// # Errors
-    /// A defect, if the transition is illegal: the memory contradicts what happened.
+    /// Returns a defect if the transition is illegal: the memory contradicts the event.
     fn happen(&mut self, position: Position, happening: Happening) -> Handled {
         self.happen_as(position, happening, State::entering(happening.leads_to()))
     }
 
-    /// Moves an operation to the next status, in this state.
+    /// Moves an operation to the next status, in the given state.
     fn happen_as(&mut self, position: Position, happening: Happening, next: State) -> Handled {
         match transition(self.operations.status(position), happening) {
             Some(status) if status == next.status() => self.enter(position, next, happening),
@@ -287,10 +286,10 @@ impl Coordinator {
         }
     }
 
-    /// Moves an operation to another state. `because` is what happened to it.
+    /// Moves an operation to another state. `because` is the cause, for the message of a defect.
     ///
     /// # Errors
-    /// A defect, if the operation cannot enter this state.
+    /// Returns a defect if the operation cannot enter this state.
     fn enter(&mut self, position: Position, next: State, because: impl fmt::Display) -> Handled {
         match self.operations.change(position, next) {
             Ok(rest) => {
@@ -312,8 +311,8 @@ impl Coordinator {
         })
     }
 
-    /// Counts an operation that came to rest, or left its rest. The worker of a shard closes it when all of its
-    /// operations rest.
+    /// Updates the counts after an operation came to rest, or left its rest. When all operations of a shard rest, its
+    /// worker closes the shard.
     fn rests(&mut self, position: Position, rest: Rest) {
         let shard = self.outline.at(position).shard;
         let holder = self.backlog.worker(shard);
@@ -337,7 +336,7 @@ impl Coordinator {
         }
     }
 
-    /// Skips the operations that an operation blocks now.
+    /// Skips the operations that this operation blocks now.
     fn spoil(&mut self, position: Position) -> Handled {
         for blocked in self.nodes.spoil(position) {
             if self.operations.status(blocked) == Status::Pending {
@@ -347,7 +346,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Reopens the operations that an operation no longer blocks.
+    /// Reopens the operations that this operation no longer blocks.
     fn mend(&mut self, position: Position) -> Handled {
         for freed in self.nodes.mend(position) {
             if self.operations.status(freed) == Status::Skipped && !self.options.only_resolve {
@@ -359,7 +358,8 @@ impl Coordinator {
     }
 
     fn skip(&mut self, position: Position, because: Position) -> Handled {
-        // It could start already if what it needs is done, and a live result behind that failed in this term.
+        // The operation may be queued: its needs are done in the store, but a live result that it reads was computed
+        // again and failed.
         self.backlog.unqueue(self.outline.at(position).shard, self.nodes.height(position), position);
         self.happen(position, Happening::Skip)?;
         let because = self.outline.at(because).index;
@@ -380,8 +380,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Sends the results of checks to the store at the end of a term, if the state has others. Returns whether the end
-    /// must wait for the answer.
+    /// Sends the results of checks to the store at the end of a term, unless the state has the same results. Returns
+    /// whether the end of the term must wait for the answer.
     fn write_checks(&mut self, reason: FinishReason) -> bool {
         if reason == FinishReason::Left || self.options.only_resolve {
             return false;
@@ -394,7 +394,8 @@ impl Coordinator {
         is_needed
     }
 
-    /// Queues an order, unless the worker is not connected. An acknowledgement goes to the worker that has the result.
+    /// Queues an order, unless the worker is not connected. An acknowledgement goes to the worker that has the result,
+    /// which may be an heir.
     fn order(&mut self, worker: WorkerIndex, order: Order) {
         let worker = match order {
             Order::Acknowledged(task) => self.roster.heirs.acknowledged(worker, task).unwrap_or(worker),

@@ -40,7 +40,7 @@ pub enum ClientError {
          the Unix socket of a coordinator on this machine with -coordinator unix:PATH"
     )]
     NeedsTls(String),
-    /// TLS broke the connection.
+    /// A connection failed because of TLS.
     #[error("no secure connection to the coordinator at {address}: {failure}")]
     Tls {
         /// The address.
@@ -53,14 +53,14 @@ pub enum ClientError {
     NotAllowed {
         /// The address.
         address: String,
-        /// Who lacks which role for which state.
+        /// The reason: which caller lacks which role for which state.
         reason: String,
     },
-    /// A token that no header can carry.
+    /// The token has characters that a header cannot have.
     #[error("the token has characters that no token has")]
     Token,
-    /// Nothing answers at the address.
-    #[error("the coordinator at {address} does not answer: {error}")]
+    /// No coordinator responds at the address.
+    #[error("the coordinator at {address} does not respond: {error}")]
     Unreachable {
         /// The address.
         address: String,
@@ -72,7 +72,7 @@ pub enum ClientError {
     Refused {
         /// The message.
         message: String,
-        /// Details, where a plan was refused.
+        /// Details, if a plan was refused.
         diagnostics: Vec<Diagnostic>,
     },
 }
@@ -133,7 +133,7 @@ pub struct Dialer {
     token: Option<BearerToken>,
 }
 
-/// A token for each request. Never shown.
+/// A token for each request. It is never displayed.
 #[derive(Clone)]
 pub(crate) struct BearerToken(MetadataValue<Ascii>);
 
@@ -160,10 +160,11 @@ impl Interceptor for AddToken {
 pub(crate) type Line = InterceptedService<Channel, AddToken>;
 
 impl Dialer {
-    /// Connects with TLS, and presents a token if there is one. Without TLS, only Unix sockets are reached.
+    /// A dialer that connects with TLS, and presents a token if there is one. Without TLS, it connects to Unix sockets
+    /// only.
     ///
     /// # Errors
-    /// When the token has characters that a header cannot have.
+    /// Returns an error if the token has characters that a header cannot have.
     pub fn new(tls: Option<Reloading<ClientConfig>>, token: Option<&str>) -> Result<Dialer, ClientError> {
         let token = token.map(|token| {
             let mut value: MetadataValue<Ascii> =
@@ -174,14 +175,14 @@ impl Dialer {
         Ok(Dialer { tls: tls.map(Arc::new), token: token.transpose()? })
     }
 
-    /// When the own certificate expires. Reads the files again if they have changed.
+    /// When the program's own certificate expires. Reads the files again if they have changed.
     pub fn expires(&self) -> Option<SystemTime> {
         let tls = self.tls.as_ref()?;
         tls.current();
         tls.own().map(|own| own.expires)
     }
 
-    /// Connects to an address. Later, when a request fails, the returned value says whether TLS is the cause.
+    /// Connects to an address. If a request fails later, the returned `Trouble` says whether TLS is the cause.
     pub(crate) async fn connect(&self, text: &str) -> Result<(Line, Trouble), ClientError> {
         let address = Address::parse(text).ok_or_else(|| ClientError::Address(text.to_owned()))?;
         let tls = match (&address, &self.tls) {
@@ -189,7 +190,7 @@ impl Dialer {
             (Address::Tcp { .. }, Some(tls)) => Some(Arc::clone(tls)),
             (Address::Tcp { .. }, None) => return Err(ClientError::NeedsTls(address.to_string())),
         };
-        // The name in requests. Which host is meant is decided by the connection.
+        // The host name in requests. It has no effect on the connection.
         let authority = match &address {
             Address::Tcp { .. } => address.to_string(),
             Address::Unix(_) => "localhost".to_owned(),
@@ -213,7 +214,7 @@ impl Dialer {
     }
 }
 
-/// The cause of an error: what the operating system says.
+/// The innermost cause of an error: the message of the operating system.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {
@@ -222,7 +223,7 @@ fn innermost(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// Makes the stream of a connection.
+/// Opens the stream of a connection.
 #[derive(Clone)]
 struct Connector {
     address: Address,
@@ -257,7 +258,7 @@ impl Service<Uri> for Connector {
                 (Address::Unix(path), _) => {
                     Dialed::unix(UnixStream::connect(path).await.map_err(tls::TlsHandshakeError::Stream)?)
                 }
-                // `connect` refuses this before.
+                // `connect` has refused this case.
                 (Address::Tcp { .. }, None) => return Err(tls::TlsFailure::NotTls.into()),
             };
             Ok(TokioIo::new(stream))

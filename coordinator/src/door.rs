@@ -1,4 +1,4 @@
-//! The door of a coordinator: where it listens, who may connect, and what each caller may ask for.
+//! The door of a coordinator: the sockets on which it listens, who may connect, and what each caller may request.
 //!
 //! A connection comes over TLS with a certificate, or over a Unix socket from a process of the same user. The role that
 //! a request needs is checked before its body is read.
@@ -26,13 +26,13 @@ use crate::wire::Wire;
 
 /// The time limit of a TLS handshake. Half-open connections end then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// How long a refused caller may take to read why.
+/// The time that a refused caller has to read the reason.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The capacity of the queue of accepted connections.
 const ACCEPTED: usize = 64;
 /// The pause after an error of `accept`, for example because there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// The number of the administrator.
+/// The user id of root.
 const ROOT: u32 = 0;
 
 /// Who may connect, and what they may do.
@@ -47,7 +47,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// When the own certificate expires. Reads the files again if they have changed.
+    /// When the coordinator's own certificate expires. Reads the files again if they have changed.
     pub fn expires(&self) -> Option<SystemTime> {
         let tls = self.tls.as_ref()?;
         tls.current();
@@ -55,7 +55,7 @@ impl Guard {
     }
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 pub(crate) enum Listening {
     /// On a network address, with TLS.
@@ -64,12 +64,12 @@ pub(crate) enum Listening {
     Unix {
         /// The listener.
         listener: UnixListener,
-        /// Removes the file at the end. `None` for a socket that belongs to the service manager.
+        /// Removes the file when dropped. `None` for a socket that belongs to the service manager.
         _file: Option<SocketFile>,
     },
 }
 
-/// A socket that listens already, from the service manager that started this process.
+/// A listening socket from the service manager that started this process.
 #[derive(Debug)]
 pub enum Inherited {
     /// A TCP socket.
@@ -88,7 +88,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Accepts connections until the stream is dropped. Handshakes run beside each other.
+/// Accepts connections until the stream is dropped. Handshakes run concurrently.
 pub(crate) fn connections(
     listening: Listening,
     guard: Arc<Guard>,
@@ -158,7 +158,7 @@ enum Incoming {
     Unix(UnixStream),
 }
 
-/// A connection of a process of our own user, or of the administrator. Others are closed.
+/// Accepts a connection from a process of the same user, or of root. Other connections are closed.
 fn of_same_user(stream: UnixStream) -> Option<Wire> {
     let user = stream.peer_cred().ok()?.uid();
     if user != rustix::process::getuid().as_raw() && user != ROOT {
@@ -168,7 +168,7 @@ fn of_same_user(stream: UnixStream) -> Option<Wire> {
     Some(Wire::unix(stream, Peer::SameUser { user }))
 }
 
-/// Makes the TLS handshake. A refused caller gets the reason, as an alert.
+/// Makes the TLS handshake. A refused caller receives the reason as an alert.
 async fn greet(stream: TcpStream, guard: &Guard) -> Option<Wire> {
     let tls = guard.tls.as_ref()?;
     let from = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
@@ -183,7 +183,8 @@ async fn greet(stream: TcpStream, guard: &Guard) -> Option<Wire> {
     }
 }
 
-/// Closes a connection so that the other side reads what was sent last: unread bytes would reset it.
+/// Closes a connection so that the other side can read what was sent last. Closing it with unread bytes would reset the
+/// connection.
 async fn hang_up(mut stream: TcpStream) {
     let _ = stream.shutdown().await;
     let mut unread = [0; 1024];

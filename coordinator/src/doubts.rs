@@ -1,4 +1,5 @@
-//! What is known about the operations in doubt of a run: why, and which objects look-ups have found.
+//! What is known about the operations in doubt of a run: the reason of each doubt, and the objects that look-ups have
+//! found.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +12,15 @@ use crate::operation_event::{OperationEvent, OperationEventKind};
 /// What is known about an operation in doubt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownDoubt {
-    /// Why its outcome is unknown, or what looking it up has found.
+    /// Why the outcome is unknown, or the result of a look-up.
     pub reason: String,
     /// An object that the operation may have made.
     pub candidate: Option<Box<Candidate>>,
 }
 
 impl KnownDoubt {
-    /// Withdraws an object that another address of the state has, and says so. An object belongs to one address.
+    /// Removes a candidate that another address of the state already has, and says so in the reason. An object belongs
+    /// to one address.
     pub fn without_owned(mut self, address: &str, owners: &IdOwners) -> KnownDoubt {
         let Some(found) = &self.candidate else { return self };
         let owner = owners.other_with_attributes(address, &found.attributes);
@@ -30,12 +32,13 @@ impl KnownDoubt {
     }
 }
 
-/// What a term knows about its operations in doubt, by their numbers in the plan. Those who ask share it with the term.
+/// What a term knows about its operations in doubt, by their numbers in the plan. The term and the callers that ask
+/// about doubts share it.
 #[derive(Debug, Default)]
 pub(crate) struct KnownDoubts(Mutex<BTreeMap<u32, KnownDoubt>>);
 
 impl KnownDoubts {
-    /// Takes what an event says.
+    /// Updates the doubts from an event.
     pub(crate) fn note(&self, event: &OperationEvent) {
         match &event.what {
             OperationEventKind::InDoubt { reason, candidate } => {
@@ -57,7 +60,7 @@ impl KnownDoubts {
         }
     }
 
-    /// What is known about an operation; `None` if it is not in doubt, or if the term was not concerned with it.
+    /// What is known about an operation. `None` if it is not in doubt, or if the term did not handle it.
     pub(crate) fn get(&self, operation: u32) -> Option<KnownDoubt> {
         self.0.lock().get(&operation).cloned()
     }

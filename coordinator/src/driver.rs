@@ -1,6 +1,6 @@
-//! One term of one run: connects the deciding machine with the store, the workers and the watchers.
+//! The driver of one term of one run. It connects the state machine with the store, the workers and the watchers.
 //!
-//! One batch of steps is in the store at a time. Steps that arrive meanwhile form the next batch, so that many
+//! One batch of steps is in the store at a time. Steps that arrive in the meantime form the next batch, so that many
 //! operations share one wait for durability. Nothing waits for a single operation.
 
 mod in_process;
@@ -57,11 +57,11 @@ pub enum RunEvent {
     Line(OutputLine),
     /// The number of operations by status.
     Counts(OpCounts),
-    /// The store does not answer. The driver retries.
+    /// The store does not respond. The driver retries.
     StoreTrouble(String),
     /// The store answers again.
     StoreBack,
-    /// The store has failed for good. The results of so many calls are still awaited.
+    /// The store has failed permanently. Contains the number of calls whose results are still awaited.
     StoreFailed(usize),
     /// The term ended.
     Ended(Box<RunOutcome>),
@@ -86,7 +86,7 @@ pub struct RunOutcome {
     pub strays: Vec<String>,
     /// Why the store failed the run.
     pub store_error: Option<StoreError>,
-    /// The steps that the store did not take when it failed, in order. It may have some of them all the same.
+    /// The steps that were not acknowledged when the store failed, in order. The store may have recorded some of them.
     pub unrecorded: Vec<StoreStep>,
     /// The defect that ended the term.
     pub defect: Option<Defect>,
@@ -116,7 +116,7 @@ async fn land<T>(flight: &mut Flight<T>) -> T {
     }
 }
 
-/// The surroundings of a term.
+/// The environment of a term.
 struct Surroundings {
     store: Arc<dyn RunStore>,
     run: RunId,
@@ -147,18 +147,19 @@ pub(crate) struct Driver {
     told: Told,
 }
 
-/// What watchers and meters know.
+/// The information that watchers and meters have received.
 #[derive(Debug, Default)]
 struct Told {
-    /// The counts that watchers know.
+    /// The last counts that watchers received.
     counts: OpCounts,
-    /// What was counted since the meters know.
+    /// The counts since the meters were last updated.
     counted: Counted,
     /// What is known about operations in doubt.
     doubts: Arc<KnownDoubts>,
 }
 
-/// The age of the lease, on a clock that counts suspends: no call is granted by a term that slept past its lease.
+/// The age of the lease, on a clock that includes the time of suspends: a term that was suspended beyond its lease
+/// grants no call.
 struct LeaseAge {
     clock: Moment,
     freshness: Freshness,
@@ -281,8 +282,8 @@ impl Driver {
         self.end().await
     }
 
-    /// Handles the answer of the store to a batch. After a failure for good, no operation starts, and the results of the
-    /// calls under way are collected.
+    /// Handles the answer of the store to a batch. After a permanent failure, no operation starts, and the results of
+    /// running calls are collected.
     fn answered(&mut self, sent: SentBatch) {
         let SentBatch { steps, answers } = sent;
         match answers {
@@ -290,7 +291,7 @@ impl Driver {
                 self.outbound.taken(&steps, &answers);
                 self.step(Event::Stored(answers));
             }
-            // The same as the answer of a store that compares tokens.
+            // A store that compares tokens would answer the same.
             Err(StoreError::Superseded(_)) => self.step(Event::Fenced),
             Err(error) => {
                 error!(run = %self.run, "the store failed: {error}");
@@ -303,7 +304,8 @@ impl Driver {
         }
     }
 
-    /// Passes on a line, unless a watcher is so slow that lines would displace the events of operations.
+    /// Passes on a line. If a watcher is so slow that lines would displace the events of operations, the line is
+    /// dropped.
     fn tell_line(&self, line: OutputLine) {
         if self.watchers.len() < WATCH_LINES {
             // Without watchers, the send fails, which is fine.
@@ -343,7 +345,7 @@ impl Driver {
                 }
                 Instruction::Finish(finish) => {
                     if finish.reason == FinishReason::Fenced {
-                        // What is queued belongs to a term that is over.
+                        // The queued steps belong to a term that is over.
                         self.outbound.clear();
                     }
                     self.finish = Some(finish);
@@ -397,7 +399,7 @@ impl Driver {
         }
     }
 
-    /// The end of a term that the core did not end.
+    /// The end of a term that the state machine did not end itself.
     fn unfinished(&self) -> Finish {
         let rests = |index: u32| self.core.status(index).is_some_and(Status::is_settled);
         let operations = &self.core.outline().operations;
@@ -424,7 +426,7 @@ impl Driver {
             _ => Ok(Released::Unknown),
         };
         let (reason, status, store_error) = match released {
-            // The term was already over when another process took the run.
+            // The term was already over when another process took over the run.
             Ok(Released::Fenced) | Err(StoreError::Superseded(_)) => (FinishReason::Fenced, None, None),
             Ok(Released::With(status)) => (finish.reason, Some(status), store_error),
             Ok(Released::Unknown) => (finish.reason, None, store_error),
@@ -461,7 +463,8 @@ impl Driver {
     }
 }
 
-/// Sends a batch until the store answers. An error says nothing about the steps, and the same steps may be sent again.
+/// Sends a batch until the store answers. After an error, it is unknown whether the steps took effect, and the same
+/// steps may be sent again.
 async fn patient_batch(
     store: Arc<dyn RunStore>,
     lease: Lease,
@@ -489,7 +492,7 @@ async fn patient_batch(
     }
 }
 
-/// Begins a term of a run on an existing hub, and sets where its events and notices go.
+/// Begins a term of a run on an existing hub. The arguments say where its events and notices go.
 pub(crate) async fn begin_term(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -509,10 +512,10 @@ pub(crate) async fn begin_term(
     Ok(BegunTerm { driver, inbox, events, watchers, doubts })
 }
 
-/// The process that takes a lease, and the lease that it takes over.
+/// The process that takes a lease, and the earlier lease that it may replace.
 pub(crate) struct TakenBy<'service> {
     pub(crate) holder: &'service Holder,
-    /// A lease that was seen not to move for a TTL.
+    /// A lease that did not move for a TTL.
     pub(crate) unmoved: Option<LeaseView>,
 }
 

@@ -1,4 +1,4 @@
-//! Events that a coordinator handles, and instructions that it gives: the two sides of
+//! The events that a coordinator handles, and the instructions that it returns: the inputs and outputs of
 //! [`crate::core::Coordinator::step`].
 
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use crate::operation_event::OperationEvent;
 pub struct Hello {
     /// `NAME/INCARNATION`: the worker and its process.
     pub worker: WorkerId,
-    /// The number of its connection. It rises with each one.
+    /// The number of the worker's connection. Later connections have higher numbers.
     pub connection: u64,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// The maximum number of concurrent tasks.
     pub capacity: u32,
-    /// Checksums of its provider packages; empty when it did not list any.
+    /// Checksums of its provider packages; empty if the worker did not list any.
     pub packages: Vec<String>,
     /// Tasks of this run without an acknowledgement.
     pub held: Vec<HeldTask>,
@@ -40,24 +40,25 @@ pub enum Event {
     Dead(WorkerId),
     /// A worker sent a report.
     Said(WorkerId, Report),
-    /// A worker sent a line that a provisioner wrote. It is for watchers, and decides nothing.
+    /// A worker sent a line that a provisioner wrote. It is only shown to watchers; no decision depends on it.
     Line(OutputLine),
     /// The store answered the oldest steps, in order.
     Stored(Vec<StoreAnswer>),
     /// The lease is lost.
     Fenced,
-    /// Half the TTL passed without a successful RENEW (`true`), or a RENEW succeeded again (`false`). No task starts
-    /// meanwhile.
+    /// `true`: half the TTL passed without a successful RENEW, so no operation starts. `false`: a RENEW succeeded
+    /// again.
     Paused(bool),
     /// The user wants the run to end.
     Cancel(Cancel),
     /// The user resolved an operation in doubt.
     Resolve(UserResolution),
-    /// The store reserved tokens for the last [`Instruction::TakeTokens`], in its order, or (`None`) did not answer.
+    /// The answer of the store to the last [`Instruction::TakeTokens`]: the reserved tokens, in the order of the
+    /// request. `None` if the store did not answer.
     Tokens(Option<Vec<TokenGrant>>),
-    /// The moment of [`crate::core::Coordinator::wakes_at`] has come.
+    /// The time that [`crate::core::Coordinator::wakes_at`] returned has come.
     Due,
-    /// Time passed.
+    /// A periodic event, for time limits.
     Tick,
 }
 
@@ -66,10 +67,10 @@ pub enum Event {
 pub enum Cancel {
     /// No new calls. Running calls continue to their end.
     Drain,
-    /// Providers are asked to stop. What they return within [`crate::timing::STOP_WAIT`] is recorded; what is open then
-    /// is in doubt.
+    /// Providers are asked to stop. What they return within [`crate::timing::STOP_WAIT`] is recorded. Calls that are
+    /// open after that are in doubt.
     Stop,
-    /// At once. What is open is in doubt.
+    /// The run ends at once. Open calls are in doubt.
     Leave,
 }
 
@@ -91,12 +92,12 @@ pub enum Decision {
     Absent,
     /// Try again, and accept a duplicate.
     Retry,
-    /// Give the operation up, and keep no object.
+    /// Give up the operation, and keep no object.
     Forget,
 }
 
 impl Decision {
-    /// The name of the option, without a dash: the word of a file of resolutions.
+    /// The name of the option without its dash. Files of resolutions use it too.
     pub fn name(&self) -> &'static str {
         match self {
             Decision::Adopt(_) => "adopt",
@@ -106,7 +107,7 @@ impl Decision {
         }
     }
 
-    /// The option of `weft runs resolve`.
+    /// The option of `weft runs resolve`, with its dash.
     pub fn word(&self) -> String {
         match self {
             Decision::Adopt(id) => format!("-adopt {id}"),
@@ -122,7 +123,8 @@ impl Decision {
 pub enum Instruction {
     /// Send these steps to the store, behind all earlier steps. Answer with [`Event::Stored`] in the same order.
     Store(Vec<StoreStep>),
-    /// Ask the store for tokens of budgets. Answer with [`Event::Tokens`]. No other such instruction comes before.
+    /// Ask the store for tokens of budgets. Answer with [`Event::Tokens`]. The next such instruction comes after the
+    /// answer.
     TakeTokens(Vec<TokenRequest>),
     /// Send orders to a worker.
     Send {
@@ -158,13 +160,13 @@ pub struct Finish {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address} (operation {operation}) cannot become {to}: it is {from}, and {message}")]
 pub struct Defect {
-    /// The operation's number.
+    /// The number of the operation.
     pub operation: u32,
-    /// Its address.
+    /// The address of the operation.
     pub address: String,
-    /// Its state.
+    /// The state of the operation before the transition.
     pub from: String,
-    /// The state that it cannot enter.
+    /// The state that the operation cannot enter from there.
     pub to: String,
     /// What happened.
     pub message: String,
@@ -175,9 +177,9 @@ pub struct Defect {
 pub enum FinishReason {
     /// Nothing is left to do.
     Complete,
-    /// The user asked for it, and the running operations have ended.
+    /// The user asked the run to end, and the running operations have ended.
     Drained,
-    /// The user asked twice. Calls that were still running are in doubt.
+    /// The user asked twice for the end. Calls that were still running are in doubt.
     Left,
     /// Another process has taken over the run.
     Fenced,
@@ -185,8 +187,8 @@ pub enum FinishReason {
     NoWorker,
     /// Only resolutions were requested, and they are settled.
     Resolved,
-    /// The store refused a step that must not be refused. Nothing more is done.
+    /// The store refused a step that it must accept. Nothing more is done.
     StoreRefused,
-    /// An illegal transition, which is a defect of Weft. Nothing more is done, and the next term begins from the store.
+    /// An illegal transition, which is a defect of Weft. Nothing more is done. The next term begins from the store.
     Defect,
 }

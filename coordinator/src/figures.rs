@@ -1,7 +1,7 @@
-//! What a coordinator counts of itself, for its metrics. Plain data; the command line renders it.
+//! Counts of a coordinator about itself, for its metrics. Plain data; the command line renders it.
 //!
-//! Names in it are those of budgets, labels, workers and statuses: never values of plans or states. Each list is bounded,
-//! so that no plan can make a coordinator remember names without end.
+//! Names in it are names of budgets, labels, workers and statuses, and never values of plans or states. Each list is
+//! bounded, so that no plan makes a coordinator store an unlimited number of names.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,21 +11,21 @@ use weft_state::{OpCounts, RunId, RunStatus};
 
 use crate::fleet::WorkerListing;
 
-/// The upper bounds of the parts of a histogram, in milliseconds. The last part has no bound.
+/// The upper bounds of the buckets of a histogram, in milliseconds. The last bucket has no bound.
 pub const BOUNDS_MS: [u64; 14] = [1, 2, 5, 10, 20, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000, 300_000];
 
 /// The maximum number of names in one list. Further ones are counted under [`OTHERS`].
 pub const MOST_NAMES: usize = 200;
 
-/// The name for what is beyond [`MOST_NAMES`].
+/// The name under which all names beyond [`MOST_NAMES`] are counted.
 pub const OTHERS: &str = "others";
 
-/// How many times were measured, and how long they were.
+/// A histogram of times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// The numbers by part: up to each bound, and beyond the last one.
+    /// The numbers of times by bucket: up to each bound, and beyond the last one.
     pub parts: [u64; BOUNDS_MS.len() + 1],
-    /// The sum in microseconds.
+    /// The sum of the times in microseconds.
     pub sum_us: u64,
 }
 
@@ -38,7 +38,7 @@ impl Histogram {
         self.sum_us = self.sum_us.saturating_add(us);
     }
 
-    /// Adds the times of another one.
+    /// Adds the times of another histogram.
     pub fn append(&mut self, other: &Histogram) {
         for (part, more) in self.parts.iter_mut().zip(other.parts) {
             *part += more;
@@ -46,13 +46,13 @@ impl Histogram {
         self.sum_us = self.sum_us.saturating_add(other.sum_us);
     }
 
-    /// How many times were measured.
+    /// The number of times.
     pub fn count(&self) -> u64 {
         self.parts.iter().sum()
     }
 }
 
-/// Numbers by name, bounded.
+/// Numbers by name, with a limit on names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named(pub BTreeMap<String, u64>);
 
@@ -66,33 +66,33 @@ impl Named {
         }
     }
 
-    /// Adds the numbers of another one.
+    /// Adds the numbers of another list.
     pub fn append(&mut self, other: &Named) {
         other.0.iter().for_each(|(name, more)| self.add(name, *more));
     }
 }
 
-/// What grows.
+/// Numbers that only grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// From the moment when an operation could start to its dispatch.
+    /// The times from when an operation could start to its dispatch.
     pub dispatch: Histogram,
-    /// From sending a batch of steps to the durable answer of the store.
+    /// The times from sending a batch of steps to the durable answer of the store.
     pub store: Histogram,
-    /// Leases that were renewed.
+    /// The number of renewals of leases.
     pub renewals: u64,
-    /// Renewals that the store did not answer.
+    /// The number of renewals that the store did not answer.
     pub failed_renewals: u64,
-    /// Connections and requests that were refused, by reason.
+    /// Refused connections and requests, by reason.
     pub refused: Named,
-    /// Tokens that were used, by budget.
+    /// Used tokens, by budget.
     pub tokens: Named,
-    /// Attempts that a provider refused for now.
+    /// The number of attempts that a provider refused temporarily.
     pub refused_calls: u64,
 }
 
 impl Counted {
-    /// Adds the numbers of another one.
+    /// Adds the counts of another one.
     pub fn append(&mut self, other: &Counted) {
         self.dispatch.append(&other.dispatch);
         self.store.append(&other.store);
@@ -107,27 +107,28 @@ impl Counted {
 /// Labels of workers.
 pub type Labels = BTreeMap<String, String>;
 
-/// One run at a moment.
+/// The figures of one run at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFigures {
     /// The number of operations by status.
     pub counts: OpCounts,
-    /// Operations that can start.
+    /// The number of operations that can start.
     pub ready: u64,
-    /// Operations at workers, without an intent.
+    /// The number of operations at workers, without an intent.
     pub leased: u64,
-    /// Operations that can start and do not wait for tokens, by the labels that their worker needs.
+    /// The number of operations that can start and do not wait for tokens, by the labels that their worker needs.
     pub ready_by_labels: BTreeMap<Labels, u64>,
     /// Reserved tokens, by budget.
     pub reserved: Named,
-    /// Operations that wait for tokens, by budget.
+    /// The number of operations that wait for tokens, by budget.
     pub waiting: Named,
-    /// Operations that wait for their next attempt.
+    /// The number of operations that wait for their next attempt.
     pub refused: u64,
 }
 
 impl RunFigures {
-    /// Adds operations that can start at workers with these labels. Label sets are bounded as names are.
+    /// Adds operations that can start at workers with these labels. The number of label sets is limited like the number
+    /// of names.
     pub(crate) fn add_ready(&mut self, labels: Labels, ready: u64) {
         let sets = &mut self.ready_by_labels;
         let is_known = sets.contains_key(&labels) || sets.len() < MOST_NAMES;
@@ -152,16 +153,16 @@ impl RunFigures {
     }
 }
 
-/// A coordinator at a moment.
+/// The figures of a coordinator at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// The number of runs of the store by status.
     pub runs: BTreeMap<RunStatus, u64>,
     /// The sum over the runs that this coordinator carries out.
     pub active: RunFigures,
-    /// The number of these runs.
+    /// The number of runs that this coordinator carries out.
     pub active_runs: u64,
-    /// What grows.
+    /// Numbers that only grow.
     pub counted: Counted,
     /// The connected workers.
     pub workers: Vec<WorkerListing>,
@@ -189,7 +190,7 @@ impl Meters {
         self.0.lock().counted.append(counted);
     }
 
-    /// Notes where a run stands.
+    /// Updates the figures of a run.
     pub(crate) fn note_run(&self, run: &RunId, figures: RunFigures) {
         self.0.lock().active.insert(run.clone(), figures);
     }
@@ -199,14 +200,14 @@ impl Meters {
         self.0.lock().active.remove(run);
     }
 
-    /// Notes the statuses of all runs of the store.
+    /// Updates the statuses of all runs of the store.
     pub(crate) fn note_statuses(&self, statuses: impl Iterator<Item = RunStatus>) {
         let mut runs = BTreeMap::new();
         statuses.for_each(|status| *runs.entry(status).or_default() += 1);
         self.0.lock().runs = runs;
     }
 
-    /// What they show now, with these workers.
+    /// The current figures, with the given workers.
     pub(crate) fn figures(&self, workers: Vec<WorkerListing>) -> Figures {
         let metered = self.0.lock();
         let mut active = RunFigures::default();

@@ -1,15 +1,15 @@
-//! The workers of a coordinator as people see them.
+//! The workers of a coordinator, as the user sees them.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What a worker does now.
+/// What a worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerStatus {
     /// It takes operations.
     Ready,
-    /// The operator drains it: it ends what it has, and takes nothing else.
+    /// The operator drains it: it finishes its operations, and takes no others.
     Draining,
     /// It is about to leave.
     Leaving,
@@ -33,14 +33,14 @@ pub struct WorkerListing {
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// The version of Weft; empty if the worker does not say.
+    /// The version of Weft; empty if the worker did not send it.
     pub version: String,
-    /// What it does, as [`WorkerStatus::word`].
+    /// Its status, as [`WorkerStatus::word`].
     pub status: String,
-    /// The number of its operations, over all runs.
+    /// The number of operations that it has, over all runs.
     pub tasks: u32,
     /// The maximum number of its concurrent operations.
     pub capacity: u32,
-    /// Who connected it.
+    /// The identity of the peer that connected it.
     pub identity: String,
 }

@@ -1,4 +1,4 @@
-//! Checks each request before its body is read: the caller's role, and how much the caller may send.
+//! Checks each request before its body is read: the role of the caller, and the size of the body.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,17 +19,18 @@ use crate::timing::{FRAME_BYTES, REQUEST_BYTES};
 /// The scheme of the header with a token (RFC 6750, section 2.1).
 const BEARER: &str = "Bearer ";
 
-/// What a request needs.
+/// The requirements of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Need {
-    /// One of these roles.
+    /// The caller must have one of these roles.
     roles: &'static [Role],
-    /// The maximum size of its body. A stream of frames has no end, so each of its frames is limited elsewhere.
+    /// The maximum size of its body. `None` for a stream of frames: it has no end, and its frames are limited
+    /// elsewhere.
     bytes: Option<usize>,
 }
 
-/// What a method needs, by its path. A command line that watches its run has a worker of its own for what must run
-/// where the user is; the hub accepts no other worker from a caller without the role `worker`.
+/// The requirements of a method, by its path. A command line that watches its run has its own worker for home
+/// operations. The hub accepts no other worker from a caller without the role `worker`.
 fn need(path: &str) -> Need {
     let small = |roles| Need { roles, bytes: Some(REQUEST_BYTES) };
     match path {
@@ -43,12 +44,12 @@ fn need(path: &str) -> Need {
         "/weft.cluster.v1.Runs/DrainWorker" => small(&[Role::Admin]),
         "/weft.cluster.v1.Runs/ReadPlan" => small(&[Role::Plan]),
         "/weft.cluster.v1.Runs/ResolveDoubt" | "/weft.cluster.v1.Runs/LookUpDoubts" => small(&[Role::Resolve]),
-        // A method that this table does not know yet.
+        // A method that is missing from this table.
         _ => small(&[Role::Admin]),
     }
 }
 
-/// Puts a gate before a service.
+/// Puts a gate in front of a service.
 #[derive(Clone)]
 pub(crate) struct GateLayer(pub(crate) Arc<Guard>, pub(crate) Arc<Meters>);
 
@@ -86,7 +87,7 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let (guard, meters) = (Arc::clone(&self.guard), Arc::clone(&self.meters));
-        // The service that was polled is the one to call.
+        // The clone may not be ready, so the call goes to the service that was polled.
         let next = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, next);
         Box::pin(async move {
@@ -102,7 +103,7 @@ where
     }
 }
 
-/// The request with its caller and a limited body, or the refusal.
+/// Returns the request with its caller and a limited body, or the refusal.
 async fn admit(guard: &Guard, mut request: Request) -> Result<Request, Status> {
     let peer = request.extensions().get::<Peer>().cloned().unwrap_or(Peer::Unknown);
     let peer = caller(guard, peer, presented(&request)).await?;
@@ -126,7 +127,7 @@ async fn admit(guard: &Guard, mut request: Request) -> Result<Request, Status> {
     })
 }
 
-/// Who sends a request: the owner of the connection's certificate or socket, otherwise of the token.
+/// The identity of the caller: the owner of the connection's certificate or socket, otherwise of the token.
 async fn caller(guard: &Guard, peer: Peer, token: Option<String>) -> Result<Peer, Status> {
     let (Peer::Unknown, Some(tokens), Some(token)) = (&peer, &guard.tokens, token) else { return Ok(peer) };
     tokens.verify(&token).await.map(Peer::Token).map_err(|error| {
@@ -141,10 +142,10 @@ fn presented(request: &Request) -> Option<String> {
     Some(header.to_str().ok().and_then(|text| text.strip_prefix(BEARER)).unwrap_or_default().to_owned())
 }
 
-/// A caller that was let through.
+/// A caller that the gate has admitted.
 #[derive(Clone, Debug)]
 pub(crate) struct Admitted {
-    /// Who it is.
+    /// The identity of the caller.
     pub(crate) peer: Peer,
     /// Whether it may carry out operations of any run.
     pub(crate) is_worker: bool,

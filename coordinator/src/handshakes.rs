@@ -1,5 +1,5 @@
-//! Bounds on the handshakes under way, in all and for each address, so that a flood of connections takes no memory, and
-//! one from a single machine keeps no other machine out.
+//! Limits on concurrent handshakes, in total and for each address. A flood of connections cannot exhaust memory, and a
+//! flood from one machine does not block other machines.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,26 +7,28 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// The maximum number of handshakes under way. Further connections are closed at once. Established connections are not
+/// The maximum number of concurrent handshakes. Further connections are closed at once. Established connections are not
 /// counted.
 const MAX_HANDSHAKES: usize = 1024;
-/// The maximum number from one address when half of all are under way. Until then, an address may have all of them.
+/// The maximum number of handshakes from one address while at least half of [`MAX_HANDSHAKES`] are running. With fewer,
+/// one address is not limited.
 const MAX_OF_ADDRESS: usize = 128;
-/// The bits of an IPv6 address that name a network: a machine may have all addresses of its network.
+/// The bits of an IPv6 address that name a network. Addresses of one network are counted together, because one machine
+/// may have all of them.
 const NETWORK: u128 = !0 << 64;
 
-/// The handshakes under way.
+/// The running handshakes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handshakes(Arc<Mutex<Counts>>);
 
 #[derive(Debug, Default)]
 struct Counts {
     all: usize,
-    /// Only addresses with handshakes under way.
+    /// The numbers by address. Contains only addresses with running handshakes.
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// A handshake under way. It ends when this is dropped.
+/// A running handshake. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     all: Handshakes,

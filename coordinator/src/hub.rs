@@ -1,5 +1,5 @@
-//! The connected workers, for all runs of a coordinator: who they are, what is sent to them, and which run receives
-//! their reports.
+//! The connected workers, for all runs of a coordinator: the identity of each worker, the frames for it, and the runs
+//! that receive its reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -21,20 +21,20 @@ use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
 use crate::transport::CoordinatorEnd;
 
-/// A worker's connection as frames.
+/// A worker's connection, as a pair of queues of frames.
 pub(crate) struct Link {
     pub(crate) outgoing: mpsc::Sender<CoordinatorFrame>,
     pub(crate) incoming: mpsc::Receiver<Result<WorkerFrame, FrameError>>,
-    /// Silence means nothing: a worker in the same process lives as long as the coordinator.
+    /// Whether silence is no sign of death: a worker in the same process lives as long as the coordinator.
     pub(crate) patient: bool,
     /// Who is at the other end.
     pub(crate) peer: Peer,
-    /// Whether it may carry out operations of any run. A command line may carry out those of its own run that must run
-    /// where the user is.
+    /// Whether the worker may carry out operations of any run. The worker of a command line may only carry out the home
+    /// operations of its own run.
     pub(crate) is_worker: bool,
 }
 
-/// The queue of a run that listens.
+/// The queue of events for a registered run.
 pub(crate) type EventSender = mpsc::Sender<Vec<Event>>;
 
 struct Connected {
@@ -46,7 +46,8 @@ struct Connected {
     connection: u64,
     /// The worker announced that it is about to leave.
     leaving: bool,
-    /// Runs of which it holds tasks or sent reports without a listener. These must receive a new greeting.
+    /// Runs for which the worker holds tasks, or sent reports while they were not registered. These runs must receive a
+    /// new greeting.
     unheard: BTreeSet<RunId>,
     /// Dropped to end the connection.
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
@@ -56,12 +57,12 @@ struct Connected {
 struct State {
     workers: BTreeMap<String, Connected>,
     runs: BTreeMap<RunId, EventSender>,
-    /// The workers that the operator drains, by name. They may be away.
+    /// The names of the workers that the operator drains. They may be disconnected.
     drained: BTreeSet<String>,
-    /// The numbers of tasks of the workers in each run.
+    /// The number of tasks of each worker, by run.
     loads: BTreeMap<RunId, BTreeMap<WorkerId, u32>>,
     connections: u64,
-    /// New connections are closed at once.
+    /// Whether new connections are closed at once.
     closed: bool,
 }
 
@@ -70,7 +71,7 @@ struct State {
 pub struct Hub {
     state: Arc<Mutex<State>>,
     meters: Arc<Meters>,
-    /// Whether the store encrypts what it holds.
+    /// Whether the store encrypts its content.
     sealed: bool,
 }
 
@@ -81,7 +82,7 @@ impl std::fmt::Debug for Hub {
     }
 }
 
-/// The registration of a run. Dropping it ends the listening.
+/// The registration of a run. Dropping it unregisters the run.
 pub(crate) struct Listening {
     run: RunId,
     hub: Weak<Mutex<State>>,
@@ -95,7 +96,7 @@ impl Drop for Listening {
             let mut state = state.lock();
             state.runs.remove(&self.run);
             state.loads.remove(&self.run);
-            // A later term must not trust an earlier greeting.
+            // A later term must not rely on an earlier greeting.
             for worker in state.workers.values_mut() {
                 worker.unheard.insert(self.run.clone());
             }
@@ -109,7 +110,7 @@ impl Hub {
         Hub::default()
     }
 
-    /// A hub without workers, for a store that encrypts what it holds or not.
+    /// A hub without workers. `sealed` says whether the store encrypts its content.
     pub(crate) fn of_store(sealed: bool) -> Hub {
         Hub { sealed, ..Hub::default() }
     }
@@ -119,12 +120,12 @@ impl Hub {
         &self.meters
     }
 
-    /// What the meters show now.
+    /// The current values of the meters.
     pub fn figures(&self) -> Figures {
         self.meters.figures(self.listing())
     }
 
-    /// Serves a worker in the same process until its end is dropped.
+    /// Serves a worker in the same process until its end of the connection is dropped.
     pub async fn attach(&self, end: CoordinatorEnd) {
         let CoordinatorEnd { to_worker, mut from_worker } = end;
         let (outgoing, mut frames) = mpsc::channel::<CoordinatorFrame>(CHANNEL_FRAMES);
@@ -186,12 +187,12 @@ impl Hub {
         self.leave(&id, connection).await;
     }
 
-    /// Why a worker is refused.
+    /// The reason to refuse a worker, or `None`.
     fn refusal(&self, hello: &Greeting, link: &Link) -> Option<String> {
         if !works_with(hello.protocol) {
             let theirs = hello.protocol;
             return Some(format!(
-                "the worker speaks protocol {theirs} and the coordinator {PROTOCOL}: update the older"
+                "the worker uses protocol version {theirs} and the coordinator {PROTOCOL}: update the older one"
             ));
         }
         if hello.name.is_empty() || hello.name.contains('/') {
@@ -216,7 +217,7 @@ impl Hub {
             .then(|| format!("another worker named {} is connected: give this one another", hello.name))
     }
 
-    /// Announces a worker to all runs. An older connection of the same worker ends.
+    /// Announces a worker to all runs. An older connection of the same worker is closed.
     async fn enter(&self, id: WorkerId, hello: Greeting, link: &Link) -> (u64, tokio::sync::oneshot::Receiver<()>) {
         let (hang_up, hung_up) = tokio::sync::oneshot::channel();
         let (older, connection, told) = {
@@ -254,7 +255,7 @@ impl Hub {
         (connection, hung_up)
     }
 
-    /// Passes the reports of a worker to the runs, until it is silent or gone.
+    /// Passes the reports of a worker to the runs, until the worker is silent or gone.
     async fn listen(&self, id: &WorkerId, link: &mut Link, mut hung_up: tokio::sync::oneshot::Receiver<()>) {
         let mut heartbeat = 0;
         let mut beats = tokio::time::interval(WORKER_HEARTBEAT);
@@ -325,7 +326,7 @@ impl Hub {
         }
     }
 
-    /// Lines of provisioners, by run. A command line has lines of its own run only.
+    /// Lines of provisioners, by run. From the worker of a command line, only lines of its own run are accepted.
     fn lines(&self, id: &WorkerId, lines: Vec<RunLine>) -> BTreeMap<RunId, Vec<Event>> {
         let mut found: BTreeMap<RunId, Vec<Event>> = BTreeMap::new();
         if lines.is_empty() {
@@ -349,7 +350,7 @@ impl Hub {
             let name = worker_name(id).to_owned();
             match state.workers.get(&name) {
                 Some(known) if known.connection == connection => state.workers.remove(&name),
-                // A newer connection has replaced it and announced itself.
+                // A newer connection has replaced this one and announced itself.
                 _ => return,
             };
             state.runs.values().cloned().collect()
@@ -365,8 +366,8 @@ impl Hub {
         }
     }
 
-    /// Registers a run, which then learns of every connected worker. A worker that holds tasks of the run, or reported
-    /// about it before it was registered, is disconnected so that it greets again and nothing is missed.
+    /// Registers a run. The run then receives every connected worker. A worker that holds tasks of the run, or sent
+    /// reports about it before, is disconnected: it greets again, so that nothing is missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();
@@ -389,7 +390,8 @@ impl Hub {
         Listening { run: run.clone(), hub: Arc::downgrade(&self.state), meters: Arc::clone(&self.meters) }
     }
 
-    /// Sends a frame to a worker, if this is still its connection. A worker that does not take its frames is disconnected.
+    /// Sends a frame to a worker, if `connection` is still its connection. A worker that does not take its frames is
+    /// disconnected.
     pub(crate) fn send(&self, id: &WorkerId, connection: u64, frame: CoordinatorFrame) {
         let mut state = self.state.lock();
         let is_asked = |worker: &&mut Connected| worker.id == *id && worker.connection == connection;
@@ -399,8 +401,8 @@ impl Hub {
         }
     }
 
-    /// Ends all connections once their frames have arrived, also those that are being opened: a term may end before its
-    /// worker has greeted.
+    /// Closes all connections once their frames have arrived, including those that are being opened: a term may end
+    /// before its worker has greeted.
     pub(crate) fn hang_up(&self) {
         let mut state = self.state.lock();
         state.closed = true;
@@ -432,8 +434,8 @@ impl Hub {
         workers.map(listing).collect()
     }
 
-    /// Takes all work from a worker, or with `drained` false lets it take work again. Returns whether it is connected. A
-    /// worker stays drained when it connects again, as long as this coordinator runs.
+    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether it is connected. A worker
+    /// stays drained when it connects again, while this coordinator runs.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {
             let mut state = self.state.lock();
@@ -458,7 +460,7 @@ impl Hub {
         true
     }
 
-    /// Notes how many tasks the workers have in a run.
+    /// Records the numbers of tasks that the workers have in a run.
     pub(crate) fn note_loads(&self, run: &RunId, loads: BTreeMap<WorkerId, u32>) {
         self.state.lock().loads.insert(run.clone(), loads);
     }
@@ -477,7 +479,7 @@ impl Hub {
         workers.map(|(name, worker)| (name.clone(), worker.hello.labels.clone())).collect()
     }
 
-    /// Whether a connected worker has all these labels.
+    /// Whether a connected worker has this label.
     pub fn has_label(&self, name: &str, value: &str) -> bool {
         let state = self.state.lock();
         let has = |worker: &Connected| worker.hello.labels.get(name).is_some_and(|found| found == value);
@@ -485,7 +487,7 @@ impl Hub {
     }
 }
 
-/// A worker's greeting as one run sees it.
+/// A worker's greeting, reduced to what concerns one run.
 fn for_run(id: &WorkerId, connection: u64, greeting: &Greeting, run: &RunId) -> Hello {
     Hello {
         worker: id.clone(),
@@ -497,7 +499,7 @@ fn for_run(id: &WorkerId, connection: u64, greeting: &Greeting, run: &RunId) -> 
     }
 }
 
-/// Whether the process is dead now, or within the moment that a killed process takes to exit.
+/// Whether the process is dead, now or after the short time that a killed process takes to exit.
 async fn is_dead_soon(id: &WorkerId) -> bool {
     const LOOKS: u32 = 10;
     const BETWEEN: std::time::Duration = std::time::Duration::from_millis(50);

@@ -1,5 +1,5 @@
 //! Conclusions from the time without a renewal of a lease, for its holder and for a challenger. Plain functions over
-//! data; time comes in as the elapsed time of one clock.
+//! data; the caller passes in times of one clock.
 
 use std::time::Duration;
 
@@ -15,30 +15,30 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// A lease that was just taken. No new call begins without a renewal for `pause`.
+    /// The freshness of a lease that was just taken. New calls may begin for `pause` without a renewal.
     pub fn new(pause: Duration, now: Duration) -> Freshness {
         Freshness { pause, renewed: now, paused: false }
     }
 
-    /// A renewal succeeded. It counts from when it was sent: the store may have answered late, and a challenger counts
-    /// from when the store received it.
+    /// Records a successful renewal. It counts from the time when it was sent, because a challenger counts from when
+    /// the store received it, and the answer may have come late.
     pub fn renewed(&mut self, sent: Duration) {
         self.renewed = self.renewed.max(sent);
     }
 
-    /// Whether the run pauses from now on, or continues.
+    /// Returns `true` if the run must pause from now on, `false` if it may continue, and `None` if nothing has changed.
     pub fn turned(&mut self, now: Duration) -> Option<bool> {
         let paused = now.saturating_sub(self.renewed) >= self.pause;
         (std::mem::replace(&mut self.paused, paused) != paused).then_some(paused)
     }
 }
 
-/// The result of a look at a held lease.
+/// The result of checking a held lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// The first look.
+    /// The first check.
     First,
-    /// The lease moved: its holder is alive. Waiting begins again.
+    /// The lease has moved: its holder is alive. The wait begins again.
     Moved,
     /// The lease has not moved, but not for long enough.
     Waits,
@@ -46,14 +46,14 @@ pub enum Look {
     Unmoved,
 }
 
-/// A challenger's looks at one lease.
+/// The checks of one lease by a challenger.
 #[derive(Clone, Debug, Default)]
 pub struct Looks {
     seen: Option<(Token, u64, Duration)>,
 }
 
 impl Looks {
-    /// Looks at the lease.
+    /// Checks the lease.
     pub fn look(&mut self, view: &LeaseView, ttl: Duration, now: Duration) -> Look {
         let ttl = if mutant!(LeaseTakenTooEarly) { ttl / 2 } else { ttl };
         match self.seen {

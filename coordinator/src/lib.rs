@@ -1,14 +1,20 @@
-//! Runs: shard, schedule, journal, lease, take over, resume.
+//! The coordinator: schedules the operations of runs, leases shards to workers, keeps the journal, and takes over and
+//! resumes runs.
 //!
-//! Reading order: [`outline`] is what a coordinator knows of a plan, and [`status`] is where an operation stands.
-//! [`event`] and [`core`] are the deciding machine of one run, which is pure. Around it: [`plan`], [`placement`],
-//! [`retry`] and [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term
-//! of one run on a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
-//! connections, which [`door`] accepts and [`dial`] makes; [`operation_event`] is what watchers receive, [`listing`] what
-//! `weft runs` shows, and [`fleet`] what `weft workers` shows. [`figures`] is what metrics show, and [`timing`] holds the
-//! constants.
+//! Modules in reading order:
 //!
-//! `weft-protocol` says what coordinators and workers owe each other.
+//! - [`outline`]: a coordinator's view of a plan. [`status`]: the state of an operation.
+//! - [`event`] and [`core`]: the state machine of one run. It is pure.
+//! - [`plan`], [`placement`], [`retry`] and [`process`]: the inputs of a run.
+//! - [`transport`] and [`hub`]: the connections of workers.
+//! - [`driver`]: runs one term of one run on a store.
+//! - [`service`]: drives many runs concurrently, and takes over runs of other coordinators.
+//! - [`server`] and [`client`]: the service over connections. [`door`] accepts connections, and [`dial`] opens them.
+//! - [`operation_event`]: the events that watchers receive. [`listing`]: the data of `weft runs`. [`fleet`]: the data
+//!   of `weft workers`. [`figures`]: the metrics.
+//! - [`timing`]: the constants.
+//!
+//! `weft-protocol` describes the obligations of coordinators and workers.
 
 pub mod client;
 pub mod core;

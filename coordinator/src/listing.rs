@@ -25,7 +25,7 @@ pub struct OperationCounts {
     pub done: u32,
     /// Failed.
     pub failed: u32,
-    /// Not done because of an input.
+    /// Skipped, because an input failed or is in doubt.
     pub skipped: u32,
     /// In doubt.
     pub in_doubt: u32,
@@ -51,7 +51,7 @@ pub struct RunListing {
     pub started: String,
     /// The number of operations by status.
     pub counts: OperationCounts,
-    /// The user of the process that carried it out last; empty if the store does not know it.
+    /// The user of the process that carried out the run last; empty if the store does not know it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user: String,
     /// The machine of that process.
@@ -60,13 +60,13 @@ pub struct RunListing {
     /// The end in RFC 3339, UTC; empty while the run is unfinished, or if the store does not know it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ended: String,
-    /// What it has done; `None` if that is not known.
+    /// The numbers of changes that the run has made; `None` if they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeTotals>,
     /// The end in milliseconds since 1970.
     #[serde(skip)]
     pub ended_unix_ms: Option<u64>,
-    /// The holder, as text.
+    /// The holder of the lease, as text.
     #[serde(skip)]
     pub holder: String,
     /// Milliseconds since 1970.
@@ -94,15 +94,16 @@ impl RunListing {
     }
 }
 
-/// The maximum number of runs whose operations a list reads to count their changes, where the store keeps no totals.
+/// The maximum number of runs whose operations a list reads to count their changes. Only runs for which the store keeps
+/// no totals are read.
 const COUNTED_RUNS: usize = 20;
-/// The maximum number of finished operations of such a run. Reading more would make the list slow.
+/// The maximum number of finished operations of a run whose changes are counted. Reading more would make the list slow.
 const COUNTED_OPERATIONS: u32 = 10_000;
 
-/// All runs of a store, newest first, with their changes as far as these can be counted quickly.
+/// All runs of a store, newest first. Their changes are included if they can be counted quickly.
 ///
 /// # Errors
-/// When the store does not answer.
+/// Returns an error if the store does not respond.
 pub async fn listings(store: &dyn RunStore) -> Result<Vec<RunListing>, StoreError> {
     let mut runs = store.runs().await?;
     let uncounted = |header: &&mut RunHeader| header.past.totals.is_none() && header.counts.done <= COUNTED_OPERATIONS;
@@ -120,7 +121,7 @@ pub(crate) fn rfc3339(unix_ms: u64) -> String {
     time.map(|time| time.to_string()).unwrap_or_default()
 }
 
-/// Warnings about creates that a resumed run does not try again, since an earlier attempt left an object.
+/// Warnings about creates that a resumed run does not retry, because an earlier attempt left an object.
 pub fn kept_objects(details: &RunDetails) -> Vec<Diagnostic> {
     let kept = details.operations.iter().filter(|operation| operation.object_kept);
     kept.map(|operation| problems::object_kept(&operation.address)).collect()
@@ -135,7 +136,7 @@ pub struct OperationListing {
     pub action: String,
     /// `pending intended done failed skipped in-doubt`.
     pub status: String,
-    /// The provider instance as text; empty without one.
+    /// The provider instance as text; empty if there is none.
     pub provider_instance: String,
     /// The name of the worker that made the last attempt; empty before the first.
     pub worker: String,
@@ -147,13 +148,13 @@ pub struct OperationListing {
     /// A create that failed without proof that nothing was created.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absence_unproven: bool,
-    /// A create that failed and left an object in the state. The run does not try it again.
+    /// A create that failed and left an object in the state. The run does not retry it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub object_kept: bool,
-    /// The first unfinished operations that it waits for, as addresses. At most [`WAITS_LISTED`].
+    /// The addresses of the first unfinished operations that it waits for. At most [`WAITS_LISTED`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
-    /// An attempt had an intent: something outside may have been changed.
+    /// Whether an attempt had an intent, so that a real object may have changed.
     #[serde(skip)]
     pub intended: bool,
     /// Its number in the plan.
@@ -204,8 +205,9 @@ impl RunDetails {
 }
 
 /// The run that `weft runs resume` resumes; `runs` is newest first. The newest run that still holds its claims comes
-/// first, since nothing else can be done to these instances before. Then comes the newest run that is not done. A run
-/// that ended with failures is over once a later run has done its work: it holds nothing, and its plan is outdated. A
+/// first, because nothing else can change its instances until it ends. Then comes the newest run that is not done. A
+/// run that ended with failures is over once a later run has done its work: it holds nothing, and its plan is outdated.
+/// A run that the user abandoned is resumed only by name.
 /// run that the user abandoned is resumed only by name.
 pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     let newer = runs.iter().position(|run| run.status == RunStatus::Done).unwrap_or(runs.len());
@@ -236,8 +238,8 @@ pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// The decisions that fit an operation in doubt: a provisioner leaves no object that could be adopted, and the object of a
-/// delete is known.
+/// The decisions that are possible for an operation in doubt with this action. A provisioner leaves no object that
+/// could be adopted, and the object of a delete is known.
 pub fn fitting(action: &str) -> &'static [&'static str] {
     match action {
         "provision" | "delete" => &["absent", "retry", "forget"],

@@ -1,4 +1,4 @@
-//! Events of operations, and how they travel from a coordinator to a command line.
+//! Events of operations, and their encoding for the way from a coordinator to a command line.
 
 use weft_proto::cluster as proto;
 use weft_protocol::{Candidate, ShownName};
@@ -6,24 +6,24 @@ use weft_state::{Opaque, WorkerId};
 
 use crate::process::worker_name;
 
-/// Something to show.
+/// An event of an operation, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationEvent {
     /// The operation's number.
     pub operation: u32,
     /// Its address.
     pub address: String,
-    /// The deposed object that it is about.
+    /// The key of the deposed object, if the operation concerns one.
     pub deposed: Option<String>,
     /// `create`, `update`...
     pub action: String,
-    /// The provider instance as text; empty where there is none.
+    /// The provider instance as text; empty if there is none.
     pub provider_instance: String,
     /// The number of the attempt.
     pub attempt: u32,
-    /// The worker that executes it; empty without one.
+    /// The worker that executes the operation; empty if there is none.
     pub worker: WorkerId,
-    /// Milliseconds since a worker received it.
+    /// Milliseconds since a worker received the operation.
     pub elapsed_ms: u64,
     /// What happened.
     pub what: OperationEventKind,
@@ -34,26 +34,26 @@ pub struct OperationEvent {
 /// What happened to an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationEventKind {
-    /// A worker has it.
+    /// A worker has received the operation.
     Started,
-    /// The worker returned it, and it waits again.
+    /// The worker returned the operation, and it is pending again.
     Returned,
-    /// It is done, and the result is durable.
+    /// The operation is done, and the result is durable.
     Done {
-        /// Something outside may have been changed: there was an intent. Without one, a planned change turned out to be
-        /// none.
+        /// Whether there was an intent, so that a real object may have changed. `false` if a planned change turned out
+        /// to be unnecessary.
         intended: bool,
         /// How progress lines name the object.
         shown: Option<ShownName>,
     },
-    /// It failed, and the failure is durable.
+    /// The operation failed, and the failure is durable.
     Failed,
-    /// The provider refused its call for now. It is tried again after a pause.
+    /// The provider refused the call temporarily. The operation is retried after a pause.
     Refused {
         /// The pause in milliseconds.
         pause: u64,
     },
-    /// It is not carried out, since another operation failed or is in doubt.
+    /// The operation is skipped, because another operation failed or is in doubt.
     Skipped {
         /// The number of the other operation.
         because: u32,
@@ -65,7 +65,7 @@ pub enum OperationEventKind {
     },
     /// The outcome is unknown, and no evidence was found.
     InDoubt {
-        /// Why, for people.
+        /// Why, as text for the user.
         reason: String,
         /// An object that the operation may have made.
         candidate: Option<Box<Candidate>>,
@@ -74,13 +74,12 @@ pub enum OperationEventKind {
     Stray,
     /// No connected worker may take the shard of this operation.
     Waiting,
-    /// No worker is connected, and has not been for [`crate::timing::NO_WORKER_NOTICE`]. This operation is the first that
-    /// waits.
+    /// No worker has been connected for [`crate::timing::NO_WORKER_NOTICE`]. This operation is the first that waits.
     NoWorker,
 }
 
 impl OperationEventKind {
-    /// The word that names it on the wire and in JSON.
+    /// The name of the kind on the wire and in JSON.
     pub fn word(&self) -> &'static str {
         match self {
             OperationEventKind::Started => "started",
@@ -140,7 +139,7 @@ impl OperationEvent {
         }
     }
 
-    /// The event from the wire; `None` for a kind of a later version.
+    /// The event from the wire; `None` for a kind that a later version added.
     pub(crate) fn from_wire(event: proto::OperationEvent) -> Option<OperationEvent> {
         let reason = event.reason;
         let what = match event.status.as_str() {

@@ -1,5 +1,5 @@
-//! Orders on their way to workers. An order belongs to the connection for which it was decided: a worker that connected
-//! again may have lost what came before it.
+//! Orders on their way to workers. Each order belongs to the connection for which it was decided. A worker that
+//! reconnects may have lost earlier orders, so it gets none of them.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Line {
 }
 
 impl Orders {
-    /// Takes the news about connections. Call it with every event before it is handled.
+    /// Updates the connections. Call it with every event before the event is handled.
     pub fn hear(&mut self, event: &Event) {
         match event {
             Event::Joined(hello) => {
@@ -33,13 +33,14 @@ impl Orders {
         }
     }
 
-    /// The connection of a worker that the term knows. The simulation asks.
+    /// The connection of a worker that the term knows. For the simulation.
     #[cfg(any(test, feature = "simulation"))]
     pub fn connection(&self, worker: &WorkerId) -> Option<u64> {
         self.lines.get(worker).map(|line| line.connection)
     }
 
-    /// Adds orders for a worker. Without a connection they are dropped: the worker gets everything when it comes back.
+    /// Adds orders for a worker. Without a connection they are dropped: the worker receives new ones when it
+    /// reconnects.
     pub fn add(&mut self, worker: &WorkerId, orders: Vec<Order>) {
         if let Some(line) = self.lines.get_mut(worker) {
             line.unsent.extend(orders);

@@ -1,5 +1,5 @@
-//! What a coordinator knows of a plan: its operations, their dependencies, where they run, and how an unknown outcome
-//! can be settled. Plain data, built from the execution graph.
+//! A coordinator's view of a plan: its operations, their dependencies, where they run, and how an unknown outcome can
+//! be settled. Plain data, built from the execution graph.
 
 mod checks;
 pub(crate) mod graph;
@@ -17,7 +17,7 @@ use weft_state::{CheckRecord, ClaimMode, Revision, Subject};
 use crate::retry::RetryRule;
 use crate::table::{BudgetIndex, Position, ShardIndex, TableIndex};
 
-/// The label of what must run on the user's machine, with the run as its value.
+/// The label of workers at home. Its value is the id of the run.
 pub const HOME: &str = "home";
 
 pub(crate) use checks::CHECK;
@@ -27,11 +27,11 @@ pub use graph::outline;
 /// The key of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ShardKey {
-    /// On the worker of the user who applies: machine and working directory matter.
+    /// At home: on the machine and in the directory of the user who applies.
     Home,
     /// On any worker.
     Unplaced,
-    /// With one configured provider: the provider instance as text.
+    /// On a worker with this configured provider: the provider instance as text.
     Provider(String),
 }
 
@@ -54,14 +54,14 @@ pub struct OutlineShard {
     pub labels: BTreeMap<String, String>,
     /// The maximum number of its operations that run at the same time. `None` sets no limit.
     pub concurrency: Option<u32>,
-    /// The bound on open provider instances at each worker. Workers keep it.
+    /// The limit on open provider instances at each worker. Workers enforce it.
     pub bound: Option<InstanceBound>,
-    /// Checksums of the provider package, as in the lock file. Its worker must have a package with one of them. Empty
-    /// when no package is needed, or any worker is trusted to have it.
+    /// Checksums of the provider package, as in the lock file. The worker of the shard must have a package with one of
+    /// them. Empty if the shard needs no package, or if every worker is trusted to have it.
     pub packages: Vec<String>,
     /// The budgets that its provider calls take tokens from.
     pub budgets: Vec<BudgetIndex>,
-    /// When its operations are tried again after a refusal. `None` if they never are.
+    /// The rule for retries of refused operations. `None` if they are never retried.
     pub retry: Option<Arc<RetryRule>>,
 }
 
@@ -81,8 +81,8 @@ impl OutlineShard {
 }
 
 impl OutlineShard {
-    /// The workers that may hold it, as metrics name them: its labels. What must run where a user is has one name for all
-    /// runs.
+    /// The workers that may hold the shard, for metrics: its labels. The pool of operations at home has the same name
+    /// in all runs.
     pub fn pool(&self) -> BTreeMap<String, String> {
         match self.labels.contains_key(HOME) {
             true => [(HOME.to_owned(), String::new())].into(),
@@ -91,7 +91,7 @@ impl OutlineShard {
     }
 }
 
-/// The kind of an operation, as far as a coordinator treats kinds differently.
+/// The kind of an operation, as far as it matters to a coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationKind {
     /// A provider creates an object.
@@ -151,18 +151,19 @@ pub struct OutlineOperation {
     pub action: String,
     /// Its shard.
     pub shard: ShardIndex,
-    /// What must be done before.
+    /// The operations and waiters that must be done before it.
     pub needs: Vec<Need>,
-    /// What other shards read of its result.
+    /// The parts of its result that other shards read.
     pub exports: Vec<OutlineExport>,
-    /// It changes something outside, so an intent comes before the call. Its address is a resource instance.
+    /// The operation changes real objects, so an intent comes before the call. Its address is a resource instance.
     pub changes_world: bool,
-    /// The result is stored with the run. False for live (ephemeral) values, which are computed again after a resume.
+    /// Whether the result is stored with the run. `false` for live (ephemeral) values, which are computed again after a
+    /// resume.
     pub journalled: bool,
-    /// A create whose object can be looked up, strongly consistent, when the outcome is unknown.
+    /// A create whose object can be looked up with strong consistency if the outcome is unknown.
     pub probe_by_identity: bool,
-    /// After a doubt or failure the object is read by its known id, and the operation continues from there (update,
-    /// delete).
+    /// After a doubt or failure, the object is read by its known id, and the operation continues from its actual state.
+    /// For updates and deletes.
     pub reads_first: bool,
     /// A create whose name is looked up before the call ([`weft_graph_format::lookups`]).
     pub looks_first: bool,
@@ -189,8 +190,8 @@ impl OutlineOperation {
         }
     }
 
-    /// The number of provider calls that its next attempt makes, as far as budgets count them. A plan of a change is
-    /// computed by the provider itself.
+    /// The number of provider calls that its next attempt makes, as counted by budgets. The plan of a change is not
+    /// counted, because the provider computes it itself.
     pub fn calls(&self, reads_first: bool) -> u32 {
         match self.kind {
             OperationKind::Create => 1 + u32::from(reads_first || self.looks_first),
@@ -200,19 +201,19 @@ impl OutlineOperation {
         }
     }
 
-    /// Whether evidence can be found that always settles a doubt.
+    /// Whether there is evidence that always settles a doubt about this operation.
     pub fn can_settle(&self) -> bool {
         self.reads_first || self.probe_by_identity
     }
 
-    /// Whether a worker may find something about a doubt. The worker knows whether the type of a created object can be
-    /// looked up.
+    /// Whether a worker may find evidence about a doubt. Only the worker knows whether the type of a created object can
+    /// be looked up.
     pub fn can_look(&self) -> bool {
         self.can_settle() || self.kind == OperationKind::Create
     }
 }
 
-/// A set of operations that several others wait for. It is named once, so that N readers of M results cost N + M.
+/// A set of operations that several others wait for. It is stored once, so that N readers of M results cost N + M.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiter {
     /// Its members.
@@ -232,7 +233,7 @@ pub struct Outline {
     pub budgets: Vec<CallBudget>,
     /// The subjects that the run changes or reads, with the revisions in the plan.
     pub claims: Vec<RunClaim>,
-    /// The lineage of the state that the plan was made over; empty if there was no state. `None` accepts any state.
+    /// The lineage of the state for which the plan was made; empty if there was no state. `None` accepts any state.
     pub lineage: Option<String>,
     /// The checks of the plan.
     pub checks: Vec<RunCheck>,
@@ -265,12 +266,12 @@ impl RunClaim {
 /// The checks of one object of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunCheck {
-    /// The results in the plan, with `unknown` where only the run's own [`OperationKind::Check`] can decide.
+    /// The results in the plan, with `unknown` where only an [`OperationKind::Check`] of the run can decide.
     pub record: CheckRecord,
     /// The object of the configuration.
     pub config: CheckedConfig,
-    /// What must have succeeded before the conditions are evaluated. The object itself is among them where its
-    /// conditions need the finished object.
+    /// What must have succeeded before the conditions are evaluated. The object itself is included if its conditions
+    /// need the finished object.
     pub needs: Vec<CheckedConfig>,
 }
 
@@ -284,13 +285,13 @@ impl RunCheck {
 /// An inconsistent outline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutlineError {
-    /// Numbers must ascend.
+    /// Operation numbers do not ascend.
     #[error("operation {0} is not in ascending order")]
     Order(u32),
     /// A need names something that is not in the plan.
     #[error("{of} waits for {need:?}, which is not in the plan")]
     Unknown {
-        /// The operation that waits.
+        /// The waiting operation or waiter.
         of: String,
         /// Its need.
         need: Need,

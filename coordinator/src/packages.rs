@@ -1,4 +1,4 @@
-//! What a worker gets of a plan when it opens a shard.
+//! The part of a plan that a worker receives when it opens a shard.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::table::ShardIndex;
 #[derive(Debug)]
 pub(crate) struct Packages {
     plan: RunPlan,
-    /// What other shards read of each shard's results.
+    /// For each shard, the parts of its results that other shards read.
     exports: BTreeMap<ShardIndex, Vec<Export>>,
 }
 

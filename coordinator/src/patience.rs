@@ -1,4 +1,4 @@
-//! Decides whether, and when, a batch that the store refused is sent again.
+//! Decides whether and when a batch that the store refused is sent again.
 
 use std::time::Duration;
 
@@ -6,14 +6,13 @@ use weft_state::StoreError;
 
 use crate::timing::{STORE_REFUSED_MOST, STORE_RETRY_FIRST, STORE_RETRY_MOST};
 
-/// What is left of the patience for one batch.
+/// The remaining patience for one batch.
 #[derive(Debug)]
 pub(crate) struct Patience {
-    /// At least one try failed.
+    /// Whether at least one attempt failed.
     pub(crate) tried: bool,
     wait: Duration,
-    /// How long the server has been refusing, as the sum of the pauses. A server that did not answer in between starts
-    /// again from zero.
+    /// How long the server has been refusing, as the sum of the pauses. It is reset when the server does not respond.
     refusing: Duration,
 }
 
@@ -24,7 +23,8 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// The pause before the next try; `None` if another try does not help, or if the server has refused for too long.
+    /// The pause before the next attempt. `None` if another attempt does not help, or if the server has refused for too
+    /// long.
     pub(crate) fn wait_after(&mut self, error: &StoreError) -> Option<Duration> {
         self.tried = true;
         let wait = self.wait;
@@ -53,7 +53,7 @@ mod tests {
         StoreError::Unreachable { server: "s".to_owned(), error: "closed".to_owned() }
     }
 
-    /// Every pause until another try is not worth it, at most as many as asked for.
+    /// The pauses until another attempt is useless, at most `most`.
     fn waits(patience: &mut Patience, error: &StoreError, most: usize) -> Vec<Duration> {
         std::iter::from_fn(|| patience.wait_after(error)).take(most).collect()
     }

@@ -8,7 +8,7 @@
 //! concurrency = 16
 //! instances = 8                           # open provider instances at each worker
 //!
-//! [[rule]]                                # what must run where the user is
+//! [[rule]]                                # operations that must run at home, on the machine of the user
 //! home = true
 //! labels = { home = "ops-1" }
 //!
@@ -18,16 +18,17 @@
 //! rate = 20                               # provider calls per second
 //! burst = 10
 //!
-//! [[retry]]                               # calls that the provider refused for now are made again
+//! [[retry]]                               # when calls that fail temporarily are retried
 //! provider = "hashicorp/aws"
 //! attempts = 12
 //! seconds = 900
 //! patterns = ["PriorRequestNotComplete"]
 //! ```
 //!
-//! A rule matches a provider instance if all its patterns do; `*` stands for any text. Each rule adds the labels and the
-//! limits that no earlier rule has set. The instances of a rule share its `instances`. A call takes tokens from every budget whose limit matches. The labels and budgets
-//! of a plan are fixed when it is made, and are part of its file.
+//! A rule matches a provider instance if all its patterns match; `*` matches any text. Each rule adds the labels and
+//! the limits that no earlier rule has set. All provider instances of a rule share its bound `instances`. A call takes
+//! tokens from every budget whose limit matches. The labels and budgets of a plan are fixed when it is made, and are
+//! part of its file.
 
 mod limit;
 mod rule;
@@ -66,10 +67,10 @@ pub struct PlacementRules {
     retries: Vec<RetryRule>,
 }
 
-/// What the rules of a file come to for one plan.
+/// The effect of the rules of a file on one plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resolved {
-    /// What they demand of workers.
+    /// The demands on workers.
     pub placement: Placement,
     /// The limits on calls.
     pub limits: CallLimits,
@@ -81,7 +82,7 @@ impl PlacementRules {
     /// Reads rules from the text of a file.
     ///
     /// # Errors
-    /// What is wrong, with line and column where they are known.
+    /// Returns a description of the problem, with line and column if they are known.
     pub fn parse(text: &str) -> Result<PlacementRules, String> {
         let rules: PlacementRules = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         for (index, rule) in rules.rules.iter().enumerate() {
@@ -96,10 +97,10 @@ impl PlacementRules {
         Ok(rules)
     }
 
-    /// What the rules come to for the shards of a plan. `file` names the rules in messages.
+    /// The effect of the rules on the shards of a plan. `file` is the name of the rules' file in messages.
     ///
     /// # Errors
-    /// When a label refers to something that a matching provider instance does not have.
+    /// Returns an error if a label refers to something that a matching provider instance does not have.
     pub fn resolve(&self, plan: &PlanFile, file: &str) -> Result<Resolved, Vec<Diagnostic>> {
         let placed = self.place(plan, file);
         let limited = limit::resolve(&self.limits, &self.retries, plan, file);
@@ -117,16 +118,16 @@ impl PlacementRules {
         !self.limits.is_empty()
     }
 
-    /// The budgets of a provider instance with this configuration, for reads while a plan is made. A limit whose labels
-    /// the instance does not have gives none: [`PlacementRules::resolve`] reports it.
+    /// The budgets of a provider instance with this configuration, for reads while a plan is made. If the instance
+    /// lacks a value for a label of a limit, the limit gives no budget. [`PlacementRules::resolve`] reports that.
     pub fn budgets_of(&self, instance: &ProviderInstance, config: &Value) -> Vec<CallBudget> {
         limit::budgets_of(&self.limits, instance, config)
     }
 
-    /// What the rules demand of the workers of a plan, and warnings about rules that match nothing.
+    /// The demands of the rules on the workers of a plan, and warnings about rules that match nothing.
     ///
     /// # Errors
-    /// When a label refers to something that a matching provider instance does not have.
+    /// Returns an error if a label refers to something that a matching provider instance does not have.
     fn place(&self, plan: &PlanFile, file: &str) -> Result<(Placement, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut used = vec![false; self.rules.len()];
         let mut placement = Placement::default();

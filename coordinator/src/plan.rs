@@ -1,4 +1,4 @@
-//! The input of a run: the outline, and the part of the plan that each shard's worker receives.
+//! The input of a run: the outline, and the fragment for the worker of each shard.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,20 +15,20 @@ use crate::problems;
 /// A plan, as a coordinator carries it out.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
-    /// What a coordinator knows of it.
+    /// The coordinator's view of the plan.
     pub outline: Arc<Outline>,
     /// The encoded fragment of each shard, in the outline's order. The coordinator does not decode it.
     pub fragments: Vec<Arc<[u8]>>,
     /// blake3 of the plan file.
     pub digest: Digest,
-    /// Inputs that the plan does not contain, for the workers. Never stored.
+    /// Inputs that the plan does not contain. Workers receive them, and they are never stored.
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// Names of the inputs that the plan needs. A coordinator that takes over a run has none of them.
     pub wanted: Vec<String>,
 }
 
-/// Whether a worker belongs to a command line that watches a run: it has the name `home-RUN`, and no label but the run.
-/// (The worker of a run in one process has another name, and carries out everything.)
+/// Whether a worker belongs to a command line that watches a run: its name is `home-RUN`, and its only label is the
+/// run. (The worker of a run in one process has another name, and carries out all operations.)
 pub(crate) fn is_of_command_line(name: &str, labels: &BTreeMap<String, String>) -> bool {
     labels.len() == 1 && labels.get(HOME).is_some_and(|run| name.strip_prefix(HOME) == Some(&format!("-{run}")))
 }
@@ -37,7 +37,7 @@ impl RunPlan {
     /// The run plan of a plan file. The plan itself is not kept: there may be millions of operations.
     ///
     /// # Errors
-    /// When a part of the plan cannot be encoded for a worker.
+    /// Returns an error if a part of the plan cannot be encoded for a worker.
     pub fn new(mut plan: PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnostic>> {
         let outline = Arc::new(outline(&plan));
         let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
@@ -54,14 +54,14 @@ impl RunPlan {
         self.wanted.iter().filter(|name| !self.inputs.contains_key(*name)).map(String::as_str).collect()
     }
 
-    /// Drops the labels: a worker in the same process carries out everything.
+    /// Drops the labels, because a worker in the same process carries out all operations.
     pub fn place_here(&mut self) {
         for shard in &mut Arc::make_mut(&mut self.outline).shards {
             shard.labels.clear();
         }
     }
 
-    /// Gives home operations the label `home=RUN`, unless a rule named a worker for them.
+    /// Gives home operations the label `home=RUN`, unless a rule assigns a worker to them.
     pub fn keep_home(&mut self, run: &str) {
         for shard in &mut Arc::make_mut(&mut self.outline).shards {
             if shard.key == ShardKey::Home {
@@ -70,8 +70,8 @@ impl RunPlan {
         }
     }
 
-    /// The shards whose labels no worker has. `None` if there are none, or if no worker is connected yet: the run then
-    /// waits for workers.
+    /// The shards whose labels no worker has. `None` if there are no such shards, or if no worker is connected yet: the
+    /// run then waits for workers.
     pub fn unfit(&self, workers: &BTreeMap<String, BTreeMap<String, String>>) -> Option<Unfit> {
         let fits = |shard: &OutlineShard| workers.values().any(|labels| has_labels(labels, &shard.labels));
         let demanding = self.outline.shards.iter().filter(|shard| !shard.labels.is_empty());
@@ -80,7 +80,7 @@ impl RunPlan {
         (!shards.is_empty()).then(|| Unfit { shards, workers: workers.clone() })
     }
 
-    /// Addresses of home operations without a worker named by a rule.
+    /// Addresses of home operations to which no rule assigns a worker.
     pub fn homeless(&self) -> Vec<&str> {
         let unnamed = |shard: &OutlineShard| shard.key == ShardKey::Home && !shard.labels.contains_key(HOME);
         let operations =
@@ -121,7 +121,7 @@ impl fmt::Display for Unfit {
     }
 }
 
-/// The first texts of a list, and how many more there are.
+/// The first texts of a list, and the number of the remaining ones.
 fn listed(texts: impl Iterator<Item = String>, count: usize) -> String {
     let mut text = texts.take(LISTED).collect::<Vec<_>>().join("; ");
     if count > LISTED {
@@ -130,17 +130,17 @@ fn listed(texts: impl Iterator<Item = String>, count: usize) -> String {
     text
 }
 
-/// Whether labels include all of these.
+/// Whether `labels` includes all `demanded` labels.
 pub(crate) fn has_labels(labels: &BTreeMap<String, String>, demanded: &BTreeMap<String, String>) -> bool {
     demanded.iter().all(|(name, value)| labels.get(name) == Some(value))
 }
 
-/// Reads plan files. Tests may begin runs from something simpler.
+/// Reads plan files. Tests may implement it for simpler data.
 pub trait ReadPlan: fmt::Debug + Send + Sync + 'static {
     /// Reads and checks a plan file.
     ///
     /// # Errors
-    /// The problems of the plan file.
+    /// Returns the problems of the plan file.
     fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>>;
 }
 
@@ -156,10 +156,10 @@ impl ReadPlan for PlanFiles {
     }
 }
 
-/// Reads a plan file in memory, whole, and checks it.
+/// Reads a whole plan file from memory, and checks it.
 ///
 /// # Errors
-/// The problems of the plan file.
+/// Returns the problems of the plan file.
 pub fn read_plan(bytes: &[u8]) -> Result<PlanFile, Vec<Diagnostic>> {
     let refused = |error: PlanFileError| vec![problems::plan_refused(error)];
     PlanReader::from_bytes(bytes).and_then(|reader| reader.whole()).map_err(refused)
@@ -168,7 +168,7 @@ pub fn read_plan(bytes: &[u8]) -> Result<PlanFile, Vec<Diagnostic>> {
 /// Refuses a plan whose planning failed.
 ///
 /// # Errors
-/// The problem, for the user.
+/// Returns the problem, for the user.
 pub fn refuse_errored(plan: &PlanFile) -> Result<(), Diagnostic> {
     if !plan.manifest.errored {
         return Ok(());

@@ -4,8 +4,8 @@
 //! start time in clock ticks since boot. Equal identities mean the same process. Only a process with the same boot id
 //! and pid namespace can tell whether another one is dead.
 //!
-//! A zero in front of `START` means that the worker has a spool: another process of its name may come with its results.
-//! Versions without spools read the same number.
+//! A leading zero of `START` means that the worker has a spool: another process of the same name may deliver its
+//! results. Versions without spools ignore the zero.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use weft_state::{WorkerId, process_exists};
 
 use crate::outline::HOME;
 
-/// In front of the start time: the worker has a spool.
+/// Precedes the start time of a worker with a spool.
 const SPOOL: &str = "0";
 
 /// Stands for a part that this system does not provide.
@@ -33,7 +33,7 @@ pub fn incarnation_with_spool() -> String {
     format!("{}:{process}:{SPOOL}{start}", place())
 }
 
-/// Whether a worker has a spool, so that another process of its name may come with its results.
+/// Whether a worker has a spool, so that another process of the same name may deliver its results.
 pub fn has_spool(worker: &WorkerId) -> bool {
     let start = worker.0.rsplit_once(':').map_or("", |(_, start)| start);
     // A number has no leading zero.
@@ -45,7 +45,7 @@ pub fn worker_id(name: &str, incarnation: &str) -> WorkerId {
     WorkerId(format!("{name}/{incarnation}"))
 }
 
-/// A worker as messages name it. A run without a cluster is carried out by one process, whose name says nothing.
+/// A worker as named in messages. In a run without a cluster, the only process has a meaningless name.
 pub(crate) fn in_words(worker: &WorkerId) -> String {
     match worker_name(worker) {
         HOME => String::from("the process of the run"),
@@ -75,7 +75,7 @@ pub fn is_dead(worker: &WorkerId) -> bool {
 
 const UNKNOWN_PLACE: &str = "unknown";
 
-/// Where this process lives: boot id and pid namespace.
+/// The boot id and pid namespace of this process.
 fn place() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().replace('-', ""));
     let namespace = fs::read_link("/proc/self/ns/pid")
@@ -86,10 +86,11 @@ fn place() -> String {
     }
 }
 
-/// Start time of a process in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)); a zombie counts as gone.
+/// The start time of a process in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)). `None` if it does not exist
+/// or is a zombie.
 fn start_time(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The command's name is in parentheses and may hold anything.
+    // The name of the command is in parentheses and may contain any character.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X") {

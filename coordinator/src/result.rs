@@ -1,4 +1,5 @@
-//! How a result is kept in the journal: what its own shard reads of it, and what each reader elsewhere does.
+//! The form of a result in the journal: the part that its own shard reads, and the parts that readers in other shards
+//! need.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ impl JournalledResult {
         Opaque(postcard::to_stdvec(&stored).unwrap_or_default())
     }
 
-    /// What was encoded; `None` for bytes that are of another version or damaged.
+    /// The decoded result; `None` for bytes of another version, or for damaged bytes.
     pub(crate) fn decode(bytes: &Opaque) -> Option<JournalledResult> {
         if bytes.0.is_empty() {
             return Some(JournalledResult::default());

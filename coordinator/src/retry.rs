@@ -1,8 +1,8 @@
-//! When an operation whose call was refused "for now" is tried again: which errors count, how often, and after what
-//! pause. Plain functions over data.
+//! Retries of operations whose calls the provider refused temporarily: which errors count, how often to retry, and
+//! after which pause. Plain functions over data.
 //!
-//! A retry is a further attempt, as after a resume: FAIL of the first one is durable before, and the next one has an
-//! intent of its own. Only what a provider really returned counts, and a create that left an object is not repeated.
+//! A retry is a further attempt, as after a resume: the FAIL of the first attempt is durable before it, and the retry
+//! has its own intent. Only errors that a provider returned count, and a create that left an object is not repeated.
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,13 @@ use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::limits::CallRetry;
 use weft_identity::pattern::Pattern;
 
-/// The number of further attempts of an operation, if no rule says otherwise. With the pauses below, the last one begins
-/// some minutes after the first refusal.
+/// The number of further attempts of an operation, if no rule says otherwise. With the pauses below, the last one
+/// begins some minutes after the first refusal.
 pub const RETRY_ATTEMPTS: u32 = 10;
 /// The time in seconds in which further attempts begin, if no rule says otherwise. Quotas of services are per second or
-/// per minute; one that is exhausted for longer needs a person.
+/// per minute; a quota that is exhausted for longer needs an operator.
 pub const RETRY_SECONDS: u32 = 600;
-/// The maximum of attempts that a rule may allow.
+/// The maximum number of attempts that a rule may allow.
 pub const MOST_ATTEMPTS: u32 = 100;
 /// The maximum time in seconds that a rule may allow: a day.
 pub const MOST_SECONDS: u32 = 86_400;
@@ -33,7 +33,7 @@ const KNOWN: &str = include_str!("retry/patterns.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KnownErrors {
-    /// Words for steps that follow a create that has taken effect.
+    /// Texts that name steps after a create has taken effect.
     after_create: Vec<String>,
     provider: Vec<ProviderErrors>,
 }
@@ -41,15 +41,15 @@ struct KnownErrors {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProviderErrors {
-    /// A pattern for sources without their host, or `any`.
+    /// A pattern for provider sources without their host, or `any`.
     source: Pattern,
     patterns: Vec<String>,
 }
 
-/// A test reads the file.
+/// `None` if the file is invalid. A test reads the file.
 static ERRORS: LazyLock<Option<KnownErrors>> = LazyLock::new(|| toml::from_str(KNOWN).ok());
 
-/// How the operations of a shard are tried again.
+/// The rule for retries of the operations of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryRule {
     attempts: u32,
@@ -59,7 +59,8 @@ pub struct RetryRule {
 }
 
 impl RetryRule {
-    /// The rule for a provider, by its source without host, such as `hashicorp/aws`. `own` is what a file says about it.
+    /// The rule for a provider, by its source without host, such as `hashicorp/aws`. `own` is the rule of the placement
+    /// file for it.
     pub fn new(source: &str, own: Option<&CallRetry>) -> RetryRule {
         let usual = CallRetry { attempts: RETRY_ATTEMPTS, seconds: RETRY_SECONDS, patterns: Vec::new() };
         let own = own.unwrap_or(&usual);
@@ -73,13 +74,13 @@ impl RetryRule {
         }
     }
 
-    /// Whether every error says that the request was refused for now.
+    /// Whether every error says that the request was refused temporarily.
     pub fn is_refusal(&self, diagnostics: &[Diagnostic]) -> bool {
         let mut errors = diagnostics.iter().filter(|problem| problem.severity == Severity::Error).peekable();
         errors.peek().is_some() && errors.all(|problem| self.matches(&problem.summary) || self.matches(&problem.detail))
     }
 
-    /// Whether errors of a create name a step that comes after it has taken effect.
+    /// Whether errors of a create name a step that follows after the create has taken effect.
     pub fn is_after_create(diagnostics: &[Diagnostic]) -> bool {
         let words = || ERRORS.iter().flat_map(|known| &known.after_create);
         let names_one = |text: &str| {
@@ -95,7 +96,7 @@ impl RetryRule {
     }
 
     /// The pause in milliseconds before the next attempt, or `None` if there is none. `refusals` were counted so far,
-    /// the first of them `since` milliseconds ago. `spread` is any number; it makes pauses differ.
+    /// the first of them `since` milliseconds ago. `spread` is any number; different numbers give different pauses.
     pub fn pause(&self, refusals: u32, since: u64, spread: u64) -> Option<u64> {
         if refusals == 0 || refusals > self.attempts {
             return None;
@@ -107,7 +108,7 @@ impl RetryRule {
     }
 }
 
-/// Whether a text contains a pattern that no letter or digit continues.
+/// Whether a text contains a pattern that is not followed by a letter or digit.
 fn has_word(text: &str, pattern: &str) -> bool {
     let ends = |neighbour: Option<char>| !neighbour.is_some_and(char::is_alphanumeric);
     !pattern.is_empty()
@@ -116,9 +117,9 @@ fn has_word(text: &str, pattern: &str) -> bool {
             .any(|(at, found)| ends(text[..at].chars().next_back()) && ends(text[at + found.len()..].chars().next()))
 }
 
-/// A number for the spread of pauses that depends on nothing but its arguments.
+/// A number for `spread` in [`RetryRule::pause`]. It depends only on the arguments.
 pub fn spread(seed: u64, operation: u32, attempt: u32) -> u64 {
-    // The finishing steps of SplitMix64.
+    // The last steps of SplitMix64.
     let mut bits = seed ^ ((u64::from(operation) << 32) | u64::from(attempt)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for multiplier in [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb] {
         bits = (bits ^ (bits >> 30)).wrapping_mul(multiplier);

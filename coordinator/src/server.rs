@@ -35,16 +35,18 @@ use weft_protocol::diagnostics::encode_diagnostics;
 /// these.
 const STATUS_BYTES: usize = 4096;
 
-/// The maximum length of the path of a Unix socket (unix(7): `sun_path` has 108 bytes with its end).
+/// The maximum length of the path of a Unix socket. (`sun_path` in unix(7) has 108 bytes, including the terminating
+/// zero.)
 const SOCKET_PATH: usize = 107;
 
-/// The permissions of a Unix socket: its owner only.
+/// The permissions of a Unix socket: only its owner has access.
 const SOCKET_MODE: u32 = 0o600;
 
 /// Why a coordinator cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Traffic on the network must be encrypted, and callers must be known.
+    /// The address is on the network and there is no TLS. Traffic on the network must be encrypted, and callers must be
+    /// known.
     #[error(
         "on a network address a coordinator needs TLS: make certificates with `weft certs init` and `weft certs issue`, \
          and name them with -tls-ca, -tls-cert and -tls-key. On one machine, listen on a Unix socket: -listen unix:PATH"
@@ -53,10 +55,10 @@ pub enum ListenError {
     /// The path of a Unix socket is too long for the operating system.
     #[error("the path {0} is too long for a Unix socket: it has at most {SOCKET_PATH} bytes. Give a shorter one")]
     PathTooLong(String),
-    /// Another process listens there.
+    /// Another process listens on the address.
     #[error("another process listens on {0}")]
     InUse(String),
-    /// The operating system refuses.
+    /// The operating system refuses the address.
     #[error("cannot listen on {address}: {error}")]
     Refused {
         /// The address.
@@ -85,7 +87,7 @@ impl Server {
     /// Listens on an address of this machine; port 0 takes any free one.
     ///
     /// # Errors
-    /// When the address is in use, or is a network address and there is no TLS.
+    /// Returns an error if the address is in use, or is a network address and there is no TLS.
     pub async fn bind(service: Arc<Service>, address: &Address, guard: Guard) -> Result<Server, ListenError> {
         let refused = |error| ListenError::Refused { address: address.to_string(), error };
         let (listening, address) = match address {
@@ -100,10 +102,10 @@ impl Server {
         Ok(Server { service, listening, guard: Arc::new(guard), address })
     }
 
-    /// Serves on a socket that listens already. Must be called in a runtime.
+    /// Serves on a socket that is already listening. Must be called in a runtime.
     ///
     /// # Errors
-    /// When the socket cannot be used, or is on the network and there is no TLS.
+    /// Returns an error if the socket cannot be used, or is on the network and there is no TLS.
     pub fn inherit(service: Arc<Service>, socket: Inherited, guard: Guard) -> Result<Server, ListenError> {
         let (listening, address) = match socket {
             Inherited::Tcp(_) if guard.tls.is_none() => return Err(ListenError::NeedsTls),
@@ -124,7 +126,7 @@ impl Server {
         Ok(Server { service, listening, guard: Arc::new(guard), address })
     }
 
-    /// Who may connect, and its own certificate.
+    /// The rules for connections, with the coordinator's own certificate.
     pub fn guard(&self) -> Arc<Guard> {
         Arc::clone(&self.guard)
     }
@@ -134,10 +136,10 @@ impl Server {
         &self.address
     }
 
-    /// Serves until the future ends, and meanwhile takes over runs that other coordinators left.
+    /// Serves until the future ends. Also takes over runs that other coordinators left.
     ///
     /// # Errors
-    /// When the server fails.
+    /// Returns an error if the server fails.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), ListenError> {
         let meters = Arc::clone(self.service.hub().meters());
         let take_over = tokio::spawn(Arc::clone(&self.service).take_over_runs());
@@ -154,7 +156,7 @@ impl Server {
             .add_service(workers)
             .add_service(runs);
         let incoming = connections(self.listening, self.guard, meters);
-        // Streams of workers do not end by themselves, so the end does not wait.
+        // Streams of workers do not end by themselves, so the shutdown does not wait for them.
         let served = tokio::select! {
             served = server.serve_with_incoming(incoming) => served,
             () = shutdown => Ok(()),
@@ -164,7 +166,7 @@ impl Server {
     }
 }
 
-/// Listens on a Unix socket that only our own user may open. A file that a dead process left is replaced.
+/// Listens on a Unix socket that only the user of this process may open. A file that a dead process left is replaced.
 async fn listen_on_file(path: &Path, address: &Address) -> Result<Listening, ListenError> {
     let refused = |error| ListenError::Refused { address: address.to_string(), error };
     if path.as_os_str().len() > SOCKET_PATH {
@@ -383,7 +385,7 @@ async fn follow(
         let item = match watch.recv().await {
             Ok(RunEvent::Progress(progress)) => Event::Operation(progress.into_wire()),
             Ok(RunEvent::Line(line)) => Event::Line(line.into_wire()),
-            Ok(RunEvent::StoreTrouble(error)) => Event::Notice(format!("the store does not answer: {error}")),
+            Ok(RunEvent::StoreTrouble(error)) => Event::Notice(format!("the store does not respond: {error}")),
             Ok(RunEvent::StoreFailed(_)) => Event::Notice("the store has failed".to_owned()),
             Ok(RunEvent::StoreBack) => Event::Notice("the store answers again".to_owned()),
             Ok(RunEvent::Ended(outcome)) => {
@@ -469,7 +471,8 @@ fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
     RunId::parse(text).map(Some).ok_or_else(|| Status::invalid_argument(format!("{text:?} is not the id of a run")))
 }
 
-/// Why a run does not begin. It may name thousands of instances, so it is not a status: a status travels in headers.
+/// The reason why a run does not begin. It is a message and not a status: it may name thousands of instances, and a
+/// status travels in headers.
 fn refusal(error: RunError) -> Result<proto::Refusal, Status> {
     match error {
         RunError::Store(_) | RunError::NoRun(_) => Err(refuse(error)),

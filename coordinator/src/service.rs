@@ -1,4 +1,5 @@
-//! Many runs at a time on one store: submit, watch, resume, resolve, cancel, and take over runs that others left.
+//! Many concurrent runs on one store: submit, watch, resume, resolve and cancel runs, and take over runs of other
+//! coordinators.
 
 mod resolving;
 
@@ -36,7 +37,7 @@ struct Active {
 
 /// A term that has begun.
 struct StartedTerm {
-    /// All its notices.
+    /// All notices of the term.
     notices: broadcast::Receiver<RunEvent>,
     doubts: Arc<KnownDoubts>,
 }
@@ -47,7 +48,7 @@ pub struct Service {
     reader: Arc<dyn ReadPlan>,
     holder: Holder,
     hub: Hub,
-    /// The keys, one of which must have signed each plan. `None` accepts every plan.
+    /// Trusted keys. Each plan must be signed by one of them. `None` accepts every plan.
     signers: Option<TrustedKeys>,
     active: Mutex<BTreeMap<RunId, Active>>,
     /// Runs whose term is about to begin.
@@ -69,11 +70,11 @@ pub struct Submission {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// No command watches the run, so there is no worker at home.
+    /// Whether no command watches the run, so that there is no worker at home.
     pub detach: bool,
-    /// State and run must be stored encrypted.
+    /// Whether the state and the run must be stored encrypted.
     pub sealed: bool,
-    /// The plan must be stored encrypted.
+    /// Whether the plan must be stored encrypted.
     pub sealed_plan: bool,
     /// The signature document of the plan; empty if there is none.
     pub signature: Vec<u8>,
@@ -117,7 +118,7 @@ impl Service {
         &self.hub
     }
 
-    /// What there is to show of the coordinator in metrics.
+    /// The figures of the coordinator, for metrics.
     pub fn figures(&self) -> Figures {
         self.hub.figures()
     }
@@ -125,8 +126,8 @@ impl Service {
     /// Stores a plan as a new run and begins it.
     ///
     /// # Errors
-    /// When the plan cannot be read, needs workers that cannot connect, or its claims are refused; when it must be
-    /// stored encrypted and the store does not encrypt.
+    /// Returns an error if the plan cannot be read, if it needs workers that cannot connect, if its claims are refused,
+    /// or if it must be stored encrypted and the store does not encrypt.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
@@ -151,7 +152,7 @@ impl Service {
         Ok(run)
     }
 
-    /// Refuses a plan that is not signed, or whose signature was used, if signatures are required.
+    /// Refuses a plan that is unsigned, or whose signature was used before, if signatures are required.
     async fn check_signature(&self, submission: &Submission) -> Result<(), RunError> {
         let Some(signers) = &self.signers else { return Ok(()) };
         let digest = Digest::of(&submission.plan);
@@ -162,7 +163,7 @@ impl Service {
         }
     }
 
-    /// Waits a moment for workers with the labels that a plan demands.
+    /// Waits a short time for workers with the labels that a plan demands.
     async fn wait_for_labels(&self, plan: &RunPlan) -> Result<(), RunError> {
         let since = Instant::now();
         while let Some(unfit) = plan.unfit(&self.hub.labels()) {
@@ -174,10 +175,10 @@ impl Service {
         Ok(())
     }
 
-    /// Resumes a run, or the newest unfinished one; `None` when there is none.
+    /// Resumes a run. If `run` is `None`, resumes the newest unfinished run. Returns `None` if there is no such run.
     ///
     /// # Errors
-    /// When the run cannot begin.
+    /// Returns an error if the run cannot begin.
     pub async fn resume(self: &Arc<Self>, run: Option<RunId>, how: Resumption) -> Result<Option<RunId>, RunError> {
         let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         if self.active.lock().contains_key(&run) {
@@ -193,8 +194,8 @@ impl Service {
         Ok(Some(run))
     }
 
-    /// Begins a term in the background, and returns it. A term of this run that is already about to begin continues
-    /// instead.
+    /// Begins a term in the background, and returns it. If another call is already beginning a term of this run, that
+    /// one continues and `None` is returned.
     async fn start(
         self: &Arc<Self>,
         run: &RunId,
@@ -223,30 +224,30 @@ impl Service {
     /// All runs, newest first.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// Returns an error if the store does not respond.
     pub async fn list(&self) -> Result<Vec<RunListing>, RunError> {
         Ok(listings(self.store.as_ref()).await?)
     }
 
-    /// One run with its operations; the newest without a name.
+    /// One run with its operations. If `run` is `None`, the newest run.
     ///
     /// # Errors
-    /// When the run does not exist, or its plan cannot be read.
+    /// Returns an error if the run does not exist, or its plan cannot be read.
     pub async fn show(&self, run: Option<RunId>) -> Result<Option<RunDetails>, RunError> {
         let Some(run) = self.named(run).await? else { return Ok(None) };
         let view = self.store.run(&run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
         Ok(Some(RunDetails::new(&view, &self.plan(&run).await?.outline)))
     }
 
-    /// Subscribes to the notices of a run; `None` when this coordinator does not carry it out.
+    /// Subscribes to the notices of a run. `None` if this coordinator does not carry it out.
     pub fn watch(&self, run: &RunId) -> Option<broadcast::Receiver<RunEvent>> {
         self.active.lock().get(run).map(|active| active.watchers.subscribe())
     }
 
-    /// The id of this run, or of the newest one.
+    /// The id of the given run, or of the newest one if `run` is `None`.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// Returns an error if the store does not respond.
     pub async fn named(&self, run: Option<RunId>) -> Result<Option<RunId>, RunError> {
         match run {
             Some(run) => Ok(Some(run)),
@@ -257,15 +258,16 @@ impl Service {
     /// The store's header of a run.
     ///
     /// # Errors
-    /// When the run does not exist.
+    /// Returns an error if the run does not exist.
     pub async fn header(&self, run: &RunId) -> Result<RunHeader, RunError> {
         self.store.header(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))
     }
 
-    /// The plan file of a run, or of the newest unfinished one; `None` when there is none.
+    /// The plan file of a run. If `run` is `None`, of the newest unfinished run. Returns `None` if there is no such
+    /// run.
     ///
     /// # Errors
-    /// When the store does not answer, or the run does not exist.
+    /// Returns an error if the store does not respond, or the run does not exist.
     pub async fn plan_file(&self, run: Option<RunId>) -> Result<Option<(RunId, Vec<u8>)>, RunError> {
         let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         let bytes = self.store.plan(&run).await?;
@@ -285,7 +287,7 @@ impl Service {
         self.reader.read(&bytes.0).map_err(RunError::Plan)
     }
 
-    /// Drains a run, or leaves it at once. Does nothing for a run that this coordinator does not carry out.
+    /// Drains a run, or leaves it at once. Does nothing if this coordinator does not carry out the run.
     pub async fn cancel(&self, run: &RunId, how: Cancel) {
         let active = self.active.lock().get(run).cloned();
         if let Some(active) = active {
@@ -293,8 +295,8 @@ impl Service {
         }
     }
 
-    /// Looks for runs whose coordinator is gone, until the process ends. A lease that has not moved for a TTL is taken
-    /// over. Where only one process has the store, the runs of the last one are continued at once.
+    /// Looks for runs whose coordinator is gone, until this process ends. A lease that has not moved for a TTL is taken
+    /// over. If only one process can use the store, the runs of its predecessor are continued at once.
     pub async fn take_over_runs(self: Arc<Self>) {
         for run in self.store.interrupted() {
             self.take_over(&run, None).await;
@@ -329,16 +331,16 @@ impl Service {
         }
     }
 
-    /// Inputs that a plan does not contain are never stored, so they are lost with the coordinator that had them. Such
-    /// a run is stopped in good order, and `weft runs resume` provides them again.
+    /// Takes over a run. Inputs that a plan does not contain are never stored, so they are lost with the coordinator
+    /// that had them. A run that needs such inputs is stopped cleanly, and `weft runs resume` provides them again.
     async fn take_over(self: &Arc<Self>, run: &RunId, view: Option<LeaseView>) {
         let holder = view.as_ref().map(|view| view.holder.to_string()).unwrap_or_default();
-        info!(%run, holder, "taking the run over: its coordinator is gone");
+        info!(%run, holder, "taking over the run, because its coordinator is gone");
         let begun = match self.plan(run).await {
             Ok(plan) => {
                 let missing = plan.missing_inputs().join(", ");
                 if !missing.is_empty() {
-                    warn!(%run, "the run is stopped: it wants values that are not stored ({missing})");
+                    warn!(%run, "the run is stopped: it needs values that are not stored ({missing})");
                 }
                 let options = RunOptions { only_resolve: !missing.is_empty(), ..RunOptions::default() };
                 self.start(run, plan, options, view).await.map(drop)
@@ -350,7 +352,7 @@ impl Service {
         }
     }
 
-    /// Ends all runs here: drains them for a moment, then leaves them for other coordinators.
+    /// Ends all runs of this coordinator: drains them for a short time, then leaves them to other coordinators.
     pub async fn stop(&self) {
         let active: Vec<Active> = self.active.lock().values().cloned().collect();
         for run in &active {

@@ -1,4 +1,4 @@
-//! The door for `tests/simulation`: decisions that are otherwise private. The feature `simulation` opens it.
+//! Access for `tests/simulation` to decisions that are otherwise private. The feature `simulation` enables it.
 
 use weft_state::{Lease, RunStore, TermEnding};
 
@@ -12,7 +12,7 @@ use crate::term::{self, RunError};
 /// Claims the subjects of the run, and reads the input of its term.
 ///
 /// # Errors
-/// When the run cannot begin, with the way its lease is released.
+/// Returns an error if the run cannot begin, with the way in which its lease is to be released.
 pub async fn prepare(
     store: &dyn RunStore,
     lease: &Lease,

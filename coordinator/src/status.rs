@@ -15,10 +15,10 @@ use std::fmt;
 use weft_state::OpStatus;
 
 /// The status of an operation, as a coordinator sees it: the store's statuses, and `leased`. A lease needs no durable
-/// record, since nothing can have happened before the intent.
+/// record, because no call is made before the intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Status {
-    /// Nothing happened yet, or it may be tried again.
+    /// Nothing has happened yet, or the operation may be retried.
     #[default]
     Pending,
     /// A worker has it.
@@ -31,7 +31,7 @@ pub enum Status {
     Failed,
     /// An input failed or is in doubt.
     Skipped,
-    /// Its worker had an intent, and is gone or cannot tell the outcome.
+    /// There was an intent, and the worker is gone or cannot tell the outcome.
     InDoubt,
 }
 
@@ -48,7 +48,7 @@ impl Status {
         }
     }
 
-    /// Whether nothing more happens to it in this term without new evidence.
+    /// Whether the status can change in this term only by new evidence.
     pub fn is_settled(self) -> bool {
         matches!(self, Status::Done | Status::Failed | Status::Skipped | Status::InDoubt)
     }
@@ -72,7 +72,7 @@ impl From<OpStatus> for Status {
 pub enum Happening {
     /// A worker receives it.
     Lease,
-    /// The worker is gone before the intent, or returned it.
+    /// The worker is gone before the intent, or has returned the operation.
     Unlease,
     /// The intent is durable.
     Intend,
@@ -84,18 +84,18 @@ pub enum Happening {
     Doubt,
     /// Evidence shows that the attempt took effect.
     SettleDone,
-    /// Evidence shows that it did not, or a duplicate is accepted.
+    /// Evidence shows that the attempt did not take effect, or the user accepts a duplicate.
     SettlePending,
-    /// The operation is given up, or evidence shows a failure.
+    /// The user gives up the operation, or evidence shows a failure.
     SettleFailed,
     /// An input failed or is in doubt.
     Skip,
-    /// A resume tries it again, or its input is settled.
+    /// A resumed run retries the operation, or its failed input is settled.
     Reopen,
 }
 
 impl Happening {
-    /// The status to which it leads.
+    /// The status after this event.
     pub fn leads_to(self) -> Status {
         match self {
             Happening::Lease => Status::Leased,
@@ -110,7 +110,7 @@ impl Happening {
 }
 
 impl fmt::Display for Happening {
-    /// Says what happened, about an operation that was just named.
+    /// Writes what happened, as the rest of a sentence that names the operation.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Happening::Lease => "a worker receives it",

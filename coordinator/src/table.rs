@@ -31,7 +31,7 @@ macro_rules! place {
         }
 
         impl $name {
-            /// The position behind it.
+            /// The position after this one.
             #[allow(dead_code, reason = "not every kind is walked in turn")]
             pub(crate) fn next(self) -> $name {
                 $name(self.0 + 1)
@@ -66,7 +66,7 @@ place! {
 pub(crate) struct Table<P, T> {
     rows: Vec<T>,
     kind: PhantomData<P>,
-    /// The number of rows that were looked at.
+    /// The number of rows that were visited.
     #[cfg(test)]
     steps: std::cell::Cell<usize>,
 }
@@ -82,19 +82,19 @@ impl<P: TableIndex, T> Table<P, T> {
         }
     }
 
-    /// Counts rows that are looked at, for tests of costs.
+    /// Counts visited rows, for tests of costs.
     #[cfg(test)]
     fn count(&self, rows: usize) {
         self.steps.set(self.steps.get() + rows);
     }
 
-    /// The number of rows that were looked at so far.
+    /// The number of rows that were visited so far.
     #[cfg(test)]
     pub(crate) fn steps(&self) -> usize {
         self.steps.get()
     }
 
-    /// Every position, in order. The iterator does not borrow the table, so rows can be changed meanwhile.
+    /// Every position, in order. The iterator does not borrow the table, so rows can be changed during the iteration.
     pub(crate) fn positions(&self) -> impl DoubleEndedIterator<Item = P> + use<P, T> {
         (0..self.rows.len()).map(P::new)
     }
@@ -113,7 +113,7 @@ impl<P: TableIndex, T> Table<P, T> {
         self.rows.get_mut(position.number())
     }
 
-    /// Adds a row behind the others.
+    /// Adds a row at the end.
     pub(crate) fn push(&mut self, row: T) -> P {
         let position = P::new(self.rows.len());
         self.rows.push(row);

@@ -28,7 +28,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// Why a run cannot begin or be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The store does not answer or refuses.
+    /// The store does not respond, or it refuses a step.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The plan is inconsistent.
@@ -43,7 +43,7 @@ pub enum RunError {
     /// Another run has the id.
     #[error("there is already a run {0} with another plan")]
     Exists(RunId),
-    /// Another process carries it out.
+    /// Another process carries out the run.
     #[error("run {run} is being carried out by {}", .view.holder)]
     Held {
         /// The run.
@@ -54,14 +54,14 @@ pub enum RunError {
     /// A subject of the run has changed, is held by another run, or is in doubt.
     #[error("the run cannot claim what its plan changes: {}", claims_refused(.stale, .held, .doubts))]
     Refused {
-        /// Changed since the plan was made.
+        /// Subjects that have changed since the plan was made.
         stale: Vec<Stale>,
-        /// Held by other runs.
+        /// Subjects that other runs hold.
         held: Vec<HeldSubject>,
-        /// In doubt since another run.
+        /// Subjects that an earlier run left in doubt.
         doubts: Vec<Doubt>,
     },
-    /// The plan was made over another state.
+    /// The plan was made for another state.
     #[error("{}", other_state(*.0).detail)]
     OtherState(Unrelated),
     /// The lease was lost before the run began.
@@ -77,7 +77,7 @@ pub enum RunError {
     /// Placement rules demand labels that no connected worker has.
     #[error("{0}")]
     NoWorkerFits(Box<Unfit>),
-    /// Nothing at the address is in doubt.
+    /// No operation at the address is in doubt.
     #[error("nothing at {address} is in doubt in run {run}")]
     NotInDoubt {
         /// The run.
@@ -103,21 +103,21 @@ pub enum RunError {
     IdTaken {
         /// The id.
         id: String,
-        /// The address that was to adopt it.
+        /// The address for which the object was to be adopted.
         address: String,
-        /// The address that has it.
+        /// The address that has the object.
         owner: String,
     },
-    /// The coordinator requires a signature of the plan, and there is none that counts.
+    /// The coordinator requires a signature of the plan, and the plan has no valid one.
     #[error("the coordinator accepts only signed plans, and the signature of this one does not count: {0}")]
     NotSigned(SignatureError),
-    /// The coordinator requires signatures, and a run has used this one.
+    /// The coordinator requires signatures, and a run has already used this one.
     #[error(
         "a signature is for one run, and run {0} has used this plan. To continue that run: weft runs resume {0}. Otherwise \
          make a new plan"
     )]
     AlreadyUsed(RunId),
-    /// Something that must be encrypted would be stored unencrypted.
+    /// Data that must be encrypted would be stored unencrypted.
     #[error(
         "the configuration requires encryption, but the coordinator would store its data unencrypted in {0}. Start the \
          coordinator with the same settings in its environment (TF_ENCRYPTION), or apply without a coordinator"
@@ -135,7 +135,7 @@ fn claims_refused(stale: &[Stale], held: &[HeldSubject], doubts: &[Doubt]) -> St
 /// Creates a run in the store.
 ///
 /// # Errors
-/// When the store does not answer, or the id is taken.
+/// Returns an error if the store does not respond, or the id is taken.
 pub async fn create(store: &dyn RunStore, run: NewRun) -> Result<(), RunError> {
     let id = run.id.clone();
     match store.create_run(run).await? {
@@ -150,14 +150,15 @@ pub fn new_run(id: RunId, started_unix_ms: u64, outline: &Outline, plan: Opaque)
     NewRun { id, started_unix_ms, operations, plan, starts_now: false }
 }
 
-/// A lease, and what its term begins from.
+/// A lease, and the input of its term.
 #[derive(Debug)]
 pub(crate) struct Term {
     pub(crate) lease: Lease,
     pub(crate) beginning: Beginning,
 }
 
-/// Takes the lease of a run, waiting a TTL for a lease that no longer moves, and claims the subjects of the run.
+/// Takes the lease of a run and claims the subjects of the run. If another process holds the lease, waits until it has
+/// not moved for a TTL.
 pub(crate) async fn begin(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -179,11 +180,11 @@ pub(crate) async fn begin(
     }
 }
 
-/// Takes the lease of a run. It waits for a lease that no longer moves, as long as its holder may be alive. `unmoved`
-/// is a lease that was already seen not to move for that long.
+/// Takes the lease of a run. If another process holds the lease and may be alive, waits until the lease has not moved
+/// for a TTL. `unmoved` is a lease that was already seen not to move for that long.
 ///
 /// # Errors
-/// When the run does not exist, its holder is alive, or the store does not answer.
+/// Returns an error if the run does not exist, its holder is alive, or the store does not respond.
 pub async fn take_lease(
     store: &dyn RunStore,
     run: &RunId,
@@ -205,7 +206,7 @@ pub async fn take_lease(
                 unmoved = Some(view);
                 continue;
             }
-            // Its holder lives, as it shows now or by the answer to what was asked.
+            // The holder is alive: the lease moved, or the store refused to take it.
             Look::Moved | Look::Unmoved => return Err(RunError::Held { run: run.clone(), view: Box::new(view) }),
             Look::First | Look::Waits => {}
         }
@@ -236,8 +237,8 @@ pub(crate) async fn prepare(
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     }
     let mut snapshot = store.snapshot().await.map_err(stopped)?;
-    // A run that has begun may have created the state itself. While there is no state, its lineage is not settled: a run
-    // that was killed before its first call finds another one.
+    // A run that has begun may have created the state itself. While there is no state, its lineage is not final: a run
+    // that was killed before its first call may find another one.
     let is_settled = view.ops.is_empty() && !(had_claims && snapshot.is_new());
     let planned = outline.lineage.as_deref().filter(|_| is_settled);
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
@@ -284,7 +285,7 @@ async fn claim(
             Err((RunError::Fenced(lease.run.clone()), TermEnding::Stopped))
         }
         Ok(ClaimAnswer::Refused { stale, held, doubts }) => {
-            // The run holds nothing, so nothing needs to be kept for later.
+            // The run holds nothing, so its claims need not be kept.
             Err((RunError::Refused { stale, held, doubts }, TermEnding::Finished))
         }
         Err(error) => Err((error.into(), TermEnding::Stopped)),

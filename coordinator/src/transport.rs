@@ -1,6 +1,6 @@
 //! The transport of frames between a coordinator and a worker: a pair of channels of encoded frames of
-//! `weft.cluster.v1` (`CoordinatorFrame` one way, `WorkerFrame` the other). Over the network, a stream is pumped into
-//! the same two ends.
+//! `weft.cluster.v1` (`CoordinatorFrame` one way, `WorkerFrame` the other). Over the network, the frames of a stream
+//! are forwarded to and from the same two ends.
 
 use tokio::sync::mpsc;
 use weft_protocol::EncodedFrame;
@@ -16,7 +16,7 @@ pub struct CoordinatorEnd {
     pub from_worker: mpsc::Receiver<EncodedFrame>,
 }
 
-/// A worker's end. The connection is broken when `incoming` ends or `outgoing` refuses.
+/// A worker's end. The connection is broken when `incoming` ends or `outgoing` refuses a frame.
 #[derive(Debug)]
 pub struct WorkerEnd {
     /// Encoded `CoordinatorFrame`s from the coordinator.

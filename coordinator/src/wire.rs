@@ -1,4 +1,4 @@
-//! The streams below HTTP/2: TLS over TCP, or a Unix socket, on either side of a connection.
+//! The streams below HTTP/2: TLS over TCP, or a Unix socket, on both sides of a connection.
 
 use std::io;
 use std::pin::Pin;
@@ -12,19 +12,19 @@ use tonic::transport::server::Connected;
 use weft_identity::Peer;
 use weft_identity::tls::{ConnectionSide, TlsFailure};
 
-/// An accepted connection, with who is at its other end.
+/// An accepted connection, with its peer.
 pub(crate) struct Wire {
     stream: Stream,
     peer: Peer,
 }
 
-/// A connection that we made. It remembers why TLS broke it.
+/// A connection to a coordinator. It remembers why TLS broke it.
 pub(crate) struct Dialed {
     stream: Stream,
     trouble: Trouble,
 }
 
-/// Why a connection broke, as far as TLS is the cause.
+/// Why a connection broke, if TLS is the cause.
 pub(crate) type Trouble = Arc<OnceLock<TlsFailure>>;
 
 enum Stream {
@@ -70,7 +70,7 @@ impl Connected for Wire {
     }
 }
 
-/// Calls a method of whichever stream it is.
+/// Calls a method of the stream, whichever kind it is.
 macro_rules! each {
     ($stream:expr, $inner:ident => $call:expr) => {
         match $stream {

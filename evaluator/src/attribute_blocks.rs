@@ -9,8 +9,8 @@ use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_syntax::Body;
 
-/// The schema with nested blocks for the attributes that a body writes as blocks. `None` if there are none, which is
-/// the usual case.
+/// The schema of a body, with nested blocks in place of the attributes that the body writes as blocks. `None` if it
+/// writes none, which is the usual case.
 pub(crate) fn written_as_blocks(body: &Body, schema: &Block) -> Option<Block> {
     let mut changed: Option<Block> = None;
     for block in &body.blocks {

@@ -1,6 +1,6 @@
 //! The cycles of directed graphs.
 
-/// Strongly connected components, without recursion, in reverse topological order.
+/// The strongly connected components, in reverse topological order. Computed without recursion.
 pub(crate) fn components(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let count = next.len();

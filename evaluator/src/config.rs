@@ -126,7 +126,7 @@ pub struct CompiledModule {
     pub providers: BTreeMap<(SmolStr, Option<SmolStr>), Arc<ProviderBlock>>,
     /// `check` blocks.
     pub checks: BTreeMap<SmolStr, Arc<CheckBlock>>,
-    /// Invalid names that expressions use, reported when references are checked.
+    /// Invalid names in expressions. They are reported when references are checked.
     pub invalid_references: Vec<Diagnostic>,
     /// Names with a value from outside the configuration, such as `run.setup` in a test.
     pub outside: BTreeMap<Resource, Value>,
@@ -153,7 +153,7 @@ pub struct ModuleSettings {
     pub cloud: Option<Arc<BackendBlock>>,
     /// The `encryption` block. Only the root module has one.
     encryption_block: Option<Arc<FoundBlock>>,
-    /// How state and plan files are encrypted. Only the root module has this.
+    /// How state and plan files are encrypted. Only the root module has this setting.
     pub encryption: Option<Arc<Encryption>>,
 }
 
@@ -186,7 +186,7 @@ pub struct Variable {
     pub name: SmolStr,
     /// The type constraint; dynamic if there is none.
     pub ty: Type,
-    /// Whether a type constraint is written.
+    /// Whether the block has a type constraint.
     pub typed: bool,
     /// Defaults of optional attributes.
     pub defaults: TypeDefaults,
@@ -202,8 +202,8 @@ pub struct Variable {
     pub nullable: bool,
     /// `deprecated`
     pub deprecated: Option<String>,
-    /// `const`: if true, callers must give a value that is known before planning; if false, it cannot be used before
-    /// planning.
+    /// `const`. If true, callers must give a value that is known before planning. If false, the variable cannot be used
+    /// before planning.
     pub constant: Option<bool>,
     /// `validation` blocks.
     pub validations: Vec<Condition>,
@@ -303,7 +303,7 @@ pub struct ResourceBlock {
     pub lifecycle: Lifecycle,
     /// `provisioner` blocks, in order.
     pub provisioners: Vec<Provisioner>,
-    /// The `connection` block of all provisioners.
+    /// The `connection` block for all provisioners.
     pub connection: Option<Connection>,
     /// The check block around it.
     pub check: Option<SmolStr>,
@@ -329,9 +329,9 @@ pub struct Lifecycle {
     pub destroy: Option<bool>,
     /// `destroy`, if it is not a literal truth value.
     pub(crate) unclear_destroy: Option<Expression>,
-    /// `ignore_changes`: all.
+    /// Whether `ignore_changes` is `all`.
     pub ignore_all: bool,
-    /// `ignore_changes`: these paths.
+    /// The paths in `ignore_changes`.
     pub ignore_changes: Vec<(weft_graph_format::path::Path, SourceRange)>,
     /// `replace_triggered_by`
     pub(crate) replace_triggered_by: Vec<Expression>,
@@ -366,7 +366,7 @@ pub struct ModuleCall {
     pub references: Vec<Reference>,
     /// The header of the block.
     pub range: SourceRange,
-    /// The place for diagnostics about missing arguments.
+    /// The source range for diagnostics about missing arguments.
     pub missing: SourceRange,
 }
 
@@ -379,7 +379,7 @@ pub struct RequiredProvider {
     pub version: Option<SmolStr>,
     /// Configuration aliases that callers must pass.
     pub configuration_aliases: Vec<(SmolStr, Option<SmolStr>)>,
-    /// Those written as `name.alias[*]`: configurations with `for_each`, passed as a whole.
+    /// The aliases written as `name.alias[*]`: configurations with `for_each`, which are passed as a whole.
     pub whole_aliases: BTreeSet<SmolStr>,
     /// The range of the entry.
     pub range: SourceRange,

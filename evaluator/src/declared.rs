@@ -1,6 +1,6 @@
-//! Declarations that planning needs, as plain data, and the evaluation of destroy-time provisioners.
+//! The declarations that planning needs, as plain data, and the evaluation of destroy-time provisioners.
 //!
-//! Planning uses this for objects that evaluation never reaches: those whose instance or block no longer exists.
+//! Planning uses them for objects that evaluation never reaches, because their instance or block no longer exists.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct DeclaredResource {
 
 /// The settings of a `removed` block.
 pub struct Removal {
-    /// Whether objects are destroyed; `None` if the block does not say. Then they are forgotten.
+    /// Whether objects are destroyed. `None` if the block does not say, which means that they are forgotten.
     pub destroy: Option<bool>,
     farewell: Farewell,
 }
@@ -89,7 +89,7 @@ impl Declared {
         }
     }
 
-    /// The settings of a resource block; `None` if there is none.
+    /// The settings of a resource block. `None` if the resource has no block.
     pub fn resource(&self, config: &ConfigResource) -> Option<&DeclaredResource> {
         self.resources.get(config)
     }
@@ -99,12 +99,12 @@ impl Declared {
         self.resources.contains_key(config)
     }
 
-    /// The repetition of a module call; `None` if nothing calls the module.
+    /// The repetition of a module call. `None` if nothing calls the module.
     pub fn module(&self, module: &Module) -> Option<ExpansionKind> {
         self.modules.get(module).copied()
     }
 
-    /// The first `removed` block for a resource that has no block.
+    /// The first `removed` block that applies to a resource without a resource block.
     pub fn removal(&self, config: &ConfigResource) -> Option<&Removal> {
         if self.has(config) {
             return None;
@@ -118,7 +118,7 @@ impl Declared {
         self.removals.get(first?)
     }
 
-    /// The destroy-time provisioners of an object, evaluated, in order.
+    /// Evaluates the destroy-time provisioners of an object. Returns them in order.
     pub fn provisions_before_destroy(
         &self,
         address: &ResourceInstance,

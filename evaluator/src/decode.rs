@@ -1,4 +1,4 @@
-//! Decodes bodies by a provider's schema: every attribute and block of the schema gets a value.
+//! Decodes bodies by the schema of a provider. Every attribute and block of the schema gets a value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub fn decode(source: &BodySource, schema: &Block, scope: &dyn Scope) -> (Value,
     (value, decoder.diagnostics)
 }
 
-/// The value of an empty body, with errors for required content. For providers without a block.
+/// The value of an empty body, with errors for required content. Used for providers without a block.
 pub fn decode_empty(schema: &Block, missing: &SourceRange) -> (Value, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
@@ -91,7 +91,7 @@ fn nested_constraint(nested: &NestedAttributes) -> Type {
     }
 }
 
-/// The meaning of a name in a body of this schema.
+/// The role of a name in a body of this schema.
 fn role(schema: &Block, name: &str) -> NameRole<'static> {
     if schema.attributes.contains_key(name) {
         return NameRole::Argument;
@@ -104,9 +104,9 @@ fn role(schema: &Block, name: &str) -> NameRole<'static> {
     }
 }
 
-/// A written or generated block: its content, or a formula for any number of blocks.
+/// A written or generated block: either its content, or a formula for an unknown number of blocks.
 enum Item {
-    /// `body` is the header of the body: of `content` in a `dynamic` block.
+    /// `body` is the header that belongs to the body. In a `dynamic` block, this is the header of `content`.
     Known {
         labels: Vec<SmolStr>,
         value: Value,
@@ -198,7 +198,7 @@ impl Decoder {
         fields
     }
 
-    /// The nested blocks by type, written and generated, in order.
+    /// The nested blocks by type, both written and generated, in order.
     fn items<'s>(
         &mut self,
         content: &BodyContent,
@@ -236,7 +236,7 @@ impl Decoder {
         items
     }
 
-    /// One written block; `None` if it has the wrong number of labels.
+    /// Decodes one written block. Returns `None` if it has the wrong number of labels.
     fn written(
         &mut self,
         tree: &Arc<Tree>,
@@ -311,7 +311,8 @@ impl Decoder {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
                 let body = content(self, &iteration);
-                // Problems of a block that may not exist are reported once it exists. A non-empty set has at least one.
+                // The block may not exist, so its problems are reported when it does. A non-empty set has at least one
+                // block.
                 let problems: Vec<Diagnostic> = match collection.open().1 {
                     Kind::Set(_) => Vec::new(),
                     _ => self.diagnostics.drain(before..).collect(),
@@ -404,7 +405,8 @@ impl Decoder {
     }
 }
 
-/// Blocks of which some come from an unknown collection: all are unknown, with the concatenation as formula.
+/// Combines blocks of which some come from an unknown collection. All of them are unknown, and the formula is their
+/// concatenation.
 fn unknown_blocks(nested: &NestedBlock, items: Vec<Item>) -> Value {
     let ty = nested.implied_type();
     let mut parts = Vec::new();

@@ -1,8 +1,8 @@
 //! The configuration as a JSON document: the `configuration` of `show -json`.
 //!
 //! Only constants are evaluated: an expression becomes its constant value or the names of its references. [`document`]
-//! builds the whole, `expressions` describes expressions and bodies, `providers` the provider configurations of all
-//! modules and their users.
+//! builds the whole document, `expressions` describes expressions and bodies, and `providers` describes the provider
+//! configurations of all modules and their users.
 
 mod expressions;
 mod providers;
@@ -37,7 +37,7 @@ pub struct DocumentInputs<'a> {
     pub sources: &'a SourceFiles,
     /// The version constraints of a module for each provider, as text; empty if there are none.
     pub constraints: &'a dyn Fn(&CompiledModule) -> BTreeMap<ProviderSource, String>,
-    /// Leaves out expressions and called modules, to describe a module on its own.
+    /// Whether to leave out expressions and called modules, to describe a module on its own.
     pub alone: bool,
 }
 
@@ -118,7 +118,7 @@ fn output(output: &Output, inputs: &DocumentInputs<'_>) -> Json {
     Json::Object(object)
 }
 
-/// The names of `depends_on`, with keys.
+/// The names of the references in `depends_on`, with keys.
 fn depends_on(references: &[Reference], inputs: &DocumentInputs<'_>) -> Vec<Json> {
     references.iter().map(|reference| subject_of(reference, inputs.sources).into()).collect()
 }
@@ -163,7 +163,7 @@ fn repetition(object: &mut Map<String, Json>, repetition: &Repetition) {
 fn provider_key(key: &ProviderKey) -> Map<String, Json> {
     match key {
         ProviderKey::Literal(Key::String(text), _) => constant_expression(text.as_str().into()),
-        // A key is always text: `lab.by[0]` is the instance "0".
+        // A key is always a string: `lab.by[0]` is the instance "0".
         ProviderKey::Literal(Key::Number(digits), _) => {
             let number = Number::parse(digits).map_or_else(|_| digits.to_string(), |number| number.to_string());
             constant_expression(number.into())

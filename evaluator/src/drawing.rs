@@ -1,4 +1,5 @@
-//! A dependency graph for display: named vertices, and edges from dependents. Duplicates are dropped.
+//! A dependency graph for display: named vertices, and edges from dependents to their dependencies. Duplicates are
+//! dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ pub enum VertexKind {
     Diamond,
     /// A variable of the root module.
     Note,
-    /// A vertex that is only named by edges.
+    /// A vertex that only edges name.
     Plain,
 }
 
@@ -40,7 +41,7 @@ pub struct Drawing {
 const ROOT: &str = "root";
 
 impl Drawing {
-    /// The vertex with this name. Creates it if necessary.
+    /// The vertex with this name. If it does not exist, creates it.
     pub fn vertex(&mut self, name: &str, label: &str, shape: VertexKind) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;
@@ -93,8 +94,8 @@ impl Drawing {
 
     /// Removes edges that follow from others. A graph with cycles is not changed.
     ///
-    /// The time is the number of vertices times the number of edges. These are blocks of a configuration, not
-    /// instances. In practice near vertices hide most others early.
+    /// The time is at most the number of vertices times the number of edges. The vertices are blocks of a
+    /// configuration, not instances. In practice, nearby vertices soon hide most others.
     pub fn reduce(&mut self) {
         let next: Vec<Vec<usize>> = self.next.iter().map(|next| next.iter().copied().collect()).collect();
         // Vertices without successors come first.

@@ -31,7 +31,7 @@ pub(crate) struct DynamicBlock {
     pub(crate) content_range: SourceRange,
 }
 
-/// The meaning of names in a `dynamic` block.
+/// The role of a name in a `dynamic` block.
 fn role(name: &str) -> NameRole<'static> {
     match name {
         "for_each" | "iterator" | "labels" => NameRole::Argument,
@@ -57,8 +57,8 @@ struct DynamicReader<'a> {
 }
 
 impl DynamicReader<'_> {
-    /// The block, or the first error, after problems of unsupported arguments. With an unsupported argument the block
-    /// is invalid without a further error.
+    /// The problems of unsupported arguments, and the block or its first other error. If an argument is unsupported and
+    /// `for_each` is valid, the block is `Err(None)`.
     fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
         let label = match self.label() {
             Ok(label) => label,
@@ -148,7 +148,7 @@ impl DynamicReader<'_> {
     }
 }
 
-/// One element of the collection.
+/// One iteration of a `dynamic` block: an element of the collection.
 pub(crate) struct Iteration {
     key: Value,
     value: Value,
@@ -163,14 +163,14 @@ impl Iteration {
             value: value.mark(collection.marks()).add_origin(collection.origin()),
         };
         if collection.formula().is_some() && collection.is_known() && !collection.is_null() {
-            // The value is known now, but apply computes it again. Only then the blocks are known.
+            // The value is known now, but apply computes it again. The blocks are known only after that.
             return Ok(None);
         }
         match collection.open().1 {
             Kind::Null(_) => Err(problems::null_dynamic_collection(range)),
             Kind::Unknown(u) => match u.ty {
                 Type::Bool | Type::Number | Type::String => no_collection(),
-                // This includes tuples and objects, whose elements could be counted but are not known.
+                // This includes tuples and objects: their elements could be counted, but are not known.
                 _ => Ok(None),
             },
             Kind::List(s) | Kind::Tuple(s) => Ok(Some(
@@ -180,7 +180,7 @@ impl Iteration {
                     .map(|(i, item)| carried(Value::number(Number::from_u64(i as u64)), item))
                     .collect(),
             )),
-            // Unknown elements may turn out to be equal. A single element is distinct in any case.
+            // Unknown elements may turn out to be equal. A single element is always distinct.
             Kind::Set(s) if s.items().len() == 1 || s.items().iter().all(Value::is_wholly_known) => {
                 Ok(Some(s.items().iter().map(|item| carried(item.clone(), item)).collect()))
             }

@@ -85,18 +85,18 @@ pub(crate) struct Evaluation {
     pub(crate) unused: Unused,
     /// Deprecated outputs of modules from other sources.
     pub(crate) remote_deprecations: Mutex<BTreeSet<SmolStr>>,
-    /// Deprecation warnings that were reported, with their places.
+    /// The deprecation warnings that were reported, with their source ranges.
     pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
     /// The selected parts; `None` for everything.
     pub(crate) selected: Option<Selected>,
-    /// Whether an output that only apply reaches is evaluated. Resources outside the selection are then as state has
-    /// them.
+    /// Whether the evaluation is for an output that only apply reaches. Resources outside the selection then have their
+    /// values in the state.
     pub(crate) late: AtomicBool,
     /// Invalid references. Their blocks are not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
     /// Invalid references in `dynamic` blocks, reported only if the block has elements.
     pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,
-    /// The numbers that were given out.
+    /// The numbers that have been used.
     pub(crate) numbers: Numbers,
 }
 
@@ -116,7 +116,7 @@ impl Evaluation {
     }
 }
 
-/// Evaluates a whole configuration. Problems go to `glue`. Returns `Failed` if one of them was an error.
+/// Evaluates a whole configuration. Problems are reported to `glue`. Returns `Failed` if one of them was an error.
 ///
 /// The configuration must have been loaded without errors.
 pub async fn evaluate_configuration(
@@ -128,16 +128,16 @@ pub async fn evaluate_configuration(
     begin_evaluation(root, glue, environment, given).await?.finish().await.0
 }
 
-/// A started evaluation. The configuration is valid as a whole.
+/// An evaluation that was started. The configuration is valid as a whole.
 pub struct Begun {
     session: Session,
     unsound: Vec<unsound::Unsound>,
 }
 
-/// Starts to evaluate a configuration that was loaded without errors. Problems go to `glue`.
+/// Starts to evaluate a configuration that was loaded without errors. Problems are reported to `glue`.
 ///
 /// # Errors
-/// The configuration is invalid as a whole, so nothing is evaluated.
+/// Returns an error if the configuration is invalid as a whole. Nothing is evaluated then.
 pub async fn begin_evaluation(
     root: Arc<CompiledModule>,
     glue: Arc<dyn Glue>,
@@ -146,7 +146,7 @@ pub async fn begin_evaluation(
 ) -> Result<Begun, Failed> {
     let session = Session::begin(root.clone(), glue, environment, given)?;
     let node = &session.root;
-    // Validation comes before planning and has already reported these.
+    // Validation runs before planning and has already reported these problems.
     let unsound = match node.evaluation.purpose().checks_references() {
         true => references::check_references(&node.evaluation, &root).await,
         false => Vec::new(),
@@ -162,7 +162,7 @@ pub async fn begin_evaluation(
 }
 
 impl Begun {
-    /// Evaluates everything and returns the session for questions.
+    /// Evaluates everything. Returns the result and a session for questions.
     pub async fn finish(self) -> (Result<(), Failed>, Session) {
         let outcome = self.session.root.everything().await;
         let referred = unsound::report(&self.session.root, self.unsound).await;
@@ -228,8 +228,9 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// The objects that must be created before they are destroyed because one of these resources depends on them and
-/// requires it. The result has configured resources, or single instances if only those are referred to.
+/// The objects that must be replaced create-first because one of the resources `of` depends on them and sets
+/// `create_before_destroy`. The result contains configured resources, or single instances if all references are to
+/// single instances.
 pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
     let graph = StaticGraph::new(root);
     let dependencies = graph.dependencies(root).all;
@@ -248,7 +249,7 @@ pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -
     found
 }
 
-/// The resources that must be created before they are destroyed.
+/// The resources that set `create_before_destroy`.
 fn asking(root: &Arc<CompiledModule>) -> impl Iterator<Item = ConfigResource> {
     root.all().into_iter().flat_map(|module| {
         let first = module.resources.values().filter(|block| block.lifecycle.create_before_destroy == Some(true));
@@ -258,8 +259,8 @@ fn asking(root: &Arc<CompiledModule>) -> impl Iterator<Item = ConfigResource> {
     })
 }
 
-/// Spreads `create_before_destroy` to all dependencies of a resource, except data sources. `asks` selects the resources
-/// that count.
+/// The dependencies of all resources that set `create_before_destroy`, except data sources. They must be replaced
+/// create-first too. `asks` selects the resources that count.
 fn spread_create_first(
     root: &Arc<CompiledModule>,
     dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,
@@ -279,7 +280,7 @@ impl Environment {
     }
 }
 
-/// The root module's address, for readability where one is needed.
+/// The address of the root module. Its name makes callers easier to read.
 pub(crate) fn root_address() -> ModuleInstance {
     ModuleInstance::root()
 }

@@ -11,9 +11,9 @@ use weft_graph_format::value::Value;
 pub struct GivenVariable {
     /// The value.
     pub value: Value,
-    /// Its origin: a file and place, or an option such as `-var`.
+    /// Its source range: in a file, or in an option such as `-var`.
     pub range: Option<SourceRange>,
-    /// Its origin, in words for messages.
+    /// A description of its origin, for messages.
     pub source: String,
 }
 

@@ -40,7 +40,7 @@ pub struct Brief {
     pub selection: Selection,
     /// Provider configurations that stored objects need, even if nothing in the configuration uses them.
     pub wanted_providers: Vec<ProviderConfig>,
-    /// Whether nothing is evaluated but root variables and what these provider configurations need.
+    /// Whether to evaluate only root variables and what these provider configurations need.
     pub providers_only: bool,
 }
 
@@ -51,7 +51,7 @@ impl Brief {
     }
 }
 
-/// The settings of a resource block beside its arguments.
+/// The settings of a resource block, without its arguments.
 #[derive(Clone, Debug)]
 pub struct BlockRules {
     /// The header of the block.
@@ -64,11 +64,11 @@ pub struct BlockRules {
     pub create_first: bool,
     /// `lifecycle { destroy }`
     pub destroy: Option<bool>,
-    /// Whether it has preconditions or postconditions.
+    /// Whether the block has preconditions or postconditions.
     pub has_conditions: bool,
     /// Whether provisioners run after a create.
     pub is_provisioned: bool,
-    /// The source ranges of its arguments.
+    /// The source ranges of the arguments.
     pub places: Places,
 }
 
@@ -92,7 +92,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// A block of which only the header is known.
+    /// The source ranges of a block of which only the header is known.
     pub fn at(header: SourceRange) -> Places {
         Places { header, block: None }
     }
@@ -119,7 +119,7 @@ impl fmt::Debug for Places {
 }
 
 impl BlockRules {
-    /// The content of a block.
+    /// The settings of a block.
     pub(crate) fn of(block: &Arc<ResourceBlock>) -> BlockRules {
         let lifecycle = &block.lifecycle;
         let ignored = match (lifecycle.ignore_all, lifecycle.ignore_changes.is_empty()) {
@@ -151,16 +151,16 @@ pub struct DesiredInstance {
     pub config: Value,
     /// The schema of `config`.
     pub schema: Arc<Schema>,
-    /// The settings of its block beside the arguments.
+    /// The settings of its block, without the arguments.
     pub block: Arc<BlockRules>,
-    /// What the instance waits for beside the origins of its arguments: repetition, `depends_on`, what its preconditions
-    /// read, the key of the provider.
+    /// What the instance waits for in addition to the origins of its arguments: repetition, `depends_on`, the values
+    /// that its preconditions read, and the key of the provider.
     pub waits: Option<Origin>,
-    /// What its preconditions depend on, with their checks at apply.
+    /// The origins of its preconditions, including their checks at apply.
     pub checked: Option<Origin>,
     /// Its dependencies for state: addresses of configured resources, sorted.
     pub dependencies: Arc<[SmolStr]>,
-    /// Whether a dependent that is replaced create-first requires the same here.
+    /// Whether the instance must be replaced create-first because a dependent is replaced create-first.
     pub create_first: bool,
     /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
     pub direct: Vec<AbsResource>,
@@ -227,9 +227,9 @@ pub struct Protection {
     pub at: SourceRange,
     /// The header of the block.
     pub range: SourceRange,
-    /// A name that only exists in instances, such as `count.index`, with its range.
+    /// A name in the expression that only exists in instances, such as `count.index`, with its range.
     pub of_instances: Option<(&'static str, SourceRange)>,
-    /// Problems of its names. They are reported when the resource is planned, which goes on.
+    /// Problems of the names in the expression. They are reported when the resource is planned, and do not stop that.
     pub wrong: Vec<Diagnostic>,
 }
 
@@ -257,13 +257,13 @@ pub struct OpenCheck {
     pub condition: Value,
     /// The error message.
     pub message: Value,
-    /// The place of its failure: the condition, or the value that a validation rule refuses.
+    /// The source range of a failure: the condition, or the value that a validation rule refuses.
     pub range: SourceRange,
-    /// The validation rule, if it belongs to one.
+    /// The header of the validation rule, if the condition belongs to one.
     pub rule: Option<SourceRange>,
-    /// What it waits for beside its own references.
+    /// What the check waits for in addition to its own references.
     pub waits: Option<Origin>,
-    /// It is true now, and is evaluated again because ephemeral values may change.
+    /// Whether the condition is true now, and is evaluated again because ephemeral values may change.
     pub again: bool,
 }
 
@@ -278,7 +278,7 @@ pub struct ValueName {
     pub name: SmolStr,
 }
 
-/// The declaration of a named value.
+/// The kind of the declaration of a named value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameKind {
     /// A `locals` block.
@@ -308,11 +308,11 @@ pub struct RootOutput {
     pub name: SmolStr,
     /// Its value.
     pub value: Value,
-    /// Declared sensitive.
+    /// Whether the output is declared as sensitive.
     pub sensitive: bool,
     /// The deprecation notice.
     pub deprecated: Option<String>,
-    /// What must happen before it is stored, beside the origin of its value.
+    /// What must have happened before the value is stored, in addition to its origin.
     pub waits: Option<Origin>,
 }
 
@@ -330,7 +330,7 @@ pub struct ImportWish {
 pub enum ImportBy {
     /// The provider's ID, not empty.
     Id(SmolStr),
-    /// An identity by the schema of the type, as written and not converted yet.
+    /// An identity by the schema of the type, as written and not yet converted.
     Identity(Value),
 }
 
@@ -343,12 +343,13 @@ pub struct Managed {
     pub created: bool,
 }
 
-/// What a provider instance that can disappear is made of: one with a key, or one of a called module.
+/// The inputs of a provider instance that can disappear: an instance with a key, or an instance in a called module. The
+/// state remembers them.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderBasis {
     /// `each.value`, if the block has `for_each`.
     pub each_value: Option<Value>,
-    /// The arguments that are a root variable or a part of one, which calls may have passed on: `token` is
+    /// The arguments that are a root variable or a part of one, even if module calls pass it on: `token` is
     /// `var.tokens.eu`.
     pub variables: BTreeMap<SmolStr, RootVariable>,
 }
@@ -362,7 +363,7 @@ pub struct RootVariable {
     pub attributes: Vec<SmolStr>,
 }
 
-/// As in expressions.
+/// Writes the variable as in an expression: `var.name.attribute`.
 impl fmt::Display for RootVariable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "var.{}", self.name)?;
@@ -387,16 +388,16 @@ pub trait Glue: Send + Sync + 'static {
         range: &SourceRange,
     ) -> Result<(), Failed>;
 
-    /// Records what a provider instance that can disappear is made of. Called before [`Glue::provider_instance`].
+    /// Records the inputs of a provider instance that can disappear. Called before [`Glue::provider_instance`].
     fn provider_basis(&self, _: &ProviderInstance, _: ProviderBasis) {}
 
-    /// The keys that a provider block had and whose instances are still needed, with the values that they had. Keys that
-    /// the block still has are ignored.
+    /// The former keys of a provider block whose instances are still needed, with their values. Keys that the block
+    /// still has are ignored.
     fn former_keys(&self, _: &ProviderInstance) -> Vec<(SmolStr, Value)> {
         Vec::new()
     }
 
-    /// The placeholder for an instance outside the selection; `None` if it has no object.
+    /// The placeholder for an instance outside the selection. `None` if the instance has no object.
     fn left_out(&self, _: &ResourceInstance, _: &Schema) -> Option<Value> {
         None
     }
@@ -411,7 +412,7 @@ pub trait Glue: Send + Sync + 'static {
         Value::unknown(Type::Dynamic)
     }
 
-    /// The placeholder for a missing instance.
+    /// The placeholder for a missing instance of a resource of this schema.
     fn gap(&self, schema: &Schema, _: ExpansionKind) -> Value {
         Value::unknown(schema.block.implied_type())
     }
@@ -419,21 +420,22 @@ pub trait Glue: Send + Sync + 'static {
     /// Plans a managed resource instance.
     async fn managed(&self, desired: DesiredInstance) -> Result<Managed, Failed>;
 
-    /// Plans the provisioners after a create, in order. Returns the origin that readers of the instance wait for.
+    /// Plans the provisioners that run after a create, in order. Returns the origin that readers of the instance wait
+    /// for.
     fn provision(&self, _: &ResourceInstance, _: Vec<Provision>) -> Option<Origin> {
         None
     }
 
     /// Reads a data source, or plans to read it at apply.
     ///
-    /// The data source of a check block (`desired.block.check`) must not stop the plan: problems are reported as
+    /// The data source of a check block (`desired.block.check`) must not stop the plan. Its problems are reported as
     /// warnings and recorded as a failure of the check ([`Glue::is_failed_check`]). `Failed` is returned only if apply
-    /// does not read it either.
+    /// does not read the data source either.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
     /// The stored objects of a resource, for inspections, and for outputs that only apply evaluates.
     ///
-    /// An unreadable object is reported and unknown.
+    /// An object that cannot be read is reported, and its value is unknown.
     async fn stored(&self, _: &AbsResource, _: &ProviderSource, _: &Schema) -> Vec<(InstanceKey, Value)> {
         Vec::new()
     }
@@ -444,7 +446,7 @@ pub trait Glue: Send + Sync + 'static {
     /// Records the expansion of a resource, and its protection if it has any.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
 
-    /// Called when all desired instances of a resource are planned. After an error the readers of the resource are not
+    /// Called when all desired instances of a resource are planned. If it fails, the readers of the resource are not
     /// evaluated.
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
         let _ = resource;
@@ -454,8 +456,8 @@ pub trait Glue: Send + Sync + 'static {
     /// Records the expansion of a module. `module` has no key at its last step.
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion);
 
-    /// Called for each named value (a local, a variable, an output of a module). Each part that can still fail becomes
-    /// an operation, so that its error is reported once.
+    /// Called for each named value: a local, a variable, or an output of a module. Each part that can still fail
+    /// becomes an operation, so that its error is reported only once.
     fn named(&self, name: &ValueName, value: Value) -> Value;
 
     /// Plans a condition that apply evaluates. Returns the origin that dependents wait for.
@@ -469,13 +471,13 @@ pub trait Glue: Send + Sync + 'static {
         false
     }
 
-    /// An output of the root module.
+    /// Records an output of the root module.
     fn root_output(&self, output: RootOutput);
 
     /// Records that an output of a called module was evaluated.
     fn module_output(&self, _module: &ModuleInstance, _name: &SmolStr, _is_null: bool) {}
 
-    /// Records that a variable of a called module was not evaluated, because something that its argument refers to has
+    /// Records that a variable of a called module was not evaluated, because something that its argument refers to
     /// failed.
     fn not_reached(&self, _module: &Module, _variable: &SmolStr) {}
 

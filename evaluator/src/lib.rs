@@ -1,11 +1,16 @@
 //! The language: compiles configuration files into modules, and evaluates them on demand.
 //!
-//! [`config`] has the declarations of a module, [`reference`] the targets of references, [`given_variables`] the values
-//! of root variables, [`variable_file`] the files that hold them, [`glue`] the interface to the caller, [`purpose`] what
-//! depends on the purpose of an evaluation, [`selection`] partial configurations.
-//! [`evaluate_configuration`] evaluates everything, and a [`Session`] stays open for questions. [`decode`] reads bodies
-//! by the schemas of providers. A [`drawing`] shows dependencies to people, a [`document`] describes the configuration
-//! for tools.
+//! The main modules:
+//!
+//! - [`config`]: the declarations of a module. [`reference`]: the targets of references.
+//! - [`given_variables`]: the values of root variables. [`variable_file`]: the files that contain them.
+//! - [`purpose`]: the purpose of an evaluation, and everything that depends on it. [`selection`]: partial
+//!   configurations.
+//! - [`glue`]: the interface that the caller implements.
+//! - [`decode`]: reads bodies by the schemas of providers.
+//! - [`drawing`]: the dependencies as a graph for display. [`document`]: a description of the configuration for tools.
+//!
+//! [`evaluate_configuration`] evaluates everything. A [`Session`] stays open to answer questions.
 
 mod attribute_blocks;
 mod components;

@@ -15,7 +15,7 @@ pub(crate) fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
         .cause(Cause::Schema)
 }
 
-/// An argument that the body does not have. In the JSON syntax it may have been meant as a block.
+/// An argument that the body does not have. In the JSON syntax, a block may have been intended.
 pub(crate) fn unsupported_argument<'n>(
     tree: &Tree,
     attribute: &Attribute,
@@ -40,7 +40,7 @@ pub(crate) fn unsupported_argument<'n>(
         .cause(Cause::Schema)
 }
 
-/// A block that the body does not have. It may have been meant as an argument.
+/// A block that the body does not have. An argument may have been intended.
 pub(crate) fn unsupported_block<'n>(
     name: &str,
     arguments: impl IntoIterator<Item = &'n str>,
@@ -86,7 +86,7 @@ pub(crate) fn repeated_label(name: &str, label: &str, at: SourceRange) -> Diagno
     Diagnostic::error(format!("Duplicate {name} block"), detail).at(at)
 }
 
-/// A block with `found` labels that needs `wanted`.
+/// A block with `found` labels that needs `wanted` labels.
 pub(crate) fn wrong_labels(name: &str, found: usize, wanted: usize, at: SourceRange) -> Diagnostic {
     let summary = match found > wanted {
         true => format!("Extraneous label for {name}"),
@@ -140,7 +140,7 @@ pub(crate) fn dynamic_without_for_each(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Missing required argument", detail).at(at).cause(Cause::Schema)
 }
 
-/// An `iterator` that is not a name. `is_path` says that it is several names, as in a reference.
+/// An `iterator` that is not a single name. `is_path` says that it consists of several names, like a reference.
 pub(crate) fn dynamic_iterator(is_path: bool, at: SourceRange) -> Diagnostic {
     let detail = "The argument \"iterator\" must be a plain name without quotes, such as iterator = rule.";
     let summary = if is_path { "Invalid dynamic iterator name" } else { "Invalid expression" };
@@ -159,7 +159,7 @@ pub(crate) fn second_dynamic_content(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Extraneous dynamic content block", detail).at(at)
 }
 
-/// A block beside `content`.
+/// A block other than `content` in a `dynamic` block.
 pub(crate) fn block_in_dynamic(name: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("A dynamic block contains only a content block. Move the block {name:?} into it.");
     Diagnostic::error("Unsupported block type", detail).at(at).cause(Cause::Schema)
@@ -220,7 +220,8 @@ pub(crate) fn no_repetition_attribute(root: &str, name: &str, known: &[&str], at
     Diagnostic::error(format!("Invalid \"{root}\" attribute"), detail).at(at)
 }
 
-/// Whether the errors of an expression are only keys that a `for` produces twice. Its value is known then, without them.
+/// Whether the only errors of an expression are keys that a `for` produces twice. The value of the expression is then
+/// known, without those keys.
 pub(crate) fn are_repeated_keys(problems: &[Diagnostic], expression: &Expression) -> bool {
     let repeated = |problem: &Diagnostic| problem.cause == Cause::RepeatedKey;
     matches!(expression.without_parentheses().kind(), ExprKind::For(_))

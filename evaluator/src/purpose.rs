@@ -1,6 +1,6 @@
 //! The purpose of an evaluation, and everything that depends on it.
 //!
-//! Each method answers one question. Code that behaves differently for a purpose asks the question that it means, so
+//! Each method answers one question. Code whose behavior depends on the purpose calls the method for its question, so
 //! this file lists all differences.
 
 /// The kind of a plan, as far as evaluation depends on it.
@@ -19,32 +19,34 @@ pub enum Planning {
 /// The purpose of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Validates the configuration independently of its variables. Repetitions are not expanded.
+    /// Validates the configuration for all values of its variables. Repetitions are not expanded.
     Validate,
     /// Plans.
     Plan(Planning),
     /// Answers questions about the current state: objects come from state, variables without a value are unknown, and
     /// impure functions run.
     Inspect {
-        /// State is complete. A resource without stored objects has none, instead of not being applied yet.
+        /// Whether the state is complete. A resource without stored objects then has no instances. Otherwise, its
+        /// instances are unknown, because it may not be applied yet.
         settled: bool,
     },
 }
 
 /// Questions about the configuration as a whole.
 impl Purpose {
-    /// Whether the references of the whole configuration are checked before evaluation. Their problems are reported
-    /// there, with their places, so evaluation itself reports none. Planning relies on a validation before it.
+    /// Whether the references of the whole configuration are checked before evaluation. That check reports their
+    /// problems with source ranges, so evaluation does not report them again. Planning relies on an earlier validation.
     pub(crate) fn checks_references(self) -> bool {
         self.is_validation()
     }
 
-    /// Whether a module may be checked on its own, so that its caller passes the providers that it requires.
+    /// Whether a called module may be checked without its caller. Providers that the caller must pass are then accepted
+    /// without a configuration.
     pub(crate) fn accepts_modules_alone(self) -> bool {
         self.is_validation()
     }
 
-    /// Whether statements about missing objects, and unsupported constructs, are reported.
+    /// Whether `removed` blocks for objects that are still declared are reported.
     pub(crate) fn reports_statements(self) -> bool {
         matches!(self, Purpose::Plan(_))
     }
@@ -54,7 +56,7 @@ impl Purpose {
         !matches!(self, Purpose::Plan(Planning::Destroy | Planning::RefreshOnly))
     }
 
-    /// Whether an import without a target prevents the evaluation.
+    /// Whether an `import` block without a resource block prevents the evaluation.
     pub(crate) fn needs_import_targets(self) -> bool {
         matches!(self, Purpose::Plan(_)) && self.imports()
     }
@@ -62,8 +64,8 @@ impl Purpose {
 
 /// Questions about values.
 impl Purpose {
-    /// Whether values are those of a plan or of the state. Otherwise, unknown values stand for all values that the
-    /// configuration may have, and what is unknown is not reported.
+    /// Whether values come from a plan or from the state. Otherwise, an unknown value stands for every value that the
+    /// configuration may have, and unknown values are not reported.
     pub(crate) fn has_values(self) -> bool {
         !self.is_validation()
     }
@@ -88,7 +90,7 @@ impl Purpose {
         matches!(self, Purpose::Inspect { .. })
     }
 
-    /// Whether a failed value is unknown for its readers, instead of an end to their evaluation.
+    /// Whether a failed value is unknown for its readers. Otherwise, their evaluation fails too.
     pub(crate) fn tolerates_failures(self) -> bool {
         matches!(self, Purpose::Inspect { .. })
     }
@@ -106,23 +108,24 @@ impl Purpose {
         matches!(self, Purpose::Inspect { .. })
     }
 
-    /// Whether state has all objects of the configuration. A plan reads from state what it leaves out.
+    /// Whether the state has all objects of the configuration. A plan reads the parts that it leaves out from the
+    /// state.
     pub(crate) fn has_whole_state(self) -> bool {
         matches!(self, Purpose::Inspect { settled: true } | Purpose::Plan(_))
     }
 
-    /// Whether a block waits for everything that it refers to, also where its value does not need it.
+    /// Whether a block waits for everything that it refers to, even if its value does not need it.
     pub(crate) fn waits_for_references(self) -> bool {
         !self.is_validation()
     }
 
-    /// Whether a repeated resource without objects is unknown. An import does not plan the instances that it does not
-    /// import.
+    /// Whether the value of a repeated resource without objects is unknown. A plan that imports does not plan the
+    /// instances that it does not import.
     pub(crate) fn doubts_empty_resources(self) -> bool {
         self == Purpose::Plan(Planning::Import)
     }
 
-    /// Whether arguments of managed resources are evaluated. They are not if managed resources do not change.
+    /// Whether arguments of managed resources are evaluated. They are not evaluated if managed resources do not change.
     pub(crate) fn evaluates_arguments(self) -> bool {
         !matches!(self, Purpose::Plan(Planning::RefreshOnly | Planning::Import))
     }
@@ -132,7 +135,8 @@ impl Purpose {
         !self.is_validation()
     }
 
-    /// Whether conditions are decided and their results recorded. Validation reports only what fails for all values.
+    /// Whether conditions are decided and their results recorded. Validation only reports conditions that fail for all
+    /// values.
     pub(crate) fn decides_conditions(self) -> bool {
         !self.is_validation()
     }
@@ -152,7 +156,7 @@ impl Purpose {
 mod tests {
     use super::*;
 
-    /// Each question, with the purposes that answer yes.
+    /// Each question, with the purposes for which the answer is yes.
     #[test]
     fn purposes_differ_in_these_ways() {
         let all = [

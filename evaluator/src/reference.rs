@@ -28,9 +28,9 @@ pub enum Referent {
     CountIndex,
     /// `self`
     SelfObject,
-    /// `path.module` and the like.
+    /// `path.module` and other attributes of `path`.
     Path(SmolStr),
-    /// `terraform.workspace` and the like: the first name, `terraform` or `tofu`, and the second.
+    /// `terraform.workspace` and other attributes: the first name, `terraform` or `tofu`, and the attribute.
     Terraform(SmolStr, SmolStr),
     /// A call of a provider function: the local name of the provider, and the alias if there is one.
     ProviderFunction(SmolStr, Option<SmolStr>),
@@ -41,7 +41,7 @@ pub enum Referent {
 pub struct Reference {
     /// The target.
     pub subject: Referent,
-    /// The number of steps that name the target. The rest leads into its value.
+    /// The number of steps that name the target. The remaining steps lead into its value.
     pub steps: usize,
     /// The range of the whole traversal.
     pub range: SourceRange,
@@ -55,11 +55,12 @@ pub struct Reference {
     pub attribute_range: Option<SourceRange>,
     /// For a resource: the steps after that attribute, with their ranges.
     pub rest: Vec<(ValueStep, SourceRange)>,
-    /// Whether it names an output of a module in a call of `try` or `can`, which forgives that the output does not exist.
+    /// Whether the reference names an output of a module within `try` or `can`. If the output does not exist, `try` or
+    /// `can` handles that.
     pub tried: bool,
 }
 
-/// The steps from an index on, as far as their keys are valid.
+/// The steps from an index on, up to the first with an invalid key.
 fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(ValueStep, SourceRange)> {
     let mut found = Vec::new();
     for step in traversal.steps.iter().skip(from) {
@@ -94,7 +95,7 @@ fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
     }
 }
 
-/// The subject of a traversal, or the problem.
+/// The reference of a traversal, or its problem.
 pub(crate) fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnostic> {
     let read = Reading { tree, traversal };
     let root = traversal.root.text.as_str();
@@ -122,7 +123,7 @@ pub(crate) fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, D
     }
 }
 
-/// A traversal during parsing.
+/// A traversal that is being resolved.
 struct Reading<'a> {
     tree: &'a Tree,
     traversal: &'a Traversal,
@@ -226,7 +227,7 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
     found
 }
 
-/// Marks the references of an expression that are inside of `try` or `can`.
+/// Marks the references of an expression that are within `try` or `can`.
 pub(crate) fn mark_tried(expression: &Expression, found: &mut [Reference]) {
     let outputs = |reference: &&mut Reference| matches!(reference.subject, Referent::Module(_, Some(_)));
     let text = expression.text();
@@ -251,7 +252,7 @@ pub(crate) fn mark_tried(expression: &Expression, found: &mut [Reference]) {
 
 /// Calls of provider functions in an expression.
 pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
-    // Most files have none.
+    // Most expressions do not call provider functions.
     if !expression.text().contains("provider::") {
         return;
     }

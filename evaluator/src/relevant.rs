@@ -1,7 +1,7 @@
-//! The attributes of resources that a plan depends on, by the configuration.
+//! Finds the attributes of resources that a plan depends on, according to the configuration.
 //!
-//! Nothing is evaluated. The walk starts at the changes and follows references backwards through variables, locals,
-//! outputs and the arguments of resources. OpenTofu lists the same attributes as `relevant_attributes`.
+//! Nothing is evaluated. The walk starts at the changes and follows references through variables, locals, outputs and
+//! the arguments of resources. OpenTofu lists the same attributes as `relevant_attributes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub fn relevant_attributes(
     search.found
 }
 
-/// A part of the configuration with references.
+/// A part of the configuration that has references.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ConfigurationPart {
     Variable(ModuleInstance, SmolStr),

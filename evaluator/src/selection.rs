@@ -1,11 +1,11 @@
-//! Selections: the part of a configuration that is planned.
+//! Selections: the parts of a configuration that are planned.
 
 use std::collections::BTreeSet;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ModuleInstance, Resource, ResourceInstance};
 
-/// A selection.
+/// The selected part of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
     /// Everything.
@@ -17,7 +17,7 @@ pub enum Selection {
     AllBut(Vec<SelectedAddress>),
 }
 
-/// A target: a module, a resource, or an instance of a resource. Without a key at its end all instances match.
+/// A target: a module, a resource, or an instance of a resource. If its last step has no key, it matches all instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectedAddress {
     /// The module.
@@ -41,8 +41,8 @@ impl SelectedAddress {
         Some(SelectedAddress { module, resource: None })
     }
 
-    /// Whether the target matches an instance. As in OpenTofu, only the last step of a target can leave out its key: a
-    /// resource of a repeated module is not named without the key of the module.
+    /// Whether the target matches an instance. As in OpenTofu, only the last step of a target can omit its key. A
+    /// target in a repeated module must have the key of the module.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         let (own, steps) = (&self.module.0, &address.module.0);
         match &self.resource {
@@ -74,7 +74,7 @@ impl SelectedAddress {
 }
 
 impl Selection {
-    /// Whether the selection covers an instance that is not otherwise desired.
+    /// Whether the selection covers an instance. Used for instances that the configuration does not desire.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::All => true,
@@ -105,7 +105,7 @@ pub(crate) struct Selected {
     pub(crate) outputs: BTreeSet<SmolStr>,
     /// Variables that are evaluated.
     pub(crate) variables: BTreeSet<(Module, SmolStr)>,
-    /// Modules whose provider configurations are needed by objects without blocks.
+    /// Modules that contain provider configurations which objects without blocks need.
     pub(crate) providers: BTreeSet<Module>,
 }
 

@@ -1,4 +1,4 @@
-//! Values of variables as text: variable files, and expressions without references.
+//! Values of variables given as text: variable files, and expressions without references.
 
 mod problems;
 
@@ -24,7 +24,7 @@ pub struct FileValue {
     pub range: Option<SourceRange>,
 }
 
-/// A parsed variable file: `name = value` in the language's syntax without references, or an object of the JSON syntax.
+/// A parsed variable file: `name = value` in the native syntax without references, or an object in the JSON syntax.
 #[derive(Debug, Default)]
 pub struct VariablesFile {
     /// The values, in order.
@@ -62,7 +62,7 @@ impl VariablesFile {
     }
 }
 
-/// Refuses declarations of variables. Other messages about them would be less helpful.
+/// Reports declarations of variables. Other messages about them would be less helpful.
 fn declarations(tree: &Tree) -> Vec<Diagnostic> {
     let role = |name: &str| if name == "variable" { NameRole::Block(&["name"]) } else { NameRole::Hidden };
     let body = tree.content(tree.root_id(), &role).body;
@@ -75,10 +75,10 @@ fn declarations(tree: &Tree) -> Vec<Diagnostic> {
     declared.collect()
 }
 
-/// The value of a text that is an expression without references, for the variable `name`.
+/// The value of the variable `name`, given as the text of an expression without references.
 ///
 /// # Errors
-/// Those of the syntax and of the evaluation.
+/// Returns the errors of the syntax or of the evaluation.
 pub fn value_of_text(name: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
     let place = format!("<value for var.{name}>");
     let (expression, problems) = weft_syntax::parse_expression(&place, Arc::from(text), Position::START);

@@ -62,7 +62,7 @@ fn load(main: &str, environment: Option<&str>) -> (CompiledModule, Vec<Diagnosti
     ((*root).clone(), problems)
 }
 
-/// All settings, one per line. Only tests show the values.
+/// All settings, one per line. The values are only shown in tests.
 fn printed(encryption: &Encryption) -> String {
     let mut text = String::new();
     let target = |text: &mut String, name: &str, target: &EncryptionTarget| {
@@ -164,7 +164,7 @@ fn the_environment_overrides_the_configuration() {
         printed(&root.settings.encryption.unwrap())
             .contains("state: aes_gcm.main, unencrypted.open, aes_gcm.main enforced")
     );
-    // One source alone is complete.
+    // The settings of one source are complete.
     let (root, _) = load("", Some("method \"unencrypted\" \"x\" {}\nplan {\n  method = method.unencrypted.x\n}\n"));
     assert_eq!(printed(&root.settings.encryption.unwrap()), "plan: unencrypted.x\nmethod unencrypted.x: \n");
     assert!(load("", None).0.settings.encryption.is_none());

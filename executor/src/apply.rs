@@ -1,4 +1,4 @@
-//! Carries out a final plan, and decides what the reply means.
+//! Carries out a final plan, and interprets the reply.
 
 use weft_expressions::resource_rules::result_problems;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -18,11 +18,11 @@ use crate::resource::{marked, settle_unknowns};
 use crate::shard::provider::is_alive;
 use crate::subject::{Problems, has_errors};
 
-/// What is left to do before the call.
+/// The remaining work before the call.
 enum Prepared {
-    /// Nothing: the operation is done.
+    /// There is no call: the operation is done.
     Done(Done),
-    /// The call. The import id with which no object was found before it, if its name was looked up.
+    /// The call. If the name was looked up before it, the import id with which no object was found.
     Call(Begun, FinalPlan, Option<String>),
 }
 
@@ -56,8 +56,9 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         Err(problems) => return TaskOutcome::failed(problems),
     };
     let refused = |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false };
-    // An object that is replaced stays deposed if the change cannot begin: the next plan creates the new object, and
-    // deletes the old one. It becomes the current one again if the provider could not be opened, or made nothing.
+    // If the change cannot begin, an object that is replaced stays deposed: the next plan creates the new object, and
+    // deletes the old one. The old object becomes the current one again if the provider could not be opened, or created
+    // nothing.
     let config = match change.configuration(&shard, &context.host).await {
         Ok(config) => config,
         Err(problems) => return refused(TaskWrites::default(), problems::not_begun(problems)),
@@ -90,7 +91,7 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         planned_identity: plan.identity.clone(),
     };
     let answer = begun.provider.apply_resource_change(request).await;
-    // An error from before the provider was asked to stop is the provider's own.
+    // An error from before the provider was asked to stop is not a consequence of the stop.
     let stopped = context.run.is_stopping();
     match answer {
         Ok(reply) => judge(context, &change, begun, &plan, reply, stopped),
@@ -98,7 +99,7 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
     }
 }
 
-/// Prepares the call: the final plan, and after an earlier attempt a look at the object.
+/// Prepares the call: makes the final plan, and reads the object if there was an earlier attempt.
 async fn prepare(context: &TaskContext, change: &Change<'_>, mut begun: Begun) -> Result<Prepared, Problems> {
     let creates = change.planned.action == Action::Create;
     let mut moved_on = false;
@@ -155,7 +156,7 @@ pub(crate) fn as_planned(
     !object.is_null() && result_problems(&change.kind.block, planned, object).is_empty()
 }
 
-/// A planned update of an object that is already as planned. Only the record in the state may differ.
+/// The result of a planned update of an object that is already as planned. Only the record in the state may differ.
 fn unchanged(context: &TaskContext, change: &Change<'_>, begun: Begun) -> Result<Done, Problems> {
     let object = ObjectState {
         state: begun.prior.clone(),
@@ -168,7 +169,7 @@ fn unchanged(context: &TaskContext, change: &Change<'_>, begun: Begun) -> Result
 /// The result of a change whose object exists.
 ///
 /// # Errors
-/// The object cannot be stored.
+/// Returns an error if the object cannot be stored.
 pub(crate) fn found(
     context: &TaskContext,
     change: &Change<'_>,
@@ -187,7 +188,7 @@ pub(crate) fn found(
     Ok(context.done(Some(&value), change.put(stored, again), begun.warnings))
 }
 
-/// A call without a proper reply. It is a failure only when it is certain that nothing was sent.
+/// The outcome of a call without a proper reply. It is a failure only if it is certain that nothing was sent.
 fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskOutcome {
     let subject = change.subject();
     match &error {
@@ -205,7 +206,7 @@ fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskOutcome
     }
 }
 
-/// Decides what the provider's reply means.
+/// Decides the outcome from the provider's reply.
 fn judge(
     context: &TaskContext,
     change: &Change<'_>,
@@ -226,7 +227,7 @@ fn judge(
         found.push(problems::unknown_result(&subject, &provider, &path));
     }
     let nothing_named = action == Action::Create && object.state.is_null();
-    // A create without an object and without an error: something may exist whose id is lost.
+    // A create without an object and without an error: an object may exist whose id is lost.
     let unnamed = nothing_named && !has_errors(&found);
     if !has_errors(&found) {
         found.extend(contradictions(change, plan, &begun, &object, legacy_type_system, &provider));
@@ -243,10 +244,10 @@ fn judge(
             put(&record, change.was_tainted()).map(|stored| change.put(stored, false))
         }
         (Action::Create, false) => {
-            // An object that failed halfway may be destroyed, since that is how it is replaced.
+            // An object that failed halfway may be destroyed, because it is replaced that way.
             let record = &change.planned.record;
             let record = StateRecord { skip_destroy: record.skip_destroy && !failed, ..record.clone() };
-            // A failure of an earlier attempt made the object that this one replaces the current one again.
+            // After a failed earlier attempt, the object that this one replaces became the current one again.
             let again = context.task.attempt > Attempt(1);
             put(&record, failed || change.planned.provisioned).map(|s| change.put(s, again))
         }

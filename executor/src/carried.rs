@@ -1,8 +1,8 @@
 //! The encoding of values between workers and in the journal.
 //!
-//! The first byte says what follows: after [`VALUE`], the marks (postcard: paths and marks) and the value as
-//! MessagePack with its type; after [`WITHHELD`], nothing, for a value that must not leave its process. The codec
-//! limits the depth of values in both directions.
+//! The first byte says what follows. [`VALUE`] is followed by the marks (postcard: paths and marks) and the value as
+//! MessagePack with its type. [`WITHHELD`] is followed by nothing: it stands for a value that must not leave its
+//! process. The codec limits the depth of values in both directions.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub enum CarryError {
 /// Encodes a value with its marks, for inputs, exports and local results.
 ///
 /// # Errors
-/// The value is nested too deeply.
+/// Returns an error if the value is nested too deeply.
 pub fn encode_value(value: &Value) -> Result<Vec<u8>, CarryError> {
     let (bare, marks) = value.unmark_with_paths();
     let mut out = vec![VALUE];
@@ -49,7 +49,7 @@ pub fn encode_value(value: &Value) -> Result<Vec<u8>, CarryError> {
 /// Decodes the bytes of [`encode_value`].
 ///
 /// # Errors
-/// The bytes hold no value, or a withheld one.
+/// Returns an error if the bytes contain no value, or stand for a withheld one.
 pub fn decode_value(bytes: &[u8]) -> Result<Value, CarryError> {
     carried(bytes)?.ok_or(CarryError::NoValue)
 }
@@ -59,7 +59,7 @@ pub(crate) fn withheld() -> Vec<u8> {
     vec![WITHHELD]
 }
 
-/// Decodes a value; `None` when it was withheld.
+/// Decodes a value. `None` if it was withheld.
 pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     match bytes.split_first() {
         Some((&WITHHELD, [])) => Ok(None),
@@ -71,8 +71,8 @@ pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     }
 }
 
-/// The value, reduced to what the paths lead to: other attributes and keys are removed, other elements of lists and
-/// tuples are null. Each path leads to the same part in both.
+/// The value, reduced to the parts that the paths lead to. Other attributes and keys are removed, and other elements of
+/// lists and tuples are null. Each path leads to the same part in both values.
 pub(crate) fn only(value: &Value, paths: &[Path]) -> Value {
     let steps: Vec<&[ValueStep]> = paths.iter().map(|path| path.0.as_slice()).collect();
     only_steps(value, &steps)
@@ -98,7 +98,7 @@ fn only_steps(value: &Value, paths: &[&[ValueStep]]) -> Value {
                     entries.insert(name.clone(), only_steps(part, &named(name)));
                 }
             }
-            // A map that was cut may have another element type. An object has the same paths.
+            // A map without some keys may have another element type. An object has the same paths.
             Value::object(entries)
         }
         Kind::List(items) | Kind::Tuple(items) => {

@@ -1,4 +1,4 @@
-//! A change of one object: the operations of an `apply`, and everything that is prepared before its call.
+//! A change of one object: the operations of an `apply`, and all preparations before its call.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::subject::{DiagnosticSubject, Problems, has_errors};
 /// The summary of the error when an imported object does not exist.
 const NO_SUCH_OBJECT: &str = "Cannot import non-existent remote object";
 
-/// An `apply` with its operations.
+/// An `apply` with the operations that belong to it.
 pub(crate) struct Change<'s> {
     pub(crate) address: &'s ResourceInstance,
     /// The address as text.
@@ -35,7 +35,7 @@ pub(crate) struct Change<'s> {
     prior: Option<&'s PriorObject>,
     config: Option<FormulaIndex>,
     formula: Option<&'s Formula>,
-    /// The key of the deposed object that this one replaces.
+    /// The key of the deposed object that the new object replaces.
     pub(crate) replaces: Option<&'s DeposedKey>,
     /// The `provider_meta` of the module.
     pub(crate) meta: Option<&'s Value>,
@@ -62,13 +62,13 @@ pub(crate) struct Begun {
     pub(crate) warnings: Problems,
 }
 
-/// The result of a look at the remote object.
+/// The result of reading a real object.
 pub(crate) enum Seen {
     /// The object exists.
     Object(Box<ObjectState>),
     /// The object does not exist.
     Nothing,
-    /// Unknown. The reason.
+    /// It is unknown whether the object exists, for this reason.
     Unclear(String),
 }
 
@@ -76,7 +76,7 @@ impl<'s> Change<'s> {
     /// The change that an operation of a shard makes.
     ///
     /// # Errors
-    /// The plan is damaged.
+    /// Returns an error if the plan is damaged.
     pub(crate) fn of(shard: &'s Shard, id: OperationId) -> Result<Change<'s>, Problems> {
         let missing = |what| vec![damaged(id, what)];
         let Some(Operation::Apply { address, deposed, plan }) = shard.operation(id) else {
@@ -110,7 +110,7 @@ impl<'s> Change<'s> {
         })
     }
 
-    /// The subject of diagnostics.
+    /// The subject for diagnostics.
     pub(crate) fn subject(&self) -> DiagnosticSubject<'_> {
         DiagnosticSubject { address: &self.text, config: self.formula }
     }
@@ -141,7 +141,7 @@ impl<'s> Change<'s> {
         Ok(Configuration { value, sensitive })
     }
 
-    /// Opens the provider. No other one is open then.
+    /// Opens the provider. No other provider is open at that time.
     pub(crate) async fn begun(
         &self,
         shard: &Arc<Shard>,
@@ -165,7 +165,7 @@ impl<'s> Change<'s> {
         self.kind.sensitive_paths(object, self.planned.sensitive.iter().chain(&begun.config_sensitive))
     }
 
-    /// Reports how an object contradicts a plan, without its sensitive values.
+    /// Reports how an object contradicts a plan. The messages contain no sensitive values.
     pub(crate) fn contradictions(&self, planned: &Value, object: &Value, begun: &Begun) -> Vec<RuleProblem> {
         let found = result_problems(&self.kind.block, planned, object);
         if found.is_empty() {
@@ -187,7 +187,7 @@ impl<'s> Change<'s> {
     /// The object in the form of the state, after this change.
     ///
     /// # Errors
-    /// The reason why it cannot be encoded.
+    /// Returns the reason why it cannot be encoded.
     pub(crate) fn stored(
         &self,
         object: &ObjectState,
@@ -203,7 +203,7 @@ impl<'s> Change<'s> {
             .map_err(|error| error.to_string())
     }
 
-    /// A change of the object in the state.
+    /// A write that makes this change to the object in the state.
     pub(crate) fn write(&self, change: ObjectChange) -> ObjectWrite {
         ObjectWrite {
             address: self.address.clone(),
@@ -213,14 +213,15 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// A new object in the state. After an earlier attempt, the object that it replaces may be the current one again.
+    /// A write of a new object to the state. After an earlier attempt (`again`), the object that it replaces may be the
+    /// current one again.
     pub(crate) fn put(&self, object: Box<InstanceObject>, again: bool) -> TaskWrites {
         let aside = self.replaces.filter(|_| again).map(|key| self.write(ObjectChange::DeposeAs(key.clone())));
         let objects = aside.into_iter().chain([self.write(ObjectChange::Put(object))]).collect();
         TaskWrites { objects, outputs: Vec::new() }
     }
 
-    /// The state after a create that made nothing: the deposed object becomes the current one again.
+    /// The writes after a create that created nothing: the deposed object becomes the current one again.
     pub(crate) fn restored(&self) -> TaskWrites {
         let restore = self
             .replaces
@@ -268,7 +269,7 @@ impl<'s> Change<'s> {
     }
 
     /// Looks up an object by an import id or an identity, and reads it. If the object is known to be the `planned` one,
-    /// parts that an import cannot read (a password, for example) come from the plan.
+    /// parts that an import cannot read (for example, a password) come from the plan.
     pub(crate) async fn find(&self, begun: &mut Begun, target: ImportTarget, planned: Option<&Value>) -> Seen {
         let imported = begun.provider.import_resource_state(&self.kind.name, target).await;
         let reply = match imported {
@@ -309,11 +310,11 @@ impl<'s> Change<'s> {
         }))
     }
 
-    /// The import id that finds the object of a create in doubt with strong consistency; `None` if the type promises
-    /// none.
+    /// The import id that finds the object of a create in doubt with strong consistency. `None` if the type does not
+    /// promise that.
     ///
     /// # Errors
-    /// A part of the id is unknown.
+    /// Returns an error if a part of the id is unknown.
     pub(crate) fn promised(&self, planned: &Value) -> Option<Result<ImportTarget, String>> {
         self.planned.lookup.as_deref().map(|template| filled(template, planned).map(ImportTarget::Id))
     }
@@ -328,10 +329,10 @@ fn summaries(problems: &Problems) -> String {
     errors.collect::<Vec<_>>().join("; ")
 }
 
-/// Fills a template: names in braces are replaced by the values of attributes.
+/// Fills in a template: names in braces are replaced by the values of attributes.
 ///
 /// # Errors
-/// A part has no known value.
+/// Returns an error if a part has no known value.
 pub(crate) fn filled(template: &str, object: &Value) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;

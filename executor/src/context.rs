@@ -1,4 +1,5 @@
-//! What a task needs: its run, its shard and the permission to make its call. Its events go to the desk.
+//! The context of a task: its run, its shard and the permission to make its call. The events of the task go to the
+//! desk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,7 @@ use crate::subject::Problems;
 pub(crate) enum Event {
     /// A shard was opened, or cannot be opened.
     Opened { run: RunId, shard: u32, outcome: Result<Box<Shard>, Problems> },
-    /// A task is ready for its call.
+    /// A task is ready for its call, and asks for an intent.
     Asked { run: RunId, task: Task, planned: Digest },
     /// A task ended.
     Finished { run: RunId, task: Task, outcome: TaskOutcome },
@@ -40,7 +41,7 @@ pub(crate) struct RunContext {
     pub(crate) id: RunId,
     pub(crate) live: LiveResults,
     pub(crate) objects: Arc<LiveObjects>,
-    /// Providers were asked to end their calls early. Their errors from then on may be a consequence.
+    /// Whether providers were asked to end their calls early. Errors after that may be a consequence.
     stopping: AtomicBool,
 }
 
@@ -64,27 +65,27 @@ pub(crate) struct Permission {
     pub(crate) granted: Option<oneshot::Receiver<()>>,
 }
 
-/// A task, with everything that it needs.
+/// A task, with its context.
 pub(crate) struct TaskContext {
     pub(crate) host: Arc<Host>,
     pub(crate) run: Arc<RunContext>,
     pub(crate) shard: Arc<Shard>,
     pub(crate) task: Task,
-    /// An earlier attempt was uncertain or failed: the object is read first.
+    /// Whether an earlier attempt was uncertain or failed, so that the object is read first.
     pub(crate) read_first: bool,
     pub(crate) permission: Permission,
 }
 
 impl TaskContext {
-    /// The operation.
+    /// The id of the operation.
     pub(crate) fn id(&self) -> OperationId {
         OperationId(self.task.operation)
     }
 
-    /// Asks for a durable intent and waits for it. After `Ok` the call must follow at once.
+    /// Asks for a durable intent and waits for it. After `Ok`, the caller must make the call at once.
     ///
     /// # Errors
-    /// Why there is no permission, or no longer.
+    /// Returns the reason why there is no permission, or why it has expired.
     pub(crate) async fn ask(&mut self, planned: Digest) -> Result<(), String> {
         let asked = Moment::now();
         let forgotten = || String::from("the task was given up");
@@ -100,7 +101,7 @@ impl TaskContext {
         Ok(())
     }
 
-    /// The result of an operation that is done. Its value is kept for readers here and encoded for the others.
+    /// The result of an operation that is done. Its value is kept for readers in this shard and encoded for others.
     pub(crate) fn done(&self, value: Option<&Value>, writes: TaskWrites, diagnostics: Problems) -> Done {
         let nothing = Value::null(Type::Dynamic);
         let value = value.unwrap_or(&nothing);

@@ -13,7 +13,7 @@ use crate::shard::provider::ProviderSlot;
 use crate::subject::{DiagnosticSubject, Problems, has_errors};
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
-/// Reads a data source and stores the result. An error in a read for a check block stops nothing.
+/// Reads a data source and stores the result. An error in a read for a check block is only a warning.
 pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let (id, shard) = (context.id(), &context.shard);
     let Some(Operation::ReadData { address, provider, config, record, sensitive, for_check, .. }) = shard.operation(id)
@@ -37,7 +37,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
                 .into_iter()
                 .map(|problem| Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK))
                 .collect();
-            // Assertions recognize by the null that there is nothing to check. The state keeps the object of the plan.
+            // The null tells assertions that there is nothing to check. The state keeps the object of the plan.
             let nothing = Value::null(kind.block.implied_type());
             return Ok(context.done(Some(&nothing), TaskWrites::default(), said));
         }
@@ -57,7 +57,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     Ok(context.done(Some(&value), writes, said))
 }
 
-/// Asks the provider. The object is wholly known and without marks.
+/// Calls the provider. The returned object is wholly known and has no marks.
 async fn ask(
     context: &TaskContext,
     slot: &ProviderSlot,

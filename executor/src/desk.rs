@@ -76,17 +76,17 @@ impl Desk {
         &self.docket
     }
 
-    /// The same, for changes by the spool.
+    /// The decisions, for changes by the spool.
     pub(crate) fn docket_mut(&mut self) -> &mut Docket {
         &mut self.docket
     }
 
-    /// A new connection: reports that may be lost are queued again.
+    /// Handles a new connection: reports that may be lost are queued again.
     pub(crate) fn connected(&mut self, protocol: u32) {
         self.docket.connected(protocol);
     }
 
-    /// The oldest reports.
+    /// Takes the oldest reports, at most `most`.
     pub(crate) fn take_reports(&mut self, most: usize) -> impl Iterator<Item = (RunId, Report)> {
         self.docket.take_reports(most)
     }
@@ -122,7 +122,7 @@ impl Desk {
                 DeskAction::Call(run, task) => {
                     let running = self.running.get_mut(&(run, task));
                     if let Some(grant) = running.and_then(|running| running.grant.take()) {
-                        // A task that ended meanwhile reports that itself.
+                        // If the task has ended in the meantime, it reports that itself.
                         let _ = grant.send(());
                     }
                 }
@@ -171,7 +171,7 @@ impl Desk {
         });
     }
 
-    /// Lets the providers and ephemeral objects of a shard that failed to start try again.
+    /// Allows providers and ephemeral objects of a shard that failed to start to be started again.
     fn retry(&self, run: &RunId, number: u32) {
         let Some((_, shard)) = self.shard(run, number) else { return };
         tokio::spawn(async move {
@@ -197,7 +197,7 @@ impl Desk {
             permission: Permission { events: events.clone(), granted: Some(granted) },
         };
         let (room, id) = (self.room.clone(), key.0.clone());
-        // Boxed, since a task is large and is moved several times on its way into the runtime.
+        // Boxed, because a task is large and is moved several times on its way into the runtime.
         let working = tokio::spawn(Box::pin(async move {
             let Ok(_room) = room.acquire_owned().await else { return };
             let event = match AssertUnwindSafe(run_task(context)).catch_unwind().await {
@@ -249,7 +249,7 @@ impl Desk {
         }
     }
 
-    /// A task ended: closes what only it needed.
+    /// Handles the end of a task: closes the objects that only this task needed.
     fn ended(&mut self, run: &RunId, task: Task) {
         let Some(running) = self.running.remove(&(run.clone(), task)) else { return };
         self.release(&running.shard, running.shard.live.ended(task.operation));
@@ -276,7 +276,7 @@ impl Desk {
         }
     }
 
-    /// Closes all open ephemeral objects, and returns when they are closed. The worker ends.
+    /// Closes all open ephemeral objects, and waits until they are closed. For the end of the worker.
     pub(crate) async fn close_objects(&self) {
         for state in self.runs.values() {
             state.context.objects.close_all(&self.host).await;
@@ -284,7 +284,7 @@ impl Desk {
         self.host.closed().await;
     }
 
-    /// Ends the providers of a closed shard, once they have no users.
+    /// Ends the providers of a closed shard, if they have no users.
     fn close_unused(&mut self, run: &RunId, number: u32, shard: &Arc<Shard>) {
         if !self.docket.may_close(run, number) {
             return;
@@ -328,13 +328,13 @@ impl Desk {
         self.host.later(async move { objects.close_all(&host).await });
     }
 
-    /// The worker is about to leave: it starts no new call.
+    /// Lets the worker leave: it starts no new call.
     pub(crate) fn drain(&mut self) {
         let actions = self.docket.drain();
         self.perform_actions(actions);
     }
 
-    /// The worker must leave soon: providers are asked to end their calls early.
+    /// Lets the worker leave soon: providers are asked to end their calls early.
     pub(crate) fn stop(&self) {
         self.runs.keys().for_each(|run| self.stop_providers(run));
     }
@@ -342,7 +342,7 @@ impl Desk {
 
 fn arrived(shard: &Shard, run: &RunContext, operation: u32, value: &[u8]) {
     if let Err(error) = shard.results.arrived(operation, value, &run.live) {
-        // A reader of the missing result fails and reports that.
+        // An operation that reads the missing result fails and reports that.
         tracing::error!(run = %run.id, operation, %error, "a result cannot be read");
     }
 }

@@ -1,6 +1,6 @@
-//! The decisions of a worker: what follows from an order, and from the end of a task. Plain functions over data; time
-//! comes in as milliseconds of one clock. [`crate::desk`] carries out the actions, and the simulation
-//! (`tests/simulation`) runs the same decisions against those of the coordinator.
+//! The decisions of a worker about orders and about the ends of tasks. Plain functions over data; the caller passes in
+//! times in milliseconds of one clock. [`crate::desk`] carries out the actions. The simulation (`tests/simulation`)
+//! runs the same decisions against those of a coordinator.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::spool::{SpoolWork, SpooledResult};
 pub enum DeskAction {
     /// Open a shard, and report the outcome with [`Docket::opened`].
     Open(RunId, Box<OpenShard>),
-    /// A shard is needed again while it is open: parts that failed to start may be tried again.
+    /// A shard is needed again while it is open: parts that failed to start may be started again.
     Reopened(RunId, u32),
-    /// Results for a shard: operation and value.
+    /// Results for a shard: numbers of operations, and values.
     Arrived(RunId, u32, Vec<(u32, Arc<[u8]>)>),
     /// Carry out a task.
     Begin {
@@ -32,7 +32,7 @@ pub enum DeskAction {
         shard: u32,
         /// The task.
         task: Task,
-        /// Read the object first.
+        /// Whether to read the object first.
         read_first: bool,
     },
     /// The task that asked for its intent may make its call.
@@ -43,18 +43,18 @@ pub enum DeskAction {
     Settle(RunId, SettleOrder),
     /// The shard gets no more tasks: close it once [`Docket::may_close`] allows that.
     Close(RunId, u32),
-    /// A new term of the run has begun, and continues what an earlier one stopped.
+    /// A new term of the run has begun. The run continues even if an earlier term stopped it.
     NewTerm(RunId),
     /// Ask the providers of the run to end their calls early.
     Stop(RunId),
-    /// The run is over here. These tasks are no longer wanted.
+    /// The run is over at this worker. These tasks are no longer wanted.
     Leave(RunId, Vec<Task>),
 }
 
 /// The time of an order.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
-    /// Milliseconds of the worker's clock, which counts while the machine is suspended.
+    /// Milliseconds of the worker's clock, which also counts while the machine is suspended.
     pub ms: u64,
     /// The age in milliseconds from which a granted intent is too old.
     pub intent_age: u64,
@@ -69,9 +69,9 @@ struct RunState {
 
 #[derive(Debug)]
 enum ShardState {
-    /// It is being opened. Orders that arrived meanwhile, in order.
+    /// The shard is being opened. The orders that have arrived for it, in order.
     Opening(Vec<WaitingOrder>),
-    /// It cannot be opened here.
+    /// The shard cannot be opened at this worker.
     Refused,
     Open {
         closing: bool,
@@ -102,8 +102,8 @@ impl Docket {
         self.held.all()
     }
 
-    /// A new connection to a coordinator with this version of the protocol: reports that may be lost are queued again.
-    /// Evidence stays, since nothing acknowledges it.
+    /// Handles a new connection to a coordinator with this version of the protocol: reports that may be lost are queued
+    /// again. Evidence is not, because nothing acknowledges it.
     pub fn connected(&mut self, protocol: u32) {
         self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
         self.reports.extend(self.held.unanswered(protocol));
@@ -114,13 +114,13 @@ impl Docket {
         self.held.restore(results);
     }
 
-    /// What the spool must write now. Without `all`, only results that were not acknowledged since the last call. `maker`
-    /// is the incarnation of this process. Call [`Docket::spooled`] afterwards.
+    /// The changes that the spool must write now. With `all` false, only results that were unacknowledged at the last
+    /// call already are included. `maker` is the incarnation of this process. Call [`Docket::spooled`] afterwards.
     pub fn spool_work(&mut self, all: bool, maker: &str) -> SpoolWork {
         self.held.spool_work(all, maker)
     }
 
-    /// Results are in the spool, or could not be written.
+    /// Records that results are in the spool, or could not be written.
     pub fn spooled(&mut self, results: &[SpooledResult], written: bool) {
         self.held.spooled(results, written);
     }
@@ -135,18 +135,18 @@ impl Docket {
         self.reports.len()
     }
 
-    /// The oldest reports.
+    /// Takes the oldest reports, at most `most`.
     pub fn take_reports(&mut self, most: usize) -> impl Iterator<Item = (RunId, Report)> {
         let count = self.reports.len().min(most);
         self.reports.drain(..count)
     }
 
-    /// Whether nothing is left that a coordinator must hear of.
+    /// Whether there is nothing that a coordinator must learn of.
     pub fn is_idle(&self) -> bool {
         self.reports.is_empty() && self.held.nothing_open()
     }
 
-    /// Whether nothing is running: only results without an acknowledgement are left.
+    /// Whether nothing is running, so that only results without an acknowledgement are left.
     pub fn only_results(&self) -> bool {
         self.held.only_results()
     }
@@ -160,8 +160,9 @@ impl Docket {
         self.reports.push_back((run.clone(), report));
     }
 
-    /// A term of a run is about to give orders. It continues what an earlier term stopped, also if no shard is open:
-    /// otherwise this worker would return every task of the run for ever.
+    /// Records the term that gives orders for a run. Call it before the orders are handled. A new term continues a run
+    /// that an earlier term stopped, even if no shard is open. Otherwise this worker would return every task of the run
+    /// forever.
     pub fn heard(&mut self, run: &RunId, epoch: u64) -> Vec<DeskAction> {
         let state = self.runs.entry(run.clone()).or_insert_with(|| RunState { epoch, ..RunState::default() });
         if epoch <= state.epoch {
@@ -254,7 +255,7 @@ impl Docket {
         }
     }
 
-    /// Handles an order for a shard, now or once the shard is open.
+    /// Handles an order for a shard, now or after the shard is open.
     fn at_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<DeskAction> {
         let run = run.clone();
         match self.runs.get_mut(&run).and_then(|state| state.shards.get_mut(&number)) {
@@ -283,7 +284,7 @@ impl Docket {
         }
     }
 
-    /// Handles an order for a shard that was never opened here.
+    /// Handles an order for a shard that was never opened at this worker.
     fn no_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<DeskAction> {
         match what {
             WaitingOrder::Begin(task, _) => {
@@ -301,9 +302,9 @@ impl Docket {
         Vec::new()
     }
 
-    /// A shard was opened, or cannot be opened (encoded diagnostics).
+    /// Handles a shard that was opened or cannot be opened (encoded diagnostics).
     pub fn opened(&mut self, run: &RunId, number: u32, outcome: Result<(), Opaque>) -> Option<Vec<DeskAction>> {
-        // The run may have ended meanwhile.
+        // The run may have ended in the meantime.
         let state = self.runs.get_mut(run)?;
         let Some(ShardState::Opening(_)) = state.shards.get(&number) else { return None };
         let next = if outcome.is_ok() { ShardState::Open { closing: false } } else { ShardState::Refused };
@@ -323,27 +324,27 @@ impl Docket {
         Some(actions)
     }
 
-    /// A task is ready for its call.
+    /// Handles a task that is ready for its call.
     pub fn asked(&mut self, run: &RunId, task: Task, planned: Digest, now_ms: u64) {
         if self.held.asked(run, task, planned, now_ms) {
             self.say(run, Report::Intent { task, planned });
         }
     }
 
-    /// A task has ended.
+    /// Handles the end of a task.
     pub fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) {
         if let Some(report) = self.held.finished(run, task, result) {
             self.say(run, report);
         }
     }
 
-    /// A panic ended a task.
+    /// Handles a task that ended with a panic.
     pub fn broken(&mut self, run: &RunId, task: Task) {
         let problem = defect("A panic in the worker ended the task. The log of the worker has more.");
         let diagnostics = encode_diagnostics(&[problem]);
         let result = match self.held.is_called(run, task) {
             true => TaskResult::InDoubt {
-                reason: String::from("the worker met a defect of its own after the call was allowed"),
+                reason: String::from("a defect of the worker ended the task after the call was allowed"),
                 provider_dead: false,
                 diagnostics,
             },
@@ -352,12 +353,12 @@ impl Docket {
         self.finished(run, task, result);
     }
 
-    /// A search for evidence ended.
+    /// Handles the end of a search for evidence.
     pub fn settled(&mut self, run: &RunId, task: Task, verdict: SettleVerdict) {
         self.say(run, Report::Settled { task, verdict });
     }
 
-    /// Whether a shard is closed and no task uses it. It is then forgotten.
+    /// Whether a shard is closed and no task uses it. If so, the shard is forgotten.
     pub fn may_close(&mut self, run: &RunId, number: u32) -> bool {
         let over = match self.runs.get(run).and_then(|state| state.shards.get(&number)) {
             Some(ShardState::Open { closing }) => *closing,
@@ -378,7 +379,7 @@ impl Docket {
         gone.into_iter().map(|task| self.give_back(run, task)).collect()
     }
 
-    /// The worker is about to leave: it starts no new call.
+    /// Lets the worker leave: it starts no new call.
     pub fn drain(&mut self) -> Vec<DeskAction> {
         let gone = self.held.drain_worker();
         gone.into_iter().map(|(run, task)| self.give_back(&run, task)).collect()

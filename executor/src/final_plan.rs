@@ -13,8 +13,8 @@ use crate::change::{Begun, Change};
 use crate::problems;
 use crate::subject::{Problems, has_errors};
 
-/// Between a planned value and the import id that was free, in the digest of an intent. The encoding of a value shows where
-/// the value ends, so different contents never have equal bytes.
+/// Separates the planned value from the import id that was free, in the digest of an intent. The encoding of a value
+/// shows where the value ends, so different contents never have equal bytes.
 const ABSENT: &[u8] = b"absent before: ";
 
 /// The request to the provider.
@@ -24,18 +24,18 @@ pub(crate) struct FinalPlan {
     pub(crate) planned: Value,
     pub(crate) private: Vec<u8>,
     pub(crate) identity: Option<Value>,
-    /// The provider uses the legacy type system, so its results are checked less strictly.
+    /// Whether the provider uses the legacy type system, so that its results are checked less strictly.
     pub(crate) legacy: bool,
-    /// The object is already as planned.
+    /// Whether the object is already as planned.
     pub(crate) no_op: bool,
 }
 
 impl FinalPlan {
-    /// What the intent says about the call: blake3 of the planned value in the provider's own encoding, and of the import
-    /// id with which no object was found immediately before.
+    /// The digest in the intent of the call: blake3 of the planned value in the provider's own encoding, and of the
+    /// import id with which no object was found immediately before.
     ///
     /// # Errors
-    /// The value cannot be sent to the provider.
+    /// Returns an error if the value cannot be encoded for the provider.
     pub(crate) fn digest(&self, change: &Change<'_>, absent: Option<&str>) -> Result<Digest, EncodeError> {
         let mut said = msgpack::encode(&self.planned, &change.kind.ty)?;
         if let Some(id) = absent {
@@ -46,10 +46,10 @@ impl FinalPlan {
     }
 }
 
-/// Makes the final plan of a change. It changes nothing outside.
+/// Makes the final plan of a change. It changes no real object.
 ///
 /// # Errors
-/// What the provider refuses, and how its plan differs from the reviewed one.
+/// Returns an error if the provider rejects the change, or if its plan differs from the reviewed one.
 pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result<FinalPlan, Problems> {
     let reviewed = change.planned;
     let reviewed_value = reviewed.value.unmark_deep().0;
@@ -65,7 +65,7 @@ pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result
     plan_again(change, begun, &reviewed_value).await
 }
 
-/// Validates a configuration that was unknown when it was planned. A configuration that was known is unchanged, and was
+/// Validates a configuration that was unknown in the plan. A configuration that was known has not changed, and was
 /// validated then.
 async fn validate_again(change: &Change<'_>, begun: &mut Begun) -> Result<(), Problems> {
     if change.planned.config_known {
@@ -111,7 +111,7 @@ pub(crate) async fn plan_again(
     if has_errors(&said) {
         return Err(said);
     }
-    // The warnings of a known configuration came with the reviewed plan.
+    // If the configuration was known, its warnings came with the reviewed plan.
     if !change.planned.config_known {
         begun.warnings.extend(said);
     }
@@ -138,7 +138,7 @@ struct Proposal<'plan> {
     found: &'plan PlannedChange,
 }
 
-/// Reports where the proposal breaks the rules for plans, and where it contradicts the reviewed one.
+/// Reports how the proposal breaks the rules for plans, and how it contradicts the reviewed plan.
 fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &Proposal<'_>) -> Problems {
     let Proposal { prior, planned, found } = *proposal;
     let subject = change.subject();

@@ -1,10 +1,12 @@
-//! The tasks of a worker: the phase of each, and what follows from orders and events. Plain functions over data; time
-//! comes in as milliseconds of one clock.
+//! The tasks of a worker: the phase of each, and the decisions after orders and events. Plain functions over data; the
+//! caller passes in times in milliseconds of one clock.
 //!
-//! Invariants: a task is called at most once; it is called only when it was granted while it waited and its intent is
-//! young; a result stays until it is acknowledged; a task that was called is not forgotten before that.
+//! Invariants:
+//! - A task is called at most once.
+//! - A task is called only if it was granted while it waited for that, and if its intent is young.
+//! - A result is kept until it is acknowledged. A task that was called is not forgotten before that.
 //!
-//! A result that is not acknowledged soon goes to the spool, if the worker has one ([`crate::spool`]).
+//! If the worker has a spool ([`crate::spool`]), a result that is not acknowledged soon goes there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,19 +21,19 @@ use crate::spool::{SpoolWork, SpooledResult};
 #[derive(Debug, Default)]
 pub(crate) struct HeldTasks {
     runs: BTreeMap<RunId, OfRun>,
-    /// The worker takes no more work.
+    /// Whether the worker takes no more work.
     draining: bool,
-    /// Tasks that are forgotten, and whose results are in the spool.
+    /// Forgotten tasks whose results are in the spool.
     unspooled: Vec<(RunId, Task)>,
 }
 
-/// Where the result of a task is, beside the memory of this process.
+/// The durability of a task's result, which is also in the memory of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SpoolState {
-    /// Nowhere.
+    /// In memory only.
     #[default]
     Memory,
-    /// Nowhere yet. An acknowledgement was awaited once.
+    /// In memory only. An acknowledgement was awaited once.
     Awaited,
     /// On its way to the spool.
     Writing,
@@ -50,13 +52,13 @@ struct TaskEntry {
     /// `None` for a task that was granted but not held.
     shard: Option<u32>,
     phase: HeldPhase,
-    /// A call was allowed, whatever the phase is now.
+    /// Whether a call was allowed, whatever the phase is now.
     called: bool,
     /// When its intent was first asked for.
     asked_at: Option<u64>,
     planned: Digest,
     result: Option<Arc<TaskResult>>,
-    /// The earlier process of this name that carried it out.
+    /// The earlier process of this name that carried out the task.
     maker: Option<String>,
     spool: SpoolState,
 }
@@ -64,13 +66,13 @@ struct TaskEntry {
 /// Unfinished work of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnfinishedWork {
-    /// Running calls.
+    /// The number of running calls.
     pub calls: usize,
-    /// Results without an acknowledgement.
+    /// The number of results without an acknowledgement.
     pub results: usize,
 }
 
-/// The answer to an order to start.
+/// The response to an order to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// Begin the task.
@@ -81,29 +83,29 @@ pub(crate) enum Start {
     Return,
 }
 
-/// The answer to an order to drop.
+/// The response to an order to drop.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Dropped {
-    /// The task is forgotten. Nothing can have happened, and no coordinator waits for an answer.
+    /// The task is forgotten. No call can have been made, and no coordinator waits for an answer.
     Forgotten,
     /// The intent was asked for: report that no call is made.
     Answer(Arc<TaskResult>),
-    /// The task was called, or is not held.
+    /// The order has no effect: the task was called, or is not held.
     Ignore,
 }
 
-/// The answer to a grant.
+/// The response to a grant.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Grant {
     /// Make the call now.
     Call,
     /// Make no call: report that, and forget what was prepared.
     Answer(Arc<TaskResult>),
-    /// Ignore it.
+    /// Ignore the grant.
     Ignore,
 }
 
-/// Whether a call may still be made for an intent that was asked for then.
+/// Whether a call may still be made for an intent that was requested at time `asked`.
 pub fn is_young(asked: u64, now: u64, intent_age: u64) -> bool {
     now.saturating_sub(asked) < intent_age
 }
@@ -123,7 +125,7 @@ impl HeldTasks {
         Start::Begin
     }
 
-    /// A task is ready for its call. Returns `false` for a task that is no longer wanted.
+    /// Records that a task is ready for its call. Returns `false` if the task is no longer wanted.
     pub(crate) fn asked(&mut self, run: &RunId, task: Task, planned: Digest, now: u64) -> bool {
         let Some(held) = self.get(run, task) else { return false };
         if held.phase != HeldPhase::Preparing {
@@ -161,8 +163,8 @@ impl HeldTasks {
         self.forget_unless(run, task, |held| held.phase != HeldPhase::Asked && held.phase != HeldPhase::Preparing)
     }
 
-    /// Handles an order to drop a task. An intent that was asked for may already be durable; then only the answer that
-    /// no call was made settles it, so the answer is kept like a result.
+    /// Handles an order to drop a task. If its intent was requested, the intent may already be durable. Then only the
+    /// answer that no call was made settles it, so the answer is kept like a result.
     pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> Dropped {
         let Some(of_run) = self.runs.get_mut(run) else { return Dropped::Ignore };
         let Some(held) = of_run.tasks.get_mut(&task) else { return Dropped::Ignore };
@@ -176,7 +178,7 @@ impl HeldTasks {
             }
             (Some(said), _) => Dropped::Answer(said.clone()),
             (None, _) => {
-                let result = Arc::new(TaskResult::NotCalled { reason: "the task was not wanted any more".to_owned() });
+                let result = Arc::new(TaskResult::NotCalled { reason: "the task was no longer needed".to_owned() });
                 (held.phase, held.result) = (HeldPhase::Finished, Some(result.clone()));
                 Dropped::Answer(result)
             }
@@ -191,7 +193,7 @@ impl HeldTasks {
         }
     }
 
-    /// A task ended. Returns `None` for a result that is no longer wanted.
+    /// Handles the end of a task. Returns `None` if the result is no longer wanted.
     pub(crate) fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) -> Option<Report> {
         let held = self.get(run, task)?;
         if held.phase == HeldPhase::Finished {
@@ -202,7 +204,7 @@ impl HeldTasks {
         Some(Report::Result { task, result })
     }
 
-    /// The result of a task is durable.
+    /// Handles an acknowledgement: the result of a task is durable.
     pub(crate) fn acknowledged(&mut self, run: &RunId, task: Task) {
         if let Some(of_run) = self.runs.get_mut(run)
             && of_run.tasks.get(&task).is_some_and(|held| held.phase == HeldPhase::Finished)
@@ -211,22 +213,21 @@ impl HeldTasks {
         }
     }
 
-    /// A run is being stopped. Returns the tasks to give back.
+    /// Drains a run. Returns the tasks to give back.
     pub(crate) fn drain(&mut self, run: &RunId) -> Vec<Task> {
         let of_run = self.runs.entry(run.clone()).or_default();
         of_run.draining = true;
         of_run.forget_all(run, &mut self.unspooled, |held| held.phase == HeldPhase::Preparing)
     }
 
-    /// Another term of a run has begun. The order to stop was for the earlier one.
+    /// Ends the drain of a run: another term has begun, and the order to drain was for the earlier one.
     pub(crate) fn new_term(&mut self, run: &RunId) {
         if let Some(of_run) = self.runs.get_mut(run) {
             of_run.draining = false;
         }
     }
 
-    /// A run is over for this worker. Returns the forgotten tasks; a task that was called stays until it is
-    /// acknowledged.
+    /// Ends a run at this worker. Returns the forgotten tasks. A task that was called is kept until it is acknowledged.
     pub(crate) fn leave(&mut self, run: &RunId) -> Vec<Task> {
         let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
         of_run.draining = false;
@@ -237,13 +238,13 @@ impl HeldTasks {
         gone
     }
 
-    /// A shard cannot be opened. Returns its tasks, which are forgotten.
+    /// Forgets the tasks of a shard that cannot be opened, and returns them.
     pub(crate) fn shard_refused(&mut self, run: &RunId, shard: u32) -> Vec<Task> {
         let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
         of_run.forget_all(run, &mut self.unspooled, |held| held.shard == Some(shard) && !held.called)
     }
 
-    /// The worker is about to leave. Returns the tasks that have not asked for an intent.
+    /// Lets the worker leave. Returns the tasks that have not asked for an intent.
     pub(crate) fn drain_worker(&mut self) -> Vec<(RunId, Task)> {
         self.draining = true;
         let mut gone = Vec::new();
@@ -254,12 +255,12 @@ impl HeldTasks {
         gone
     }
 
-    /// Whether no task is left that a coordinator must know of.
+    /// Whether there is no task that a coordinator must learn of.
     pub(crate) fn nothing_open(&self) -> bool {
         self.runs.values().all(|of_run| of_run.tasks.values().all(|held| held.phase == HeldPhase::Preparing))
     }
 
-    /// Whether nothing is running: only results without an acknowledgement are left.
+    /// Whether nothing is running, so that only results without an acknowledgement are left.
     pub(crate) fn only_results(&self) -> bool {
         let mut tasks = self.runs.values().flat_map(|of_run| of_run.tasks.values());
         tasks.all(|held| matches!(held.phase, HeldPhase::Preparing | HeldPhase::Finished))
@@ -307,8 +308,8 @@ impl HeldTasks {
         held.is_some_and(|held| held.phase == HeldPhase::Called)
     }
 
-    /// Reports to repeat after a greeting: intents without an answer, results without an acknowledgement. Results of
-    /// earlier processes are only for a coordinator that knows of spools.
+    /// Reports to repeat after a greeting: intents without an answer, and results without an acknowledgement. Results
+    /// of earlier processes are only for a coordinator whose version supports spools.
     pub(crate) fn unanswered(&self, protocol: u32) -> Vec<(RunId, Report)> {
         let mut found = Vec::new();
         for (run, of_run) in &self.runs {
@@ -347,13 +348,14 @@ impl HeldTasks {
         }
     }
 
-    /// What the spool must write now: results that no coordinator has acknowledged, and forgotten tasks. Without `all`,
-    /// only results that were there at the last call already. `maker` is the incarnation of this process.
+    /// The changes that the spool must write now: results without an acknowledgement, and forgotten tasks. With `all`
+    /// false, only results that existed at the last call already are included. `maker` is the incarnation of this
+    /// process.
     pub(crate) fn spool_work(&mut self, all: bool, maker: &str) -> SpoolWork {
         let mut keep = Vec::new();
         for (run, of_run) in &mut self.runs {
             for (task, held) in &mut of_run.tasks {
-                // Without an intent, nothing is uncertain when the result is lost.
+                // Without an intent, nothing is uncertain if the result is lost.
                 let Some(result) = held.result.as_ref().filter(|_| held.asked_at.is_some()) else { continue };
                 match held.spool {
                     SpoolState::Memory if !all => held.spool = SpoolState::Awaited,
@@ -369,7 +371,7 @@ impl HeldTasks {
         SpoolWork { keep, forget: std::mem::take(&mut self.unspooled) }
     }
 
-    /// Results are in the spool, or could not be written.
+    /// Records that results are in the spool, or could not be written.
     pub(crate) fn spooled(&mut self, results: &[SpooledResult], written: bool) {
         for SpooledResult { run, task, .. } in results {
             if let Some(held) = self.get(run, *task).filter(|held| held.spool == SpoolState::Writing) {
@@ -418,7 +420,7 @@ impl OfRun {
         gone
     }
 
-    /// Forgets a task, also in the spool. Returns whether it was held.
+    /// Forgets a task, including its result in the spool. Returns whether it was held.
     fn forget(&mut self, task: Task, run: &RunId, unspooled: &mut Vec<(RunId, Task)>) -> bool {
         let gone = self.tasks.remove(&task);
         if gone.as_ref().is_some_and(|held| matches!(held.spool, SpoolState::Writing | SpoolState::Durable)) {

@@ -1,4 +1,4 @@
-//! What all tasks of a worker share.
+//! The state that all tasks of a worker share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ pub(crate) struct Host {
     pub(crate) lines: mpsc::Sender<RunLine>,
     /// The maximum age of a granted intent, in milliseconds.
     intent_age_ms: AtomicU64,
-    /// Work that no task waits for: objects and processes that are being closed.
+    /// Background work that no task waits for: objects and processes that are being closed.
     closing: Mutex<JoinSet<()>>,
 }
 
@@ -31,7 +31,7 @@ impl Host {
         Host { options, pool, lines, intent_age_ms: AtomicU64::new(INTENT_AGE_MS), closing: Mutex::default() }
     }
 
-    /// Runs something in the background. The worker waits for it before it ends.
+    /// Runs a future in the background. The worker waits for it before it ends.
     pub(crate) fn later(&self, closing: impl Future<Output = ()> + Send + 'static) {
         let mut set = self.closing.lock();
         while set.try_join_next().is_some() {}

@@ -1,28 +1,27 @@
-//! The apply engine: a fragment of an execution graph, compiled and carried out by a worker.
+//! The apply engine: a worker compiles fragments of an execution graph and carries them out.
 //!
-//! Reading order: [`worker`] is what a program starts. [`options`] and [`packages`] are what it needs from its host.
+//! Modules in reading order:
 //!
-//! Inside: [`docket`] and [`held`] are the pure decisions about runs, shards and tasks, and [`desk`] carries them out.
-//! [`spool`] keeps results on disk that no coordinator has acknowledged.
-//! [`shard`] is a fragment prepared to run, with its results in [`results`]. Its modules keep its provider instances,
-//! run its formulas, call functions of providers for them, keep ephemeral objects open and know their readers.
-//! [`carried`] encodes values. [`resource`] knows resource types and the stored form of objects, and [`problems`] has
-//! the diagnostics.
-//!
-//! [`host`] is what all tasks share, and [`context`] what one task needs. [`task`] carries out a task. [`simple`] has
-//! the operations that call no provider, and [`data`] reads data sources.
-//! [`change`] prepares a change of the world, [`final_plan`] makes the final plan, and [`apply`] carries it out and
-//! decides what the reply means. [`provision`] runs provisioners, and [`settle`] finds out what an attempt in doubt
-//! did.
+//! - [`worker`]: what a program starts. [`options`] and [`packages`]: what the worker needs from its host.
+//! - [`docket`] and [`held`]: the pure decisions about runs, shards and tasks. [`desk`]: carries out these decisions.
+//! - [`spool`]: keeps results on disk until a coordinator acknowledges them.
+//! - [`shard`]: a fragment that is ready to run, with its results in [`results`]. Its modules manage provider
+//!   instances, formulas, functions of providers, and ephemeral objects.
+//! - [`carried`]: the encoding of values. [`resource`]: resource types, and the stored form of objects. [`problems`]:
+//!   the diagnostics.
+//! - [`host`]: the state that all tasks share. [`context`]: the state of one task. [`task`]: carries out a task.
+//! - [`simple`]: operations that call no provider. [`data`]: reads of data sources.
+//! - [`change`]: prepares a change of a real object. [`final_plan`]: makes the final plan. [`apply`]: makes the call
+//!   and interprets the reply. [`provision`]: runs provisioners. [`settle`]: finds out what an attempt in doubt did.
 //!
 //! # Promises
 //!
-//! - A call that changes the world needs a granted, young intent for that very attempt.
+//! - A call that changes the world needs a granted, young intent for exactly that attempt.
 //! - An error is a failure only if the provider returned it, or if nothing was sent. Every other error after the call
 //!   is a doubt.
 //! - A result is kept until the coordinator acknowledges it.
-//! - No ephemeral value leaves the process, except to the providers that it is meant for.
-//! - The work of a task does not grow with its fragment.
+//! - No ephemeral value leaves the process, except to the providers that need it.
+//! - The cost of a task does not depend on the size of its fragment.
 
 // A diagnostic is large. It is created once, when a task fails.
 #![allow(clippy::result_large_err)]

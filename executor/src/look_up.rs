@@ -1,8 +1,8 @@
-//! Looking up the object of a create by what is planned for it. `docs/decisions/2026-11-26-looking-up-creates.md` says
-//! what a look-up proves.
+//! Looking up the object of a create by the attributes that are planned for it.
+//! `docs/decisions/2026-11-26-looking-up-creates.md` describes what a look-up proves.
 //!
-//! There are three ways. A type may promise strongly consistent look-ups in its description. The tables of
-//! [`weft_graph_format::lookups`] have the import ids of other types. The identity is the last way.
+//! There are three ways to look up an object. A type may promise strongly consistent look-ups in its description. For
+//! other types, the tables of [`weft_graph_format::lookups`] have import ids. The last way is the identity.
 
 use weft_graph_format::codec::json;
 use weft_graph_format::digest::Digest;
@@ -16,9 +16,9 @@ use weft_providers::call::{ImportTarget, ObjectState};
 use crate::change::{Begun, Change, Seen, filled};
 use crate::final_plan::FinalPlan;
 
-/// The maximum number of attributes that are shown of an object. They help a user to recognize it.
+/// The maximum number of attributes of an object that are shown. They help the user to recognize it.
 const MOST_SHOWN: usize = 12;
-/// The maximum length of an attribute that is shown, in bytes of JSON. Longer ones are documents.
+/// The maximum length of a shown attribute, in bytes of JSON. Longer values are usually documents.
 const MOST_OF_VALUE: usize = 200;
 /// The maximum number of differences from the plan that are named.
 const MOST_DIFFERENCES: usize = 5;
@@ -36,13 +36,13 @@ impl Change<'_> {
         self.planned.lookup.is_some() || self.template().is_some() || self.kind.has_identity()
     }
 
-    /// The import id of the table.
+    /// The import id template of the table.
     fn template(&self) -> Option<&'static str> {
         lookup_table(&self.slot.instance.source)?.get(self.kind.name.as_str()).copied()
     }
 
-    /// The import id of the table, filled in. `None` if the table does not have the type, or promises of the type itself
-    /// make it useless.
+    /// The import id of the table, filled in. `None` if the table does not contain the type, or if the type itself
+    /// promises strongly consistent look-ups, which are better.
     fn named(&self, plan: &FinalPlan) -> Option<Result<LookUp, String>> {
         if self.planned.lookup.is_some() {
             return None;
@@ -51,10 +51,10 @@ impl Change<'_> {
         Some(filled.map(|id| LookUp { target: ImportTarget::Id(id.clone()), id }))
     }
 
-    /// How the object of a create is found by its table or by its planned identity.
+    /// The way to find the object of a create: by its table or by its planned identity.
     ///
     /// # Errors
-    /// Why it cannot be looked up; empty if the type has no way.
+    /// Returns the reason why the object cannot be looked up. The reason is empty if the type has no way to do that.
     pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, String> {
         match (self.named(plan), self.identified(plan)) {
             (Some(Ok(named)), _) => Ok(named),
@@ -73,8 +73,8 @@ impl Change<'_> {
         Some(LookUp { target: ImportTarget::Identity(identity), id })
     }
 
-    /// Looks whether the name of a create is free, before the call. Returns the import id if there is no object with it.
-    /// It decides nothing about the call: an object that is there is the provider's business.
+    /// Checks whether the name of a create is free, before the call. Returns the import id if no object has it. The
+    /// result does not prevent the call: the provider decides what to do about an existing object.
     pub(crate) async fn look_before(&self, begun: &mut Begun, plan: &FinalPlan) -> Option<String> {
         if matches!(*begun.provider, Provider::StoodInFor(_)) {
             return None;
@@ -93,7 +93,8 @@ impl Change<'_> {
         }
     }
 
-    /// Where an object differs from its plan. In the legacy type system, no value and an empty value are the same.
+    /// The paths at which an object differs from its plan. In the legacy type system, null and an empty value count as
+    /// equal.
     fn differences(&self, plan: &FinalPlan, object: &Value, begun: &Begun) -> Vec<Path> {
         let both_empty = |path: &Path| {
             let at = |whole: &Value| whole.at_path(path).is_ok_and(|part| is_empty(&part));
@@ -103,7 +104,7 @@ impl Change<'_> {
         found.into_iter().map(|problem| problem.path).filter(|path| !both_empty(path)).collect()
     }
 
-    /// Whether a part of what names the object is sensitive. Then neither its id nor its attributes are shown.
+    /// Whether a part of the object's name is sensitive. Then neither its id nor its attributes are shown.
     fn is_hidden(&self, look_up: &LookUp, plan: &FinalPlan, begun: &Begun) -> bool {
         let hidden = self.sensitive(&plan.planned, begun);
         let is_part = |name: &str| match &look_up.target {
@@ -116,7 +117,7 @@ impl Change<'_> {
         })
     }
 
-    /// What a look-up finds out about a create in doubt. `intent` is the digest in the intent of the attempt.
+    /// The verdict of a look-up about a create in doubt. `intent` is the digest in the intent of the attempt.
     pub(crate) async fn seen_by_name(
         &self,
         begun: &mut Begun,
@@ -145,13 +146,14 @@ impl Change<'_> {
             Seen::Nothing => Err(SettleVerdict::Unknown(format!(
                 "an object with the id {shown} was looked up and not found, which does not prove that none exists"
             ))),
-            // The provider's words may contain the name.
+            // The provider's message may contain the name.
             Seen::Unclear(_) if is_hidden => Err(SettleVerdict::Unknown(String::from("its look-up failed"))),
             Seen::Unclear(why) => Err(SettleVerdict::Unknown(why)),
         }
     }
 
-    /// Attributes by which a user recognizes an object: its id, then what only the service knows, then the rest.
+    /// Attributes by which a user recognizes an object: first its id, then attributes that only the service knows, then
+    /// the rest.
     fn shown(&self, object: &Value, planned: &Value, begun: &Begun) -> Vec<(String, String)> {
         let (Some(fields), wanted) = (object.as_fields(), planned.as_fields()) else { return Vec::new() };
         let hidden = self.sensitive(object, begun);
@@ -176,7 +178,7 @@ impl Change<'_> {
     }
 }
 
-/// Whether the legacy type system cannot tell a value from no value.
+/// Whether the legacy type system cannot distinguish a value from null.
 fn is_empty(value: &Value) -> bool {
     match value.open().1 {
         Kind::Null(_) => true,

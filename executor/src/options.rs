@@ -1,4 +1,4 @@
-//! Settings of a worker by its host.
+//! The settings that a host gives to its worker.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::spool::WorkerSpool;
 /// The default maximum number of concurrent tasks: enough to hide the latency of a store and a network.
 pub const DEFAULT_CAPACITY: u32 = 256;
 
-/// Messages to the host, beside the results of operations.
+/// Messages to the host, in addition to the results of operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostMessage {
     /// An event of an ephemeral object.
@@ -25,7 +25,7 @@ pub enum HostMessage {
         /// The event.
         step: EphemeralStep,
     },
-    /// A diagnostic of a provider about an ephemeral object that no operation was waiting for.
+    /// A diagnostic of a provider about an ephemeral object, at a time when no operation waited for the object.
     Problem(Box<Diagnostic>),
 }
 
@@ -38,7 +38,7 @@ pub enum EphemeralStep {
     OpenDone,
     /// It is about to be renewed.
     RenewStarted,
-    /// It was renewed, or cannot be.
+    /// It was renewed, or could not be.
     RenewDone,
     /// It is about to be closed.
     CloseStarted,
@@ -61,19 +61,19 @@ pub struct WorkerOptions {
     pub packages: Arc<dyn Packages>,
     /// The maximum number of provider processes, the time to wait for one, and the location of cached schemas.
     pub pool: PoolOptions,
-    /// File access of functions. Only the worker at home has any.
+    /// File access for functions. Only the worker at home has it.
     pub files: Arc<dyn Files>,
     /// The base of relative file names.
     pub base_directory: PathBuf,
-    /// Receives the events of ephemeral objects. The worker is in the process of its host then, which shows every output
-    /// line of provisioners.
+    /// Receives the events of ephemeral objects. If it is set, the worker is in the process of its host, which shows
+    /// every output line of provisioners.
     pub said: Option<mpsc::Sender<HostMessage>>,
-    /// Keeps results that no coordinator has acknowledged, so that they outlive the process.
+    /// Keeps results without an acknowledgement, so that they outlive the process.
     pub spool: Option<WorkerSpool>,
 }
 
 impl WorkerOptions {
-    /// A worker without labels and files.
+    /// The default settings, without labels and without file access.
     pub fn new(name: impl Into<String>, incarnation: impl Into<String>, packages: Arc<dyn Packages>) -> WorkerOptions {
         WorkerOptions {
             name: name.into(),

@@ -1,4 +1,5 @@
-//! How a task ends, with its diagnostics as they were made. [`weft_protocol::TaskResult`] is the same for a coordinator.
+//! The end of a task, with its diagnostics in decoded form. [`weft_protocol::TaskResult`] is the encoded form for
+//! coordinators.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use weft_protocol::{ObjectChange, ShownName, TaskDone, TaskResult, TaskWrites};
 
 use crate::subject::Problems;
 
-/// How a task ends.
+/// The end of a task.
 #[derive(Debug)]
 pub(crate) enum TaskOutcome {
     /// It is done.
@@ -17,7 +18,7 @@ pub(crate) enum TaskOutcome {
     Failed {
         writes: TaskWrites,
         diagnostics: Problems,
-        /// A create that left neither an object nor proof of absence.
+        /// Whether a create left neither an object nor proof that it created none.
         absence_unproven: bool,
     },
     /// The outcome is unknown.
@@ -70,7 +71,7 @@ impl From<TaskOutcome> for TaskResult {
     }
 }
 
-/// How progress lines name the object that a task wrote: its `id`, else its `name`, if that is text and may be shown.
+/// The name of the written object in progress lines: its `id`, otherwise its `name`, if that is text and may be shown.
 pub(crate) fn shown_name(value: &Value, writes: &TaskWrites) -> Option<ShownName> {
     let puts =
         writes.objects.iter().any(|write| write.deposed.is_none() && matches!(write.change, ObjectChange::Put(_)));

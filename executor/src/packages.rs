@@ -9,16 +9,16 @@ use crate::problems;
 
 /// The packages of a worker's host.
 pub trait Packages: Send + Sync {
-    /// The available packages. An empty list accepts any shard.
+    /// The available packages. If the list is empty, the worker accepts any shard.
     fn held(&self) -> Vec<HeldPackage> {
         Vec::new()
     }
 
-    /// The plugin of the provider that a plan was made with. Called once for each provider of a shard, on a thread that
-    /// may block. The host verifies the checksums.
+    /// The plugin of the provider that was used for the plan. Called once for each provider of a shard, on a thread
+    /// that may block. The host verifies the checksums.
     ///
     /// # Errors
-    /// A message that names the missing or altered package.
+    /// Returns a diagnostic that names the missing or altered package.
     fn find(&self, wanted: &ProviderPackage) -> Result<Plugin, Diagnostic>;
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &str) -> Di
     Diagnostic::error("Unavailable provider function", detail)
 }
 
-/// A formula calls a provider where none can be called.
+/// A formula calls a provider in a place without providers.
 pub(crate) fn no_provider_here() -> Diagnostic {
     Diagnostic::error("Unavailable provider function", "No provider can be called here.")
 }
@@ -84,7 +84,7 @@ pub(crate) fn unknown_value(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     subject.error("Value not known", detail)
 }
 
-/// A formula reads a result that is on another worker, or nowhere.
+/// A formula reads a result that is on another worker, or does not exist.
 pub(crate) fn missing_result(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail = format!(
         "{} reads a result that this worker does not have. A value that must not be stored cannot be sent from one \
@@ -129,7 +129,7 @@ pub(crate) fn unsuitable_condition(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION)
 }
 
-/// Problems that came up before the operation began.
+/// Marks problems as found before the operation began.
 pub(crate) fn not_begun(mut found: Problems) -> Problems {
     for problem in found.iter_mut().filter(|problem| problem.is_error()) {
         match problem.code.as_str() {
@@ -160,7 +160,7 @@ pub(crate) fn failed_condition(kind: CheckKind, address: &str, text: String) -> 
     Diagnostic::error(condition_summary(kind, address), text)
 }
 
-/// The texts in place of an error message that cannot be shown.
+/// The texts that replace an error message that cannot be shown.
 pub(crate) mod message {
     pub(crate) const SENSITIVE: &str = "The error message refers to sensitive values, so it is not shown.";
     pub(crate) const EPHEMERAL: &str = "The error message refers to ephemeral values, so it is not shown.";
@@ -180,7 +180,7 @@ pub(crate) fn plan_not_sent(subject: &DiagnosticSubject<'_>, error: &dyn Display
     subject.error("Plugin error", detail)
 }
 
-/// The object of a change does not exist anymore.
+/// The object of a change no longer exists.
 pub(crate) fn object_gone(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail = format!("{} does not exist anymore, so it cannot be changed. Make a new plan.", subject.address);
     subject.error("Object is gone", detail)
@@ -220,8 +220,8 @@ pub(crate) fn invalid_plan(
 /// A final plan contradicts the reviewed one.
 pub(crate) fn inconsistent_plan(subject: &DiagnosticSubject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
     let detail = format!(
-        "With all values known, {provider} plans another change of {} than the reviewed one: {why}. This is a bug in the \
-         provider. Make a new plan to see the new change.",
+        "Now that all values are known, {provider} plans a change of {} that differs from the reviewed one: {why}. \
+         This is a bug in the provider. Make a new plan to see the new change.",
         subject.address
     );
     subject.place(subject.error("Provider produced inconsistent final plan", detail), path)

@@ -36,11 +36,11 @@ const REMOTE_EXEC: &str = "remote-exec";
 /// Uploads files to another machine.
 #[cfg(feature = "ssh")]
 const FILE: &str = "file";
-/// How much of a command's output is kept for the error message: as much as OpenTofu keeps.
+/// The number of bytes at the end of a command's output that are kept for the error message. OpenTofu keeps as many.
 const KEPT_OUTPUT: usize = 8 * 1024;
 /// The maximum length of a line. Longer output without a line break is split.
 const LONGEST_LINE: usize = 64 * 1024;
-/// Bytes read at a time.
+/// The number of bytes that are read at once.
 const PIECE: usize = 8 * 1024;
 /// The default interpreter.
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
@@ -56,7 +56,7 @@ enum CommandError {
     Signal(ExitStatus),
 }
 
-/// A command, as its arguments describe it.
+/// A command, as described by its arguments.
 #[derive(Debug, PartialEq, Eq)]
 struct LocalExec {
     command: String,
@@ -67,7 +67,7 @@ struct LocalExec {
     quiet: bool,
 }
 
-/// How a provisioner ended without success.
+/// The reasons why a provisioner did not succeed.
 #[cfg_attr(not(feature = "ssh"), allow(dead_code))]
 enum Setback {
     /// It failed.
@@ -86,20 +86,20 @@ impl From<Diagnostic> for Setback {
     }
 }
 
-/// What a provisioner works with.
+/// The context of a provisioner.
 #[cfg_attr(not(feature = "ssh"), allow(dead_code))]
 struct Assignment<'a> {
     /// The instance, as text.
     address: &'a str,
     kind: &'a str,
     arguments: Value,
-    /// The arguments of its connection; null without one.
+    /// The arguments of its connection; null if there is none.
     connection: Option<Value>,
-    /// The values that its output may show, if it must not be shown.
+    /// If its output must not be shown: the kind of values that it may contain.
     hidden: Option<&'static str>,
 }
 
-/// Runs the provisioner of an operation. The intent is asked for right before it changes something.
+/// Runs the provisioner of an operation. The intent is requested right before the provisioner changes something.
 pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     let shard = context.shard.clone();
     let id = context.id();
@@ -117,14 +117,18 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
         Ok(()) => TaskOutcome::Done(succeeded(context, instance, *when)),
         Err(Setback::NotCalled(reason)) => TaskOutcome::NotCalled { reason },
         Err(Setback::Unsupported) => TaskOutcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]),
-        // With `on_failure = continue` the run goes on as if nothing had happened.
+        // With `on_failure = continue`, the failure does not stop the run.
         Err(Setback::Failed(problems)) if *continues => {
             let problems: Problems = problems.into_iter().map(place).collect();
-            tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
+            tracing::warn!(address, ?problems, "a provisioner failed; the run continues (on_failure = continue)");
             TaskOutcome::Done(succeeded(context, instance, *when))
         }
         Err(Setback::Uncertain(reason)) if *continues => {
-            tracing::warn!(address, reason, "the outcome of a provisioner is unknown, and the block says to go on");
+            tracing::warn!(
+                address,
+                reason,
+                "the outcome of a provisioner is unknown; the run continues (on_failure = continue)"
+            );
             TaskOutcome::Done(succeeded(context, instance, *when))
         }
         Err(Setback::Failed(problems)) => TaskOutcome::failed(problems.into_iter().map(place).collect()),
@@ -134,7 +138,7 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     }
 }
 
-/// Reads the evaluated configuration. That of a provisioner on another machine has two parts.
+/// Reads the evaluated configuration. The configuration of a provisioner on another machine has two parts.
 fn assignment<'a>(address: &'a str, kind: &'a str, config: &Value) -> Assignment<'a> {
     let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
     let (arguments, connection) = match kind {
@@ -182,7 +186,7 @@ fn place(problem: Diagnostic, address: &str, range: Option<&SourceRange>) -> Dia
     }
 }
 
-/// After the last provisioner of a create, the object is complete.
+/// The result of a provisioner that succeeded. After the last provisioner of a create, the object is complete.
 fn succeeded(context: &TaskContext, address: &ResourceInstance, when: ProvisionWhen) -> Done {
     let objects = match when {
         ProvisionWhen::Completed => vec![ObjectWrite {
@@ -229,7 +233,7 @@ fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
     })
 }
 
-/// Runs a command to its end. An error comes with the end of the output.
+/// Runs a command to its end. An error contains the end of the output.
 async fn run(
     command: &LocalExec,
     base: PathBuf,
@@ -267,8 +271,8 @@ async fn run(
         process.spawn().map_err(failed)?
     };
     let shown = hidden.is_none().then_some(saying);
-    // A separate thread: a command may leave processes behind that keep the pipe open, and the end of the process must
-    // not wait for them.
+    // A separate thread, because a command may leave processes behind that keep the pipe open. The end of the command
+    // must not wait for them.
     let (told, heard) = oneshot::channel();
     let listen = move || {
         // The receiver may be gone.

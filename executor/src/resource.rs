@@ -31,11 +31,11 @@ pub(crate) struct ResourceType {
     has_write_only: bool,
 }
 
-/// What names the objects of a type.
+/// The identity of the objects of a type.
 #[derive(Debug)]
 struct Identity {
     ty: Type,
-    /// Its attributes, and whether an import works without them.
+    /// Its attributes. Each says whether an import works without it.
     attributes: Vec<(SmolStr, IdentityAttribute)>,
 }
 
@@ -99,13 +99,14 @@ impl ResourceType {
         self.identity.is_some()
     }
 
-    /// An identity as JSON text. `None` if the type has none, or the text is no identity of it.
+    /// An identity from JSON text. `None` if the type has no identity, or if the text is not a valid identity of the
+    /// type.
     pub(crate) fn identity(&self, text: &str) -> Option<Value> {
         json::decode(text.as_bytes(), &self.identity.as_ref()?.ty).ok()
     }
 
-    /// The identity with which a planned object can be imported, from its attributes of the same names. `None` if one that
-    /// an import needs is not known.
+    /// The identity with which a planned object can be imported, from its attributes of the same names. `None` if an
+    /// attribute that an import needs is unknown.
     pub(crate) fn planned_identity(&self, planned: &Value) -> Option<Value> {
         let (identity, fields) = (self.identity.as_ref()?, planned.as_fields()?);
         let mut parts = Vec::with_capacity(identity.attributes.len());
@@ -125,8 +126,8 @@ impl ResourceType {
         Value::null(self.ty.clone())
     }
 
-    /// The sensitive paths of an object, ascending: those that are given, and those of the schema. A given path that
-    /// leads nowhere counts for the part in which it is lost.
+    /// The sensitive paths of an object, ascending: the `given` paths and the paths of the schema. A given path that
+    /// leads to nothing is replaced by the path of the last part that exists.
     pub(crate) fn sensitive_paths<'p>(&self, object: &Value, given: impl Iterator<Item = &'p Path>) -> Vec<Path> {
         let mut found: BTreeSet<Path> = given
             .filter_map(|path| match located(object, path, &self.block) {

@@ -1,4 +1,5 @@
-//! Results of operations that formulas of a shard read, and the parts of a shard's own results that anyone reads.
+//! Results of operations that formulas of a shard read, and the parts of the shard's own results that other operations
+//! read.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +19,11 @@ pub(crate) struct ShardResults {
     values: RwLock<FxHashMap<u32, Value>>,
     /// The parts that formulas of the shard read, by operation.
     read_here: FxHashMap<u32, Vec<Path>>,
-    /// The parts of the shard's own results that others read, in the order of the exports.
+    /// The parts of the shard's own results that other shards read, in the order of the exports.
     exports: FxHashMap<u32, Vec<Vec<Path>>>,
 }
 
-/// A result as it leaves the worker.
+/// A result in the form in which it leaves the worker.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Published {
     pub(crate) local: Vec<u8>,
@@ -30,7 +31,7 @@ pub(crate) struct Published {
 }
 
 impl ShardResults {
-    /// No results yet, for the formulas of a fragment. One pass over its table.
+    /// Prepares a shard without results, in one pass over the formula table of a fragment.
     pub(crate) fn new(fragment: &Fragment, exports: Vec<Export>) -> ShardResults {
         let mut read_here: FxHashMap<u32, Vec<Path>> = FxHashMap::default();
         for row in &fragment.formulas.rows {
@@ -40,7 +41,7 @@ impl ShardResults {
         }
         for paths in read_here.values_mut() {
             paths.sort();
-            // A path contains the paths behind it.
+            // A path covers all longer paths that begin with it.
             paths.dedup_by(|later, earlier| earlier.is_prefix_of(later));
         }
         let mut by_operation: FxHashMap<u32, Vec<Vec<Path>>> = FxHashMap::default();
@@ -50,12 +51,12 @@ impl ShardResults {
         ShardResults { values: RwLock::default(), read_here, exports: by_operation }
     }
 
-    /// The result of an operation, or the part of it that is read here.
+    /// The result of an operation, or the part of it that this shard reads.
     pub(crate) fn get(&self, operation: u32) -> Option<Value> {
         self.values.read().get(&operation).cloned()
     }
 
-    /// Takes a result from a coordinator. A result without readers does not arrive.
+    /// Stores a result from a coordinator. A result without readers is not sent.
     pub(crate) fn arrived(&self, operation: u32, bytes: &[u8], live: &LiveResults) -> Result<(), CarryError> {
         if bytes.is_empty() {
             return Ok(());
@@ -70,14 +71,14 @@ impl ShardResults {
         Ok(())
     }
 
-    /// The bytes in place of a result that cannot be sent.
+    /// The bytes that replace a result that must not be sent.
     pub(crate) fn withheld(&self, operation: u32) -> Published {
         let exports = self.exports.get(&operation).map(Vec::len).unwrap_or_default();
         Published { local: Vec::new(), exports: vec![carried::withheld(); exports] }
     }
 
-    /// Keeps a result for its readers here, and returns what is sent to others. An ephemeral value is not sent: it
-    /// stays among the live results of this process.
+    /// Keeps a result for its readers in this shard, and returns the encoded result for others. An ephemeral value is
+    /// not sent: it stays among the live results of this process.
     pub(crate) fn publish(&self, operation: u32, value: &Value, live: &LiveResults) -> Result<Published, CarryError> {
         let here = self.read_here.get(&operation).map(|paths| carried::only(value, paths));
         let exports = self.exports.get(&operation).map(Vec::as_slice).unwrap_or_default();

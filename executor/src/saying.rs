@@ -1,4 +1,4 @@
-//! The output lines of provisioners, which go to the coordinator for those who watch the run.
+//! The output lines of provisioners. They go to the coordinator, which passes them on to watchers of the run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use weft_protocol::{OutputLine, RunLine};
 
 use crate::host::Host;
 
-/// How long a provisioner waits for a coordinator to take a line. A coordinator that takes longer gets no lines until it
-/// takes one at once: the command goes on.
+/// The time that a provisioner waits for a coordinator to take a line. If a coordinator takes longer, its lines are
+/// dropped until it takes one at once, and the command continues.
 const LINE_WAIT: Duration = Duration::from_secs(5);
 
 /// The pause of a thread between two attempts to send a line.
@@ -26,9 +26,9 @@ pub(crate) struct Saying {
     run: RunId,
     address: String,
     provisioner: String,
-    /// Each line is shown in this process, so a provisioner waits until there is room.
+    /// Whether each line is shown in this process, so that a provisioner waits until there is room.
     is_patient: bool,
-    /// The coordinator did not take the last line.
+    /// Whether the coordinator did not take the last line.
     absent: Arc<AtomicBool>,
 }
 
@@ -54,7 +54,7 @@ impl Saying {
         if self.absent.load(Ordering::Relaxed) { Duration::ZERO } else { LINE_WAIT }
     }
 
-    /// Sends a line, if someone listens.
+    /// Sends a line, if there is a listener.
     pub(crate) async fn say(&self, text: String) {
         let sending = self.to.send(self.line(text));
         if self.is_patient {

@@ -1,4 +1,4 @@
-//! Finds out what an attempt in doubt did. It changes nothing, since the attempt may still be running elsewhere.
+//! Finds out what an attempt in doubt did. It changes nothing, because the attempt may still be running elsewhere.
 
 use weft_graph_format::graph::Action;
 use weft_protocol::{ObjectChange, SettleOrder, SettleVerdict, TaskWrites};
@@ -43,13 +43,13 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
             Seen::Unclear(why) => SettleVerdict::Unknown(why),
         },
         _ => match change.look(&mut begun).await {
-            // An unchanged object is stronger evidence than one that could also be as planned.
+            // An object that is unchanged proves more than one that could also be as planned.
             Seen::Object(object) if object.state.same_unmarked(&begun.prior) => not_applied,
             Seen::Object(object) => match final_plan(&change, &mut begun).await {
                 Ok(plan) if as_planned(&change, &plan.planned, &object.state) => {
                     applied(context, &change, begun, &object)
                 }
-                // Neither unchanged nor as planned. The next attempt continues from what it finds.
+                // The object is neither unchanged nor as planned. The next attempt continues from its current state.
                 Ok(_) => not_applied,
                 Err(problems) => SettleVerdict::Unknown(first_words(&problems)),
             },
@@ -59,13 +59,13 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
     }
 }
 
-/// What the user means by an id: an import id, or an identity as a JSON object.
+/// The target for an id from the user: an import id, or an identity as a JSON object.
 fn named(change: &Change<'_>, id: &str) -> ImportTarget {
     let identity = if id.starts_with('{') { change.kind.identity(id) } else { None };
     identity.map_or_else(|| ImportTarget::Id(id.to_owned()), ImportTarget::Identity)
 }
 
-/// The evidence about a create.
+/// The verdict about a create.
 async fn created(context: &TaskContext, change: &Change<'_>, mut begun: Begun, order: &SettleOrder) -> SettleVerdict {
     let plan = match final_plan(change, &mut begun).await {
         Ok(plan) => plan,

@@ -1,4 +1,4 @@
-//! A fragment, prepared to run.
+//! A fragment that is ready to run.
 
 pub(crate) mod ephemeral;
 mod formulas;
@@ -37,19 +37,19 @@ use crate::subject::Problems;
 /// An operation of a fragment.
 pub(crate) type FragmentOperation = Operation<FormulaIndex>;
 
-/// Results of operations that are never stored, for the run of one formula.
+/// Results of operations that are never stored, for one run of a formula.
 pub(crate) type LiveValues = Arc<FxHashMap<u32, Value>>;
 
 /// An open shard.
 pub(crate) struct Shard {
     manifest: Manifest,
-    /// Ascending by number.
+    /// The operations, ascending by number.
     rows: Vec<Row>,
     formulas: Vec<Formula>,
     calls_providers: Vec<bool>,
     inputs: BTreeMap<String, Value>,
     types: ResourceTypes,
-    /// By the number of their `open_provider`.
+    /// The providers, by the number of their `open_provider`.
     providers: BTreeMap<OperationId, ProviderSlot>,
     /// The last `depose` of an instance.
     deposed: FxHashMap<ResourceInstance, (OperationId, DeposedKey)>,
@@ -58,15 +58,16 @@ pub(crate) struct Shard {
     ephemeral: BTreeMap<ProviderSource, BTreeMap<SmolStr, Arc<Schema>>>,
     /// The live values that the shard reads.
     pub(crate) live: LiveParts,
-    /// The ephemeral objects of the run, including those of other shards here.
+    /// The ephemeral objects of the run, including those of other shards at this worker.
     pub(crate) objects: Arc<LiveObjects>,
 }
 
 impl Shard {
-    /// Decodes and checks a fragment, and finds its packages. May block; linear in the fragment.
+    /// Decodes and checks a fragment, and finds its packages. May block. The cost is linear in the size of the
+    /// fragment.
     ///
     /// # Errors
-    /// The problems of the fragment, and every missing package.
+    /// Returns the problems of the fragment, and every missing package.
     pub(crate) fn open(
         host: &Host,
         run: &RunId,
@@ -122,12 +123,12 @@ impl Shard {
         if problems.is_empty() {
             return Ok(shard);
         }
-        // The objects that it counted on have no user.
+        // A shard that cannot be opened is no user of its objects.
         drop(shard.live.over());
         Err(problems)
     }
 
-    /// Indexes the operations that others need, in one pass.
+    /// Indexes the operations that others refer to, in one pass.
     fn index(&mut self, host: &Host, run: &RunId, bound: Option<InstanceBound>) -> Problems {
         let mut problems = Vec::new();
         let mut plugins = BTreeMap::new();
@@ -218,7 +219,7 @@ impl Shard {
         self.calls_providers.get(index.0 as usize).copied().unwrap_or_default()
     }
 
-    /// The result of an operation for formulas: an available one, or an object of the plan itself.
+    /// The result of an operation for formulas: an available result, or an object in the plan itself.
     pub(crate) fn result(&self, id: OperationId) -> Option<Value> {
         self.results.get(id.0).or_else(|| self.prior(id).map(|object| object.value.clone()))
     }
@@ -237,7 +238,7 @@ impl Shard {
         Some(self.manifest.timestamp.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// The provider package that the plan was made with.
+    /// The provider package that was used for the plan.
     pub(crate) fn package(&self, source: &ProviderSource) -> ProviderPackage {
         self.manifest.package(source).cloned().unwrap_or_else(|| ProviderPackage {
             source: source.clone(),

@@ -1,4 +1,4 @@
-//! Operations that call no provider: values, outputs, conditions, and changes of the state alone.
+//! Operations that call no provider: values, outputs, conditions, and changes of the state only.
 
 use weft_expressions::convert::convert;
 use weft_graph_format::address::ResourceInstance;
@@ -54,8 +54,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     if marks.is_sensitive() && !sensitive {
         return Err(vec![problems::sensitive_output(&subject)]);
     }
-    // A null output is not stored, unless it stands for a value that was unknown and stays so: a later apply may find
-    // it.
+    // A null output is not stored, unless it replaces a value that was unknown and stays unknown: a later apply may
+    // know it.
     let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
     let stored = if bare.is_null() && (!constant || planned.is_known()) {
         None
@@ -74,8 +74,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     Ok(context.done(Some(&value), write(stored), Vec::new()))
 }
 
-/// The value with null for everything that must not be stored. What the state remembers of a provider instance is never
-/// a secret.
+/// The value, with null in place of all parts that must not be stored. The memory of a provider instance is never
+/// secret.
 fn without_secrets(value: &Value) -> Value {
     value.transform(&mut |_, part| match part.marks().is_sensitive() || part.marks().is_ephemeral() {
         true => Transform::Replace(Value::null(part.ty())),
@@ -138,7 +138,7 @@ fn message_text(given: &Value) -> String {
     }
 }
 
-/// Changes the state alone: deposes or forgets an object, or writes what planning found.
+/// Changes only the state: deposes or forgets an object, or writes a result of planning.
 pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
     let id = context.id();
     let write = |address: &ResourceInstance, provider: String, deposed, change| TaskWrites {

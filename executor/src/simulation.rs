@@ -1,4 +1,4 @@
-//! The door for `tests/simulation`: the decisions of a worker. The feature `simulation` opens it.
+//! Access for `tests/simulation` to the decisions of a worker. The feature `simulation` enables it.
 
 pub use crate::docket::{DeskAction, Docket, Now};
 pub use crate::held::is_young;

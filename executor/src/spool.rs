@@ -1,7 +1,8 @@
-//! The spool: results that no coordinator has acknowledged, in a file, so that they outlive the worker's process.
+//! The spool: a file with results that no coordinator has acknowledged, so that they outlive the worker's process.
 //!
-//! A result goes to the spool at once while no coordinator is connected, and otherwise when it is not acknowledged soon. A
-//! process of the same name finds it there, and hands it over as the report of the process that made it.
+//! While no coordinator is connected, a result goes to the spool at once. Otherwise it goes there when it is not
+//! acknowledged soon. A later process of the same name finds it, and hands it over as the report of the process that
+//! made it.
 
 mod file;
 
@@ -20,9 +21,9 @@ pub struct SpooledResult {
     pub run: RunId,
     /// The task.
     pub task: Task,
-    /// The incarnation of the process that carried it out.
+    /// The incarnation of the process that made it.
     pub maker: String,
-    /// How it ended.
+    /// The end of the task.
     pub result: Arc<TaskResult>,
 }
 
@@ -31,7 +32,7 @@ pub struct SpooledResult {
 pub struct SpoolWork {
     /// Results to keep.
     pub keep: Vec<SpooledResult>,
-    /// Tasks that are acknowledged, or not wanted any more.
+    /// Tasks that are acknowledged, or no longer wanted.
     pub forget: Vec<(RunId, Task)>,
 }
 
@@ -42,34 +43,34 @@ impl SpoolWork {
     }
 }
 
-/// A durable place for results.
+/// Durable storage for results.
 pub trait Spool: Send + Sync {
-    /// Whether it encrypts what it keeps.
+    /// Whether it encrypts its content.
     fn is_sealed(&self) -> bool;
 
-    /// Forgets tasks and keeps results. The results are durable when it returns. Forgotten results may come back: a
-    /// coordinator acknowledges them a second time.
+    /// Forgets tasks and keeps results. The results are durable when it returns. Forgotten results may appear again: a
+    /// coordinator then acknowledges them a second time.
     ///
     /// # Errors
-    /// Why the results are not durable, as text.
+    /// Returns an error if the results are not durable.
     fn write(&self, work: &SpoolWork) -> Result<(), String>;
 }
 
 /// Encrypts the records of a spool.
 pub trait SpoolSeal: Send + Sync {
-    /// Whether it encrypts at all.
+    /// Whether records are encrypted at all.
     fn seals(&self) -> bool;
 
     /// Encrypts a record.
     ///
     /// # Errors
-    /// Why that is impossible, as text.
+    /// Returns an error if the record cannot be encrypted.
     fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, String>;
 
     /// Decrypts a record.
     ///
     /// # Errors
-    /// Why that is impossible, as text.
+    /// Returns an error if the record cannot be decrypted.
     fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, String>;
 }
 
@@ -94,13 +95,13 @@ impl SpoolSeal for PlainSpool {
 /// The spool of a worker.
 #[derive(Clone)]
 pub struct WorkerSpool {
-    /// Where results are kept.
+    /// The storage of the results.
     pub place: Arc<dyn Spool>,
-    /// What earlier processes of the same name left there.
+    /// Results that earlier processes of the same name left.
     pub results: Vec<SpooledResult>,
 }
 
-/// Shows numbers only: results are secret.
+/// Shows only numbers, because results are secret.
 impl fmt::Debug for WorkerSpool {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "WorkerSpool({} results)", self.results.len())

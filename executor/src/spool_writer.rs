@@ -1,4 +1,4 @@
-//! Writes to a spool beside the work of a worker, one batch after another.
+//! Writes to a spool concurrently with the work of a worker, one batch after another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use tokio::time::Instant;
 use crate::docket::Docket;
 use crate::spool::{Spool, SpoolWork};
 
-/// How long a connected coordinator may take to acknowledge a result before the result is also kept in the spool. A store
-/// acknowledges within milliseconds, so that the spool costs nothing while all is well. After this time something is
-/// slow or away.
+/// The time that a connected coordinator has to acknowledge a result before the result is also written to the spool. A
+/// store acknowledges within milliseconds, so the spool usually costs nothing. After this time, something is slow or
+/// unavailable.
 pub(crate) const ACKNOWLEDGEMENT: Duration = Duration::from_millis(100);
 
 /// The pause after a failure. An administrator makes room on a full disk within minutes.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// The way from a docket to its spool.
+/// Connects a docket with its spool.
 pub(crate) struct SpoolWriter {
     place: Arc<dyn Spool>,
     /// The incarnation of this process.
     maker: String,
     writing: Option<JoinHandle<(SpoolWork, Result<(), String>)>>,
-    /// Whether results may be kept: those of an encrypted state only in an encrypted file.
+    /// Whether results may be kept. Results of an encrypted state are kept only in an encrypted file.
     allowed: bool,
-    /// When the last attempt failed. It was logged once.
+    /// The time of the last attempt, if it failed. The failure was logged once.
     failed: Option<Instant>,
 }
 
@@ -34,7 +34,7 @@ impl SpoolWriter {
         SpoolWriter { place, maker, writing: None, allowed: true, failed: None }
     }
 
-    /// A coordinator is connected, whose store encrypts or not.
+    /// Handles a new connection to a coordinator. `sealed` says whether its store encrypts its content.
     pub(crate) fn connected(&mut self, sealed: bool) {
         self.allowed = !sealed || self.place.is_sealed();
         if !self.allowed {
@@ -44,7 +44,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Begins to write what has to be written, unless a batch is under way.
+    /// Begins to write a batch, if there is something to write and no batch is under way.
     pub(crate) fn begin(&mut self, docket: &mut Docket, all: bool) {
         let rests = self.failed.is_some_and(|failed| failed.elapsed() < AFTER_FAILURE);
         if self.writing.is_none() && self.allowed && !rests {
@@ -64,7 +64,7 @@ impl SpoolWriter {
         }));
     }
 
-    /// Waits for the batch under way. Never returns without one.
+    /// Waits for the batch under way. Without such a batch, it never returns.
     pub(crate) async fn written(&mut self, docket: &mut Docket) {
         let Some(writing) = &mut self.writing else { return std::future::pending().await };
         let written = writing.await;
@@ -87,7 +87,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Writes everything that is left, before the process ends.
+    /// Writes all remaining results, before the process ends.
     pub(crate) async fn finish(&mut self, docket: &mut Docket) {
         if self.writing.is_some() {
             self.written(docket).await;

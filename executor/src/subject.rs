@@ -1,4 +1,4 @@
-//! Diagnostics of apply, each with its address and its position in the source.
+//! Diagnostics of apply, each with an address and a position in the source.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
@@ -73,7 +73,7 @@ fn range_of(config: &Formula, path: &Path) -> Option<SourceRange> {
     }
 }
 
-/// Whether there is an error among the diagnostics.
+/// Whether any of the diagnostics is an error.
 pub(crate) fn has_errors(problems: &[Diagnostic]) -> bool {
     weft_graph_format::diagnostic::has_errors(problems)
 }

@@ -1,4 +1,4 @@
-//! What a worker has not sent yet: reports, and the lines of provisioners, which go before the results of their
+//! Data that a worker has not sent yet: reports, and lines of provisioners. The lines go before the results of their
 //! operations.
 
 use tokio::sync::mpsc;
@@ -8,22 +8,22 @@ use weft_protocol::{Report, RunLine, WorkerFrame};
 /// The maximum number of lines in one frame. With lines of the maximum length, a frame has 4 MiB.
 const FRAME_LINES: usize = 64;
 
-/// What was taken from the queues and not sent yet.
+/// Reports and lines that were taken from the queues and not sent yet.
 #[derive(Debug, Default)]
 pub(crate) struct Unsent {
     lines: Vec<RunLine>,
     reports: Vec<(RunId, Report)>,
-    /// The number of lines that were said before the reports were taken.
+    /// The number of lines to send before the reports: those that were queued before the reports were taken.
     lines_before: usize,
 }
 
 impl Unsent {
-    /// Whether everything that was taken is sent.
+    /// Whether everything that was taken has been sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.reports.is_empty()
     }
 
-    /// Whether it needs no further lines for its next frame.
+    /// Whether there are lines already, so that the next frame need not wait for more.
     pub(crate) fn has_lines(&self) -> bool {
         !self.lines.is_empty()
     }
@@ -33,8 +33,8 @@ impl Unsent {
         queue.recv_many(&mut self.lines, FRAME_LINES).await;
     }
 
-    /// The next frame. It has reports if all lines that were said before them are sent with it. `more` returns further
-    /// reports.
+    /// The next frame. It contains reports only if all lines that were queued before them are in it or were sent.
+    /// `more` returns further reports.
     pub(crate) fn frame(
         &mut self,
         queue: &mut mpsc::Receiver<RunLine>,

@@ -16,8 +16,8 @@ use crate::options::WorkerOptions;
 use crate::spool_writer::{ACKNOWLEDGEMENT, SpoolWriter};
 use crate::unsent::Unsent;
 
-/// A worker's end of its connection: two channels in one process, or a stream over the network that is pumped into
-/// them.
+/// A worker's end of its connection: two channels in one process. For a stream over the network, its frames are
+/// forwarded to and from these channels.
 #[derive(Debug)]
 pub struct Channel {
     /// Encoded `CoordinatorFrame`s. The connection ends when this channel ends.
@@ -33,40 +33,40 @@ pub enum Ended {
     Disconnected,
     /// No frame arrived for too long. Connect again as after [`Ended::Disconnected`].
     Silent,
-    /// The coordinator refuses this worker. The reason.
+    /// The coordinator refuses this worker, for this reason.
     Refused(String),
     /// [`WorkerHandle::drain`] was called, and no work is left.
     Drained,
 }
 
-/// How long a coordinator may take to send its welcome.
+/// The time limit for the coordinator's welcome.
 const WELCOME_WAIT: Duration = Duration::from_secs(10);
 
-/// How long closing ephemeral objects may take at the end. Revoking a token is one request.
+/// The time limit for closing ephemeral objects at the end. Revoking a token is one request.
 const CLOSING_WAIT: Duration = Duration::from_secs(60);
 
 /// The capacity of the queue of events. When it is full, tasks wait. Each task has at most two events under way.
 const EVENTS: usize = 4_096;
 
-/// The maximum number of reports in one frame, and of events handled in a row: large enough to share the cost of a
-/// frame, and small enough to send it within a millisecond.
+/// The maximum number of reports in one frame, and of events handled in a row. It is large enough to share the cost of
+/// a frame, and small enough to send it within a millisecond.
 const FRAME_REPORTS: usize = 256;
 
 /// The capacity of the queue of lines for coordinators. When it is full, provisioners wait for a moment.
 const LINES: usize = 1_024;
 
-/// The shortest heartbeat and pause that a coordinator may ask for. Nothing shorter is useful.
+/// The shortest interval of heartbeats, and the shortest pause, that a coordinator may set. Nothing shorter is useful.
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
 
-/// How long a worker that is about to end offers results that no coordinator acknowledges, once nothing else is
-/// running. A coordinator that carries out their run answers within a second. Results that are lost then are already in
-/// doubt, or will be.
+/// The time that a worker that is about to end waits for acknowledgements of its results, once nothing else is running.
+/// A coordinator that carries out their run answers within a second. Operations whose results are lost then are in
+/// doubt already, or will be.
 const DELIVERY_WAIT: Duration = Duration::from_secs(5);
 
 /// The requested end of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Wish {
-    /// None.
+    /// The worker stays.
     #[default]
     Stay,
     /// Running calls continue to their end.
@@ -75,22 +75,22 @@ enum Wish {
     Stop,
 }
 
-/// What a worker does at a moment, for metrics.
+/// The activity of a worker at one time, for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerFigures {
     /// Whether a coordinator is connected.
     pub connected: bool,
     /// The maximum number of concurrent operations.
     pub capacity: u32,
-    /// Running calls.
+    /// The number of running calls.
     pub calls: u64,
-    /// Results without an acknowledgement.
+    /// The number of results without an acknowledgement.
     pub results: u64,
-    /// Operations that ended since the start.
+    /// The number of operations that ended since the start.
     pub finished: u64,
 }
 
-/// Ends a running worker, and shows what it does. Cheap to clone.
+/// Ends a running worker, and shows its activity. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct WorkerHandle {
     wish: Arc<watch::Sender<Wish>>,
@@ -104,12 +104,12 @@ impl WorkerHandle {
         self.wish.send_modify(|wish| *wish = (*wish).max(Wish::Drain));
     }
 
-    /// What the worker does, at most a heartbeat ago.
+    /// The activity of the worker, at most one heartbeat ago.
     pub fn figures(&self) -> WorkerFigures {
         *self.figures.lock()
     }
 
-    /// As [`WorkerHandle::drain`], and providers are asked to end their calls early.
+    /// Like [`WorkerHandle::drain`]. Also asks providers to end their calls early.
     pub fn stop(&self) {
         self.wish.send_replace(Wish::Stop);
     }
@@ -123,7 +123,7 @@ pub struct Worker {
     lines: mpsc::Receiver<RunLine>,
     handle: WorkerHandle,
     wish: watch::Receiver<Wish>,
-    /// The request that was already passed on.
+    /// The last request that was passed on.
     passed: Wish,
     spool: Option<SpoolWriter>,
 }
@@ -153,12 +153,12 @@ impl Worker {
         Worker { host, desk, events, lines, handle, wish, passed: Wish::Stay, spool }
     }
 
-    /// A handle to end it from elsewhere.
+    /// A handle to end the worker from elsewhere.
     pub fn handle(&self) -> WorkerHandle {
         self.handle.clone()
     }
 
-    /// Its unfinished work, also while it has no connection.
+    /// Its unfinished work, with or without a connection.
     pub fn open(&mut self) -> UnfinishedWork {
         while let Ok(event) = self.events.try_recv() {
             self.desk.happened(event);
@@ -167,8 +167,8 @@ impl Worker {
         self.desk.docket().open()
     }
 
-    /// Waits for something while no coordinator is connected. Running calls go on meanwhile, and their results go to the
-    /// spool at once.
+    /// Waits for something while no coordinator is connected. Running calls continue in the meantime, and their results
+    /// go to the spool at once.
     pub async fn wait_for<T>(&mut self, until: impl Future<Output = T>) -> T {
         let mut until = std::pin::pin!(until);
         loop {
@@ -184,15 +184,15 @@ impl Worker {
         }
     }
 
-    /// Gives results to the spool that no coordinator has acknowledged.
+    /// Gives results without an acknowledgement to the spool.
     fn spool_some(&mut self, all: bool) {
         if let Some(spool) = &mut self.spool {
             spool.begin(self.desk.docket_mut(), all);
         }
     }
 
-    /// Writes all results to the spool that no coordinator has acknowledged, before the process ends. Returns the number
-    /// of those that are lost with it.
+    /// Writes all results without an acknowledgement to the spool, before the process ends. Returns the number of
+    /// results that could not be written and are lost.
     pub async fn settle_spool(&mut self) -> usize {
         if let Some(spool) = &mut self.spool {
             spool.finish(self.desk.docket_mut()).await;
@@ -255,7 +255,7 @@ impl Worker {
         self.desk.happened(event);
     }
 
-    /// Notes what it does, for metrics.
+    /// Updates the figures for metrics.
     fn note(&self, connected: bool) {
         let UnfinishedWork { calls, results } = self.desk.docket().open();
         let mut figures = self.handle.figures.lock();
@@ -314,7 +314,7 @@ impl Worker {
                     self.note(true);
                     if spoke.elapsed() >= beat.period() / 2 {
                         beats += 1;
-                        // A full channel has frames under way, which also show that the worker is alive.
+                        // If the channel is full, frames are under way, and they also show that the worker is alive.
                         let sent = outgoing.try_send(WorkerFrame { heartbeat: beats, ..WorkerFrame::default() }.encode());
                         if let Err(mpsc::error::TrySendError::Closed(_)) = sent {
                             return Ended::Disconnected;
@@ -343,7 +343,7 @@ impl Worker {
                 event = self.events.recv(), if reports < FRAME_REPORTS => {
                     self.happened_all(event);
                 }
-                // The announcement comes before the returned tasks, so that these do not come back.
+                // The announcement comes before the returned tasks, so that the coordinator does not send these again.
                 permit = outgoing.reserve(), if reports > 0 || !unsent.is_empty() || (ends && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
                     permit.send(self.next_frame(ends && !told, &mut unsent).encode());
@@ -354,7 +354,8 @@ impl Worker {
         }
     }
 
-    /// The next frame for the coordinator: that the worker is about to leave, or reports and output lines.
+    /// The next frame for the coordinator: the announcement that the worker is about to leave, or reports and output
+    /// lines.
     fn next_frame(&mut self, leaves: bool, unsent: &mut Unsent) -> WorkerFrame {
         match leaves {
             true => WorkerFrame { leaving: true, ..WorkerFrame::default() },
@@ -362,7 +363,7 @@ impl Worker {
         }
     }
 
-    /// Handles an event, and those that have arrived meanwhile.
+    /// Handles an event, and the events that have arrived in the meantime.
     fn happened_all(&mut self, event: Option<Event>) {
         let mut next = event;
         let mut looked_at = 0;
@@ -373,8 +374,8 @@ impl Worker {
         }
     }
 
-    /// Ends all providers, used or not. Running calls are lost: call it when [`Worker::run`] has drained, or when no
-    /// time is left.
+    /// Ends all providers, even if they are in use. Running calls are lost. Call it when [`Worker::run`] has drained,
+    /// or when there is no time left.
     pub async fn close(self) {
         if timeout(CLOSING_WAIT, self.desk.close_objects()).await.is_err() {
             tracing::warn!("ephemeral objects were not closed in time");
@@ -383,7 +384,7 @@ impl Worker {
     }
 }
 
-/// Waits until the batch on its way to a spool is written. Never returns without one.
+/// Waits until the batch on its way to the spool is written. Without such a batch, it never returns.
 async fn written(spool: &mut Option<SpoolWriter>, desk: &mut Desk) {
     match spool {
         Some(spool) => spool.written(desk.docket_mut()).await,

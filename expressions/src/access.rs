@@ -1,4 +1,4 @@
-//! Attributes and indices: `a.b`, `a[b]`.
+//! Attributes and indexes: `a.b`, `a[b]`.
 
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::marks::Marks;
@@ -14,7 +14,7 @@ use crate::problems::access as problems;
 use crate::symbolic;
 
 /// The part of a container found at `step`, with the container's marks and origin. If the container has a formula, the
-/// part is computed from it, so that an error at apply names this place.
+/// part gets a formula that computes it from the container, so that an error at apply names this place.
 fn part_of(container: &Value, found: &Value, step: &ValueStep, range: Option<&SourceRange>) -> Value {
     let explained = match container.formula() {
         Some(formula) => {
@@ -35,7 +35,7 @@ fn part_of(container: &Value, found: &Value, step: &ValueStep, range: Option<&So
     explained.mark(container.marks()).add_origin(container.origin())
 }
 
-/// An unknown part of an unknown container.
+/// The part of an unknown container. It is unknown too.
 fn unknown_part(container: &Value, ty: Type, op: impl FnOnce(Formula) -> Formula) -> Value {
     let part = Value::unknown(ty);
     let part = match container.formula() {
@@ -83,7 +83,7 @@ pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Res
     }
 }
 
-/// The operation for the part's formula: a longer path into a result, or otherwise the plain attribute.
+/// The computation of a part: a longer path into the result of an operation if possible, otherwise an attribute access.
 fn reopened(part: Formula, container: &Formula, step: &ValueStep) -> FormulaOp {
     match (part.op(), step) {
         (FormulaOp::Result(operation, path), _) => FormulaOp::Result(*operation, path.clone()),
@@ -157,7 +157,7 @@ impl Indexing<'_> {
         Value::unknown(ty).mark(&marks).with_formula(formula).add_origin(symbolic::joined_origin(&both).as_ref())
     }
 
-    /// The type of the element at a converted key, as far as the collection's type determines it.
+    /// The type of the element at a converted key, as far as the collection's type determines it. Dynamic otherwise.
     fn open_type(&self, ty: &Type, key: &Value) -> Type {
         let found = match ty {
             Type::List(element) | Type::Map(element) => Some((**element).clone()),
@@ -201,7 +201,7 @@ fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
 }
 
 /// Checks a key against a collection whose type is known but whose value is not. Reports keys that no value of the type
-/// can have. As in OpenTofu, a missing object attribute is reported only when the value is known.
+/// can have. As in OpenTofu, a missing attribute of an object is not reported until its value is known.
 fn check_against_type(ty: &Type, key: &Value) -> Result<(), Problem> {
     match (ty, key.as_number()) {
         (Type::Tuple(items), Some(number)) if number.to_usize().is_none_or(|i| i >= items.len()) => {

@@ -25,7 +25,7 @@ pub enum FileKind {
     File,
     /// A directory.
     Directory,
-    /// A socket, a device, ...
+    /// Anything else, such as a socket or a device.
     Other,
 }
 
@@ -122,7 +122,7 @@ impl Files for ForbiddenFiles {
     }
 }
 
-/// The environment of a function call, beside its arguments.
+/// The environment of a function call: everything except its arguments.
 #[derive(Clone, Copy)]
 pub struct CallContext<'a> {
     /// File access.
@@ -139,10 +139,10 @@ pub struct CallContext<'a> {
     pub occurrences: &'a AtomicU32,
     /// The counter for parameters of symbolic bodies.
     pub parameters: &'a AtomicU32,
-    /// The steps that the surrounding expression has taken. Templates that the call evaluates add theirs. See
+    /// The counter of steps of the surrounding expression. Templates that the call evaluates add their steps. See
     /// [`crate::limits`].
     pub steps: Option<&'a AtomicU64>,
-    /// Documents that were decoded before.
+    /// The cache of decoded documents, if there is one.
     pub decoded: Option<&'a Decoded>,
 }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct FunctionError {
-    /// The index of the argument at fault, or `None` if the whole call failed.
+    /// The index of the invalid argument, or `None` if the whole call failed.
     pub argument: Option<usize>,
     /// What is wrong: starts in lower case and has no full stop.
     pub message: String,

@@ -1,9 +1,9 @@
 //! Compiles formulas to programs.
 //!
-//! [`Program::compile`] turns a shared graph of formulas into a table of nodes, with operands before their users. Most
-//! nodes are closures over the values of their operands. The loop in `run.rs` runs the nodes that choose what to
-//! compute: conditionals, loops and `try`. Values are computed lazily, at most once per run, and without recursion on
-//! the depth of the graph. Nodes call the same code that evaluation uses for known values.
+//! [`Program::compile`] turns a shared graph of formulas into a table of nodes, in which operands precede their users.
+//! Most nodes are closures over the values of their operands. The nodes that choose what to compute, such as
+//! conditionals, loops and `try`, are run by the loop in `run.rs`. Values are computed lazily, at most once per run,
+//! and the depth of the graph does not cause recursion. For known values, nodes call the same code as evaluation.
 
 mod named;
 mod run;
@@ -30,21 +30,20 @@ pub enum Fault {
     /// The formula has errors.
     #[error("{}", .0.first().map_or("failed", |d| d.summary.as_str()))]
     Failed(Vec<Diagnostic>),
-    /// An input has failed or was skipped. That is reported elsewhere, and `try` and `can` do not catch it.
+    /// An input has failed or was skipped. This is reported elsewhere. `try` and `can` do not catch it.
     #[error("an input is missing")]
     Skipped,
 }
 
-/// The source of everything that formulas refer to.
+/// The source of results, variables and functions for formulas.
 pub trait ResultSource {
     /// The result of an operation.
     fn result(&self, operation: OperationId) -> Result<Value, Fault>;
 
-    /// The name that users know a result by, such as the address of a resource instance. `None` if the name is not
-    /// available.
+    /// The name of the result for users, such as the address of a resource instance. `None` if no name is available.
     fn name(&self, operation: OperationId) -> Option<String>;
 
-    /// The value of a variable that is supplied again at apply.
+    /// The value of a variable that the user supplies again at apply.
     fn input(&self, name: &str) -> Result<Value, Fault>;
 
     /// The recorded result of an impure call, or `None` to run the call now.
@@ -86,7 +85,7 @@ enum Action {
     Logical(weft_graph_format::formula::BinaryOperator),
     /// Set by the surrounding loop.
     Parameter,
-    /// The operands are the collection, and then those of key, value and condition that exist.
+    /// The operands are the collection, followed by the key, value and condition, as far as they exist.
     For(ForAction),
     /// The operands are the collection and the body.
     Splat(LoopBody),
@@ -96,7 +95,7 @@ enum Action {
 struct LoopBody {
     key_parameter: Option<NodeId>,
     value_parameter: Option<NodeId>,
-    /// The nodes whose values belong to one round only.
+    /// The nodes whose values differ between rounds.
     per_step: Box<[NodeId]>,
 }
 

@@ -1,4 +1,4 @@
-//! `condition ? yes : no`: the common type of both results, and what is known while the condition is not.
+//! `condition ? yes : no`: the common type of both results, and the value while the condition is unknown.
 
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
@@ -38,8 +38,8 @@ pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
     convert(condition, &Type::Bool).map_err(|_| problems::unsuitable_condition())
 }
 
-/// What is known of the result while the condition is not: an unknown value, or null if both results are null. The
-/// value has the marks of all three, and no formula or origin.
+/// The result while the condition is unknown: an unknown value with what both results have in common, or null if both
+/// are null. It has the marks of all three values, and no formula or origin.
 pub fn undecided(condition: &Value, yes: &Value, no: &Value, ty: &Type) -> Value {
     let marks = condition.marks().union(yes.marks()).union(no.marks());
     if yes.is_null() && no.is_null() {

@@ -37,7 +37,7 @@ pub struct ConsoleResult {
 }
 
 impl ConsoleResult {
-    /// The printed line: `{json, type, sensitive, error}`.
+    /// The JSON object that is printed: `{json, type, sensitive, error}`.
     pub fn to_json(&self) -> Json {
         let text = |t: &Option<String>| t.clone().map_or(Json::Null, Json::String);
         let error = self.errors.first().map_or(Json::Null, |problem| {
@@ -87,8 +87,8 @@ fn json_text(value: &Value, scope: &dyn Scope) -> Option<String> {
     text.as_str().map(str::to_owned)
 }
 
-/// The sensitive parts of a value: `true` if the whole value is sensitive, otherwise a list or object with the same for
-/// each part. Objects omit parts without anything sensitive. `false` if no part is sensitive.
+/// The sensitive parts of a value. `true` if the whole value is sensitive, `false` if no part is. Otherwise a list or
+/// object that contains the sensitive parts of each part; objects omit parts that have none.
 pub fn sensitive_parts(value: &Value) -> Json {
     let (marks, kind) = value.open();
     if marks.is_sensitive() {
@@ -143,7 +143,7 @@ fn attribute_of(traversal: &Traversal) -> &str {
     }
 }
 
-/// Explains why a reference leads to nothing without a configuration.
+/// The error for a reference to a name that does not exist without a configuration.
 fn nothing_there(root: &str, name: &str, traversal: &Traversal) -> Diagnostic {
     match root {
         "path" => problems::references::path_attribute(name),
@@ -160,7 +160,7 @@ fn nothing_there(root: &str, name: &str, traversal: &Traversal) -> Diagnostic {
     }
 }
 
-/// Explains why a reference leads to no resource.
+/// The error for a reference to a resource, which does not exist without a configuration.
 fn no_resource(root: &str, traversal: &Traversal) -> Diagnostic {
     let attributes = traversal.steps.iter().map_while(|step| match &step.kind {
         StepKind::Attribute(name) => Some(name.as_str()),

@@ -1,4 +1,5 @@
-//! Expressions without references and function calls: defaults of optional attributes, and variable files.
+//! Expressions that may contain neither references nor function calls: defaults of optional attributes, and variable
+//! files.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -47,9 +48,9 @@ impl Scope for ConstantScope {
     }
 }
 
-/// Evaluates an expression that may neither refer to anything nor call functions.
+/// Evaluates an expression that may contain neither references nor function calls.
 ///
-/// Strings of the JSON syntax are literal here, not templates, since a template could not refer to anything.
+/// In the JSON syntax, strings are literals here and not templates, because a template could not refer to anything.
 pub fn evaluate_constant(expression: &Expression) -> (Value, Vec<Diagnostic>) {
     evaluate(&expression.without_templates(), &ConstantScope::default())
 }

@@ -22,11 +22,11 @@ pub use unify::{Safety, can_convert, unify};
 
 use crate::stack;
 
-/// A value cannot be converted to a type.
+/// Why a value cannot be converted to a type.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ConvertError {
-    /// The path to the part at fault.
+    /// The path to the invalid part.
     pub path: Path,
     /// What is wrong, without a full stop.
     pub message: String,
@@ -37,7 +37,7 @@ impl ConvertError {
         ConvertError { path: Path(path.to_vec()), message: message.into() }
     }
 
-    /// The message after its path: `.a["b"]: a number is required`.
+    /// The message with its path: `.a["b"]: a number is required`.
     pub fn with_path(&self) -> String {
         if self.path.0.is_empty() { self.message.clone() } else { format!("{}: {}", self.path, self.message) }
     }
@@ -48,7 +48,7 @@ impl ConvertError {
 ///
 /// # Errors
 ///
-/// There is no conversion between the types, or this value cannot be converted.
+/// Returns an error if there is no conversion between the types, or if this value cannot be converted.
 pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
     if *want == Type::Dynamic {
         return Ok(value.clone());
@@ -108,7 +108,7 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
         return Ok(kept_at_type(value, want));
     }
     let result = stack::guarded(|| convert_content(value, want, path))?;
-    // A value with the same content and type, such as one whose type only had optional markers, needs no conversion.
+    // If content and type are the same, no conversion is needed. An example is a type that only had optional markers.
     let result = result.mark(value.marks()).add_origin(value.origin());
     Ok(match value.formula() {
         // Elements of a set may turn out to be equal. Only the set itself removes duplicates.
@@ -324,7 +324,7 @@ fn shared_type<'a>(parts: impl Iterator<Item = &'a Type>, want: &Type) -> Type {
     unify(&types, Safety::Unsafe).unwrap_or(Type::Dynamic)
 }
 
-/// Converts an unknown value to another type. What is known of it stays if it still applies.
+/// Converts an unknown value to another type. Its refinement stays if it still applies.
 fn unknown_converted(value: &Value, want: &Type) -> Value {
     let have = value.ty();
     let ty = replaced_dynamic(&have, want);

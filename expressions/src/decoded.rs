@@ -36,7 +36,7 @@ impl Decoded {
     ///
     /// # Errors
     ///
-    /// Those of `decode`.
+    /// Returns the errors of `decode`.
     pub(crate) fn of<E>(
         &self,
         function: &'static str,
@@ -66,7 +66,7 @@ impl Decoded {
     }
 }
 
-/// Prints no content, since documents may be secret.
+/// Shows no content, because documents may be secret.
 impl fmt::Debug for Decoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = self.0.lock();

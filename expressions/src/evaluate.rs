@@ -1,8 +1,8 @@
 //! Evaluates an expression in a scope.
 //!
-//! Evaluation reports all errors of an expression at once. Unknown and live values give results with formulas that
-//! compute them later. [`crate::symbolic`] lists the invariants. A failed expression is unknown, and its formula is the
-//! error, so that the error does not count in a branch that is not chosen.
+//! Evaluation reports all errors of an expression at once. If values are unknown or live, results have formulas that
+//! compute them at apply. [`crate::symbolic`] lists the invariants. The value of a failed expression is unknown and has
+//! the error as its formula. So the error has no effect in a branch that is not chosen.
 //!
 //! Reading order: the [`Scope`] of an expression, [`evaluate`], and then one file per kind of node: constructors,
 //! templates, conditionals, `for` and splat, calls.
@@ -38,7 +38,7 @@ use crate::symbolic;
 pub(crate) use constructors::constructor_key;
 pub(crate) use templates::join_parts;
 
-/// Evaluates an expression. If there are errors, the value covers the parts without errors.
+/// Evaluates an expression. If there are errors, the value consists of the parts without errors.
 pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
     Evaluator::new(&expression.tree, scope).run(expression.id)
 }
@@ -54,8 +54,8 @@ pub fn evaluate_with(
     evaluator.run(expression.id)
 }
 
-/// Checks the names of all references in the expression. OpenTofu reports these before it evaluates anything, so `try`
-/// does not catch them.
+/// Checks the names of all references in the expression. Callers do this before they evaluate anything, as OpenTofu
+/// does, so `try` does not catch these errors.
 pub fn check_references(expression: &Expression, scope: &dyn Scope) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for traversal in weft_syntax::references(expression) {
@@ -72,12 +72,13 @@ fn failed_value(problem: &Diagnostic) -> Value {
     Value::unknown(Type::Dynamic).with_formula(Some(formula))
 }
 
-/// Whether a failed expression also fails at apply, whatever the live values turn out to be: a part of it is an error.
+/// Whether a failed expression also fails at apply, whatever the values of live parts are then: a part of it is an
+/// error.
 fn fails_for_certain(value: &Value) -> bool {
     certain_failure(value).is_some()
 }
 
-/// The value that replaces everything that contains `value`, if a part of `value` is an error.
+/// If a part of `value` is an error, the value that replaces everything that contains `value`.
 fn certain_failure(value: &Value) -> Option<Value> {
     if !value.deep().formula {
         return None;
@@ -102,8 +103,9 @@ struct Evaluator<'s> {
     /// The elements of the surrounding splats, innermost last.
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
-    /// The number of errors so far that come from unknown types or values and may not occur at apply. `try` and `can`
-    /// decide nothing by these. Errors over live values do not count here, since a plan treats live values as known.
+    /// The number of errors so far that may not occur at apply, because they come from unknown types or values. After
+    /// such an error, `try` and `can` cannot decide which argument to choose. Errors of live values are not counted,
+    /// since a plan treats live values as known.
     reopened: u64,
     /// The number of steps, including those of the expression around a template. See [`limits`].
     steps: u64,
@@ -334,8 +336,8 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// An expression that the parser could not read. The parser has reported it, except for strings of the JSON syntax,
-    /// which need not be templates.
+    /// An expression that the parser could not read. The parser has reported the error, except in strings of the JSON
+    /// syntax, which need not be templates.
     fn unreadable(&mut self, id: ExprId) -> Value {
         let mut problem = problems::operations::unreadable().at(self.range(id));
         for found in self.tree.expression(id).template_problems() {
@@ -404,7 +406,7 @@ impl<'s> Evaluator<'s> {
         value
     }
 
-    /// The steps from a failed value, or from a live value that fails now. At apply, they may exist.
+    /// The value of steps that do not exist in a failed or live value now. At apply, they may exist.
     fn failed_steps(&self, start: Value, steps: &[TraversalStep], id: ExprId) -> Value {
         if let Some(certain) = certain_failure(&start) {
             return certain;

@@ -1,8 +1,9 @@
 //! Functions: their definition, and how they are called.
 //!
-//! Each function is written once and has two sides. [`Function::call`] is the *known* side. [`Function::invoke`]
-//! applies cty's rules around it: conversion of arguments, and null, unknown and marked arguments. The *symbolic* side
-//! needs no code in the function: [`Symbolic`] determines how a result gets its formula and origin.
+//! Each function is written once, and has two sides. [`Function::call`] is the *known* side, which computes a result.
+//! [`Function::invoke`] applies cty's rules before it: it converts arguments, and handles null, unknown and marked
+//! ones. The *symbolic* side needs no code in the function: [`Symbolic`] determines how a result gets its formula and
+//! origin.
 
 use std::fmt;
 
@@ -54,28 +55,28 @@ impl Parameter {
         }
     }
 
-    /// Accepts null.
+    /// Lets the parameter accept null.
     #[must_use]
     pub fn nullable(mut self) -> Parameter {
         self.allow_null = true;
         self
     }
 
-    /// Accepts unknown values.
+    /// Lets the parameter accept unknown values.
     #[must_use]
     pub fn unknowns(mut self) -> Parameter {
         self.allow_unknown = true;
         self
     }
 
-    /// Accepts values of unknown type.
+    /// Lets the parameter accept values of unknown type.
     #[must_use]
     pub fn dynamic(mut self) -> Parameter {
         self.allow_dynamic = true;
         self
     }
 
-    /// Accepts marked values.
+    /// Lets the parameter accept marked values.
     #[must_use]
     pub fn marked(mut self) -> Parameter {
         self.allow_marked = true;
@@ -95,8 +96,8 @@ pub enum Symbolic {
     /// The result is the argument with marks removed (`nonsensitive`). Like `Structural`, unless the argument is
     /// marked.
     Unmarking,
-    /// The result comes from evaluating a text with names (`templatefile`), which gives it formulas and origins, unless
-    /// the text itself, the first argument, is symbolic.
+    /// The result comes from evaluating a text with variables (`templatefile`), which gives it formulas and origins. If
+    /// the text itself, the first argument, is symbolic, the result gets the formula of the call.
     Inlined,
     /// Each call has a different result (`uuid`). The plan does not run it. An occurrence number identifies the call.
     Impure,
@@ -105,10 +106,10 @@ pub enum Symbolic {
 /// Computes the type of the result. The arguments are converted and checked for null, and may be unknown.
 pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
 
-/// Computes the result from arguments that fit the parameters. The type is the one that was computed before.
+/// Computes the result from arguments that fit the parameters. The last argument is the type that was computed before.
 pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
 
-/// The refinement of an unknown result of this type.
+/// Computes the refinement of an unknown result of this type.
 pub type RefineFn = fn(&[Value], &Type) -> Refinement;
 
 /// The type of the result of a function.
@@ -133,11 +134,11 @@ pub struct Function {
     pub variadic: Option<Parameter>,
     /// The type of the result.
     pub result_type: ResultType,
-    /// The known side.
+    /// The known side: computes the result.
     pub call: CallFn,
     /// The refinement of an unknown result whose type is known.
     pub refine: Option<RefineFn>,
-    /// The symbolic side.
+    /// The symbolic side: how a result gets its formula and origin.
     pub symbolic: Symbolic,
     /// Whether evaluation handles the arguments, including errors in them (`try`, `can`).
     pub lazy: bool,
@@ -195,21 +196,21 @@ impl Function {
         self
     }
 
-    /// Computes the result type from the arguments.
+    /// Sets a result type that is computed from the arguments.
     #[must_use]
     pub fn returns_of(mut self, ty: ResultTypeFn) -> Function {
         self.result_type = ResultType::Of(ty);
         self
     }
 
-    /// Sets the known side.
+    /// Sets the known side: the code that computes the result.
     #[must_use]
     pub fn calls(mut self, call: CallFn) -> Function {
         self.call = call;
         self
     }
 
-    /// The result is never null.
+    /// Declares that the result is never null.
     #[must_use]
     pub fn not_null(mut self) -> Function {
         self.refine = Some(never_null);
@@ -298,7 +299,8 @@ impl Function {
         };
         // If the type of an argument or element is open, so is the common type.
         let unified = passing == Passing::Nothing || result.ty().is_collection();
-        // A result that does not depend on an argument is still an error if that argument turns out to be null.
+        // A result that does not depend on an argument is known, but if the argument is null at apply, the call is an
+        // error.
         let refused = result.is_known()
             && converted.iter().enumerate().any(|(index, argument)| {
                 let allowed = self.parameter_at(index).is_some_and(|p| p.allow_null);

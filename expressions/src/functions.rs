@@ -1,4 +1,4 @@
-//! The built-in functions. [`crate::function`] says what a function is.
+//! The built-in functions. [`crate::function`] defines what a function is.
 //!
 //! The files under `functions/` group functions by topic. Each has `pub(super) fn functions() -> Vec<Function>`, and
 //! appears in the list at the end of this file.
@@ -40,7 +40,7 @@ pub fn all() -> &'static [Function] {
     built_in().all()
 }
 
-// One line per file, in both lists.
+// Each file has one line in both lists.
 mod charset;
 mod choice;
 mod control;

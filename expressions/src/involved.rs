@@ -1,4 +1,4 @@
-//! Describes the values of the references in an expression at fault.
+//! Describes the values of the references in an expression that has an error.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::InvolvedValue;
@@ -9,7 +9,7 @@ use weft_syntax::{Expression, Key, StepKind, Traversal};
 
 use crate::scope::Scope;
 
-/// The maximum number of values per diagnostic. Further references are not shown.
+/// The maximum number of values in one diagnostic. Further references are omitted.
 pub(crate) const MOST_VALUES: usize = 16;
 
 /// The maximum length of a shown text. Longer texts are truncated.
@@ -74,7 +74,7 @@ pub fn unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<String> {
     found
 }
 
-/// The value at the end of the traversal, or as far along it as values exist.
+/// The value at the end of the traversal. If there is none, the last value on the way.
 fn reached(
     expression: &Expression,
     traversal: &Traversal,
@@ -110,7 +110,7 @@ fn reached(
     Some((expression.tree.native_text(span).into_owned(), value))
 }
 
-/// Describes a value in words that follow its name. `None` if there is nothing useful to say.
+/// Describes a value with words that follow its name. `None` if there is nothing useful to say.
 pub fn statement(value: &Value) -> Option<String> {
     let (marks, kind) = value.open();
     if marks.is_sensitive() {

@@ -12,9 +12,8 @@ use crate::access::Problem;
 use crate::convert::convert;
 use crate::problems::iteration as problems;
 
-/// The keys and values of a known collection without its outermost marks. Keys are positions, names, or for sets the
-/// elements themselves. The iterator is lazy, so nothing of the size of the collection is allocated. `None` if the
-/// value cannot be iterated.
+/// The keys and values of a known collection, without its outermost marks. Keys are positions or names; for a set, they
+/// are the elements themselves. The iterator does not copy the collection. `None` if the value cannot be iterated.
 pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Value)> + '_>> {
     Some(match collection.open().1 {
         Kind::List(s) | Kind::Tuple(s) => {
@@ -66,7 +65,7 @@ pub enum Decided<T> {
     Open,
 }
 
-/// Checks a condition before anything is known about the elements.
+/// Checks a condition whose value for an unknown element is `condition`.
 pub fn possible(condition: &Value) -> Result<(), Problem> {
     if condition.is_null() {
         return Err(problems::always_null());
@@ -74,7 +73,7 @@ pub fn possible(condition: &Value) -> Result<(), Problem> {
     included(condition, &mut Marks::NONE.clone()).map(|_| ())
 }
 
-/// Whether an element is included. The marks of the condition are added to `marks`.
+/// Whether a condition includes an element. Adds the marks of the condition to `marks`.
 pub fn included(condition: &Value, marks: &mut Marks) -> Result<Decided<bool>, Problem> {
     if condition.is_null() {
         return Err(problems::null_condition());
@@ -84,7 +83,7 @@ pub fn included(condition: &Value, marks: &mut Marks) -> Result<Decided<bool>, P
     Ok(condition.as_bool().map_or(Decided::Open, Decided::Known))
 }
 
-/// The key of a result. The marks of the key are added to `marks`.
+/// The key of a result as text. Adds the marks of the key to `marks`.
 pub fn object_key(key: &Value, marks: &mut Marks) -> Result<Decided<SmolStr>, Problem> {
     if key.is_null() {
         return Err(problems::null_key());
@@ -103,7 +102,8 @@ pub struct ObjectResults {
 }
 
 impl ObjectResults {
-    /// If `grouping` is set, values with equal keys are collected in tuples. Otherwise, equal keys are an error.
+    /// Creates an empty collection of results. If `grouping` is set, values with equal keys are collected in tuples.
+    /// Otherwise, equal keys are an error.
     pub fn new(grouping: bool) -> ObjectResults {
         ObjectResults { grouping, ..ObjectResults::default() }
     }
@@ -137,7 +137,7 @@ pub enum SplatSource {
     Tuple(Vec<Value>),
     /// The elements. The result is a list.
     List(Vec<Value>),
-    /// A single value that may turn out to be null. The result has no element then, and one otherwise.
+    /// A single value that may turn out to be null. If it is null, the result has no elements, otherwise one.
     Perhaps(Value),
     /// Unknown elements of this type. The result is a list.
     UnknownList(Type),

@@ -4,11 +4,12 @@
 //! only at apply, it returns what is known of the result and a formula that computes the rest. [`symbolic`] lists the
 //! invariants. [`compile`] runs formulas with the same code, so planning and applying cannot disagree.
 //!
-//! Reading order: [`convert`] and [`refine`] handle types and refinements of unknown values. [`operators`], [`access`],
-//! [`iteration`] and [`conditional`] handle the parts of expressions, and [`function`] and [`provider_call`] handle
-//! calls. [`mod@evaluate`] combines them over syntax trees in a [`scope`], and [`compile`] over formulas. [`functions`]
-//! has the built-in functions. [`type_constraint`] reads types. [`resource_rules`] has the rules on resource objects
-//! that the planner and the executor share. [`console`] evaluates a line of text.
+//! The modules, in reading order: [`convert`] and [`refine`] handle types and refinements of unknown values.
+//! [`operators`], [`access`], [`iteration`] and [`conditional`] handle the parts of expressions, and [`function`] and
+//! [`provider_call`] handle calls. [`mod@evaluate`] combines them to evaluate syntax trees in a [`scope`], and
+//! [`compile`] combines them to run formulas. [`functions`] contains the built-in functions. [`type_constraint`] reads
+//! types. [`resource_rules`] contains the rules on resource objects that the planner and the executor share.
+//! [`console`] evaluates a line of text.
 
 #![allow(clippy::result_large_err, reason = "diagnostics are the errors of evaluation; boxing each buys nothing")]
 

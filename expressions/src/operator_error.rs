@@ -24,7 +24,7 @@ pub enum OperatorError {
         Side::Right => "right",
     })]
     Operand {
-        /// The operand at fault.
+        /// The unsuitable operand.
         side: Side,
         /// What is wrong with it.
         message: String,
@@ -35,7 +35,7 @@ pub enum OperatorError {
 }
 
 impl OperatorError {
-    /// The operand at fault, if the error concerns one.
+    /// The unsuitable operand, if there is one.
     pub fn side(&self) -> Option<Side> {
         match self {
             OperatorError::Operand { side, .. } => Some(*side),

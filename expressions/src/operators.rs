@@ -1,8 +1,8 @@
 //! Operators: their operand types, results and formulas.
 //!
-//! The rules are HCL's. Operands are converted to the operator's type. Null is an error, except for `==` and `!=`. An
-//! unknown operand gives an unknown result that is not null. The result has the marks of the operands. `&&` and `||`
-//! are decided by either operand, if it suffices.
+//! The rules are HCL's. Operands are converted to the operator's type. Null is an error, except for `==` and `!=`. If
+//! an operand is unknown, the result is unknown and not null. The result has the marks of all operands. If one operand
+//! of `&&` or `||` decides the result, the other one does not matter.
 
 mod equality;
 
@@ -158,7 +158,7 @@ fn compute(operator: BinaryOperator, a: &Number, b: &Number) -> Result<Value, Op
     })
 }
 
-/// A comparison that the bounds of unknown numbers decide. Like cty, it treats bounds as exclusive.
+/// Decides a comparison by the bounds of unknown numbers, if possible. Like cty, it treats bounds as exclusive.
 fn known_comparison(operator: BinaryOperator, left: &Value, right: &Value) -> Option<bool> {
     let (left_min, left_max) = bounds(left);
     let (right_min, right_max) = bounds(right);

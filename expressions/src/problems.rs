@@ -1,6 +1,6 @@
-//! The problems that expressions have: one function for each, which returns it without a source range.
+//! The problems of expressions. There is one function for each, which returns it without a source range.
 //!
-//! The caller knows the place and adds the source range.
+//! The caller knows the position and adds the source range.
 
 pub(crate) mod access;
 pub(crate) mod calls;

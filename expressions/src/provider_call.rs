@@ -1,4 +1,4 @@
-//! The rules around a call of a provider function. They decide which calls reach the provider.
+//! The rules for calls of provider functions. They decide which calls reach the provider.
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::schema::{FunctionParameter, FunctionSignature};

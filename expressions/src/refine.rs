@@ -8,8 +8,8 @@ use crate::symbolic;
 
 /// Adds the refinement `extra` to a value. Known values and values of unknown type are returned unchanged.
 ///
-/// If only one value remains possible, that value is returned. A list of known length becomes a list of unknown
-/// elements, each with its part of the formula.
+/// If only one value remains possible, returns that value. A list of known length becomes a list of unknown elements,
+/// each with its part of the formula.
 pub fn refine(value: &Value, extra: &Refinement) -> Value {
     let Kind::Unknown(unknown) = value.open().1 else { return value.clone() };
     if unknown.ty == Type::Dynamic {
@@ -89,8 +89,8 @@ pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
 /// The maximum length, in bytes, of the known prefix of an unknown string. Long enough for an ARN or a URL.
 const LONGEST_PREFIX: usize = 128;
 
-/// The part of a text that stays a prefix whatever follows it. The last grapheme cluster could combine with what
-/// follows, unless it is punctuation or white space.
+/// The part of a text that stays a prefix whatever follows. The last grapheme cluster could combine with the following
+/// text, unless it is punctuation or white space.
 pub fn safe_prefix(text: &str) -> &str {
     let mut end = text.len().min(LONGEST_PREFIX);
     while !text.is_char_boundary(end) {

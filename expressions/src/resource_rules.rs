@@ -3,7 +3,7 @@
 //! [`proposed_new`] merges the configuration and the prior object before the provider plans. [`plan_problems`] lists
 //! the errors in a provider's plan, and [`result_problems`] lists how a result contradicts the plan. [`replace_paths`]
 //! finds the changes that require replacement. [`ignore_changes`] implements the argument of that name. All functions
-//! look at content only. Callers remove marks first.
+//! compare content only. Callers remove marks first.
 
 mod compatible;
 mod ignore;
@@ -35,7 +35,7 @@ pub use stored::{all_unknown, settle_unknowns, without_write_only};
 /// A value that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleProblem {
-    /// The path in the object.
+    /// The path to the part of the object that breaks the rule.
     pub path: Path,
     /// What is wrong, without a full stop. Contains no sensitive content.
     pub message: String,
@@ -47,7 +47,7 @@ impl RuleProblem {
     }
 }
 
-/// For example `.network[0].id: was present, but now absent`.
+/// Displays the path and the message: `.network[0].id: was present, but now absent`.
 impl fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.0.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }

@@ -14,7 +14,7 @@ use crate::call_context::CallContext;
 use crate::call_error::FunctionError;
 use crate::function_table::FunctionTable;
 
-/// The start of a traversal.
+/// The value that the beginning of a traversal refers to.
 #[derive(Clone, Debug)]
 pub struct ResolvedReference {
     /// The value.
@@ -26,7 +26,7 @@ pub struct ResolvedReference {
 /// A provider function that a name refers to.
 #[derive(Clone, Debug)]
 pub struct ProviderFunction {
-    /// Where the function runs. Formulas contain it.
+    /// The provider of the function, as formulas contain it.
     pub provider: FunctionProvider,
     /// The name of the function.
     pub function: SmolStr,
@@ -36,14 +36,14 @@ pub struct ProviderFunction {
 
 /// The environment of an evaluation.
 pub trait Scope {
-    /// Resolves the start of a traversal: as many steps as name an object (`var.x`, `aws_vpc.main`). Names that a
-    /// surrounding `for` declares are resolved by evaluation itself.
+    /// Resolves the beginning of a traversal: the steps that name an object (`var.x`, `aws_vpc.main`). Evaluation
+    /// itself resolves names that a surrounding `for` declares.
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>>;
 
     /// The environment of function calls.
     fn context(&self) -> CallContext<'_>;
 
-    /// Returns a parameter that nothing else in this session uses.
+    /// Returns a parameter that was not returned before in this session.
     fn new_parameter(&self) -> Parameter;
 
     /// Looks up a provider function by name: `provider::NAME::FUNCTION` or `provider::NAME::ALIAS::FUNCTION`.

@@ -1,6 +1,6 @@
-//! Recursion that grows the stack on the heap, so that no depth of nesting ends the process.
+//! Recursion on a stack that grows on the heap, so that deep nesting does not crash the process.
 
-/// The minimum remaining stack before another level. No recursion in this crate uses more than this for one level.
+/// The minimum size of the remaining stack before another level. No recursion in this crate uses more for one level.
 const RED_ZONE_BYTES: usize = 128 * 1024;
 
 /// The size of each additional stack segment.

@@ -1,8 +1,8 @@
-//! The symbolic side: how the results of operators and functions get their formulas and origins.
+//! The symbolic side of operators and functions: how their results get formulas and origins.
 //!
 //! Invariants of every value that this crate returns:
-//! - Every unknown part has a formula, its own or that of a container, unless an input was unknown without a formula.
-//! - Running the formula of a value gives the final content and marks. The marks on the value now are the same or more.
+//! - Every unknown part has a formula, or a container of it has one, unless an input was unknown without a formula.
+//! - Running the formula of a value gives the final content and marks. The value now has at least these marks.
 //! - A *live* value (known, with a formula) is never part of a result whose formula does not include it.
 
 use std::collections::BTreeMap;
@@ -15,14 +15,14 @@ use weft_graph_format::value::{Kind, Value};
 
 use crate::stack;
 
-/// How the result of a call relates to its arguments.
+/// How the result of a call relates to the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
-    /// It consists of unchanged parts of the arguments.
+    /// It consists of unchanged parts of the arguments, which keep their formulas.
     Parts,
-    /// It consists of changed parts of the arguments. Everything in the result is computed from the call.
+    /// It consists of changed parts of the arguments. Each part of the result gets a formula from the call.
     Whole,
-    /// It is a new value.
+    /// It is a new value, without parts of the arguments.
     Nothing,
 }
 
@@ -44,8 +44,8 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
-    // A result that is known despite unknown arguments is valid only if the call cannot fail at apply. If parts are
-    // passed on, unused parts may fail, but no whole argument may.
+    // If a result is known although arguments are unknown, it is only valid if the call cannot fail at apply. If parts
+    // are passed on, unused parts may fail, but no argument as a whole may.
     let can_fail = || {
         if !symbolic {
             return false;
@@ -56,7 +56,7 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
             None => whole && argument.deep().formula && argument.to_formula().can_fail(),
         })
     };
-    // A new value shares no part with an argument, so it keeps no formulas of arguments.
+    // A new value does not share parts with arguments, so it does not keep their formulas.
     let renewed = || passing == Passing::Nothing && symbolic && result.deep().formula;
     let whole = passing == Passing::Whole && symbolic;
     let everything = live || whole || can_fail() || renewed();
@@ -83,7 +83,7 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
 /// The formula for the part of `formula` at one step.
 pub fn part(formula: &Formula, step: &ValueStep, ty: Type) -> Formula {
     let range = formula.range().cloned();
-    // Only a step that cannot fail extends the path of a result. Other steps report their errors when they run.
+    // The path is extended only by a step that cannot fail. Other steps report their errors when the formula runs.
     let certain = match (formula.ty(), step) {
         (Type::Object(object), ValueStep::Attribute(name) | ValueStep::Key(name)) => {
             object.attributes.contains_key(name)
@@ -109,7 +109,7 @@ pub fn part(formula: &Formula, step: &ValueStep, ty: Type) -> Formula {
     Formula::new(op, ty, range)
 }
 
-/// Gives each unknown part without a formula the matching part of `formula`. A set gets the formula as a whole.
+/// Gives each unknown part without a formula its part of `formula`. A set gets the formula as a whole.
 pub fn explain(value: &Value, formula: &Formula) -> Value {
     if !value.deep().unexplained {
         return value.clone();
@@ -117,7 +117,7 @@ pub fn explain(value: &Value, formula: &Formula) -> Value {
     spread(value, formula, false)
 }
 
-/// Gives the value and all of its parts, known or unknown, the matching parts of `formula`.
+/// Gives the value and all its parts, known or unknown, their part of `formula`.
 pub fn replace_formulas(value: &Value, formula: &Formula) -> Value {
     spread(value, formula, true)
 }

@@ -16,7 +16,7 @@ use crate::problems::tfvars as problems;
 /// The maximum nesting of a value that is written as text.
 const DEEPEST: usize = 512;
 
-/// A function and its description for users. Tools read the words from `providers schema`.
+/// A function and its description for users. Other programs read the descriptions from `providers schema`.
 struct Described {
     name: &'static str,
     summary: &'static str,

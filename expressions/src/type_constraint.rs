@@ -1,4 +1,4 @@
-//! Reads type constraints from source: `object({ a = optional(string, "x") })`.
+//! Parses type constraints from source: `object({ a = optional(string, "x") })`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub fn variable_type(expression: &Expression) -> Result<TypeConstraint, Vec<Diag
     variable_type_with(expression, None)
 }
 
-/// Resolves local provider names, in places where constraints may name providers.
+/// Resolves local names of providers. `None` where constraints may not contain providers.
 pub type ProviderNames<'a> = Option<&'a dyn Fn(&str) -> ProviderSource>;
 
 /// Like [`variable_type`], but also accepts types such as `providerconfig(aws)`.
@@ -147,7 +147,7 @@ fn collection(
     Ok(TypeConstraint { ty: make(element.ty), defaults: inside([("", element.defaults)]) })
 }
 
-/// `providerconfig(aws)`: a configured provider of the source that the local name refers to.
+/// Parses `providerconfig(aws)`: the type of references to configured providers with the source of this local name.
 fn provider(
     expression: &Expression,
     arguments: &[Expression],
@@ -254,8 +254,8 @@ struct Attribute {
     default: Option<Value>,
 }
 
-/// Reads an attribute's type: a type, or `optional(type, default)`. Errors that only concern the default are added to
-/// `problems`.
+/// Parses the type of an attribute: a type, or `optional(type, default)`. Errors that only concern the default are
+/// added to `problems`.
 fn attribute(
     value: &Expression,
     providers: ProviderNames<'_>,

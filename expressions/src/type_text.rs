@@ -67,7 +67,7 @@ fn collection(name: &str, element: &Type, depth: usize, out: &mut String) {
     out.push(')');
 }
 
-/// Whether the type is printed on one line.
+/// Whether the type fits on one line.
 fn flat(ty: &Type) -> bool {
     match ty {
         Type::Tuple(_) | Type::Object(_) => false,

@@ -1,7 +1,7 @@
 //! Evaluates the recorded expressions of OpenTofu one by one.
 //!
-//! `tests/conformance/expressions.todo` lists the indices of entries that do not pass yet. A listed entry that passes
-//! and an unlisted entry that fails are both errors. `WEFT_SHOW=TOPIC` prints the differences. `WEFT_RATCHET=write`
+//! `tests/conformance/expressions.todo` lists the indexes of entries that do not pass yet. A listed entry that passes
+//! is an error, and so is an unlisted entry that fails. `WEFT_SHOW=TOPIC` prints the differences. `WEFT_RATCHET=write`
 //! rewrites the list.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,8 @@ fn text<'a>(entry: &'a Json, name: &str) -> Option<&'a str> {
     entry.get(name).and_then(Json::as_str)
 }
 
-/// `None` if everything relevant is equal: the JSON text, the type, the sensitive parts, and the summary of the error.
+/// Describes how a result differs from the record: in the JSON text, the type, the sensitive parts, or the summary of
+/// the error. `None` if all are equal.
 fn difference(entry: &Json, scope: &BareScope) -> Option<String> {
     let expression = text(entry, "expr").unwrap_or_default();
     let outcome = evaluate_text(expression, scope);

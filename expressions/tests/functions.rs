@@ -1,5 +1,5 @@
-//! Properties of functions that no recorded result covers: limits, files that are not on disk, and which argument an
-//! error names. `conformance.rs` and `unknowns.rs` compare the results of functions with the record.
+//! Tests properties of functions that are not in the record of OpenTofu: limits, files that are not on disk, and the
+//! argument that an error names. `conformance.rs` and `unknowns.rs` compare results with the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -24,7 +24,7 @@ impl MemoryFiles {
     }
 }
 
-/// The name without the parts that go through the loop.
+/// The name without the repeated parts that lead through the loop.
 fn plain(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.split('/').filter(|part| *part != "loop" && *part != ".").collect::<Vec<_>>().join("/")

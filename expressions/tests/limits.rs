@@ -1,4 +1,5 @@
-//! A short text cannot grow without bound: every chain that doubles ends quickly, with one clear error.
+//! A short text cannot make a value grow without limit: every chain that doubles its value ends quickly, with one clear
+//! error.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The rules on resource values, with a small schema.
+//! Tests the rules on resource values with a small schema.
 
 use std::collections::BTreeMap;
 
@@ -153,7 +153,7 @@ fn a_plan_may_only_set_computed_attributes() {
         let problems = plan_problems(&schema(), &null(), &config, &bad);
         assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), [message]);
     }
-    // The provider considers both equivalent.
+    // The provider considers both values equivalent.
     let prior = object(&[("name", text("A")), ("password", text("p"))]);
     assert_eq!(plan_problems(&schema(), &prior, &config, &prior), []);
 }

@@ -1,4 +1,4 @@
-//! Individual rules of formulas: live values, sets, templates at apply, impure calls, loops, isolated failures.
+//! Tests individual rules of formulas: live values, sets, templates at apply, impure calls, loops, isolated failures.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -359,10 +359,10 @@ fn try_and_can_over_open_types_are_unknown() {
     let cases = [
         // A list whose elements turn out to be tuples has no common type with a list of strings.
         ("try(no ? tolist(regexall(\"(a)(-)?\", text)) : tolist([text]), \"f\")", text("f")),
-        // The branch that is not taken turns out to fail, so its type does not matter.
+        // The branch that is not taken fails at apply, so its type does not matter.
         ("try(yes ? { a = 1 } : cidrcontains(text, text), \"f\")", one()),
         ("can(yes ? { a = 1 } : cidrcontains(text, text))", Value::bool(true)),
-        // It does not fail, so its type matters.
+        // This branch does not fail, so its type matters.
         ("try(yes ? { a = 1 } : startswith(text, text), \"f\")", text("f")),
         // The parts of a constructor that do not fail have types.
         ("try(no ? [{ b = text }, tonumber(text)] : any, \"f\")", text("f")),
@@ -390,7 +390,7 @@ fn try_and_can_over_open_types_are_unknown() {
     }
 }
 
-/// A plan treats live values as known: `try` over them returns their current result.
+/// A plan treats live values as known: `try` and `can` over them are evaluated again at apply.
 #[test]
 fn try_and_can_over_live_values_are_evaluated_again() {
     let world = World::default().live("names", strings(&[]), strings(&["a"]));

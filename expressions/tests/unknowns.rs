@@ -1,4 +1,4 @@
-//! Compares what a plan knows of expressions over unknown values with OpenTofu's record: `unknowns.json`.
+//! Compares what a plan knows about expressions over unknown values with OpenTofu's record `unknowns.json`.
 //!
 //! `tests/conformance/unknowns.todo` lists the differences, in the format of `expressions.todo`.
 

@@ -1,8 +1,8 @@
-//! How long a plan of 10,000 operations takes to be written and read, and what it takes of a file.
+//! Measures the time for writing and reading a plan of 10,000 operations, and the size of its file.
 //!
-//! The shape: 3,332 creates of three operations each over four provider instances, every second one of which reads a
-//! result of another and waits for it. Values are left as small as an object may be, since the bound is on what an
-//! operation costs without them. Fails when a bound is not kept.
+//! The plan has 3,332 creates of three operations each, for four provider instances. Every second create reads a result
+//! of another and waits for it. Values are as small as an object may be, since the limits are for operations without
+//! them. Fails if a limit is exceeded.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
-//! Typed addresses: what things are called.
+//! Typed addresses of modules, resources, providers and their instances.
 //!
-//! *Configurations* (resource, module, provider) are static; *instances* have keys. Every address prints as in
-//! OpenTofu, and is parsed from the same text.
+//! Addresses of *configurations* (a resource, module or provider block) have no keys; addresses of *instances* do.
+//! Every address prints as in OpenTofu, and is parsed from the same text.
 
 mod function_provider;
 mod key;
@@ -29,84 +29,84 @@ pub struct Module(pub Arc<[SmolStr]>);
 pub struct ModuleStep {
     /// Name of the call.
     pub name: SmolStr,
-    /// Which instance of it.
+    /// The key of the called instance.
     pub key: InstanceKey,
 }
 
-/// An instance of a module; empty for the root module.
+/// An instance of a module: the calls that lead to it. Empty for the root module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModuleInstance(pub Arc<[ModuleStep]>);
 
-/// What kind of resource block it is.
+/// The kind of a resource block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ResourceMode {
-    /// `data`
+    /// A `data` block.
     Data,
-    /// `resource`
+    /// A `resource` block.
     Managed,
-    /// `ephemeral`
+    /// An `ephemeral` block.
     Ephemeral,
 }
 
 /// A resource within its module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Resource {
-    /// Which kind of block.
+    /// The kind of its block.
     pub mode: ResourceMode,
-    /// `aws_vpc`
+    /// The type, such as `aws_vpc`.
     pub type_name: SmolStr,
-    /// `main`
+    /// The name, such as `main`.
     pub name: SmolStr,
 }
 
 /// A resource as configured: `module.net.aws_vpc.main`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ConfigResource {
-    /// Where.
+    /// The module that contains it.
     pub module: Module,
-    /// What.
+    /// The resource within the module.
     pub resource: Resource,
 }
 
-/// A resource in a module instance, all of its instances: `module.net["eu"].aws_vpc.main`.
+/// A resource in a module instance, with all of its instances: `module.net["eu"].aws_vpc.main`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AbsResource {
-    /// Where.
+    /// The module instance that contains it.
     pub module: ModuleInstance,
-    /// What.
+    /// The resource within the module.
     pub resource: Resource,
 }
 
 /// One instance of a resource: `module.net["eu"].aws_vpc.main[0]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ResourceInstance {
-    /// Where.
+    /// The module instance that contains it.
     pub module: ModuleInstance,
-    /// What.
+    /// The resource within the module.
     pub resource: Resource,
-    /// Which.
+    /// The key of the instance.
     pub key: InstanceKey,
 }
 
-/// Where a provider comes from: `registry.opentofu.org/hashicorp/aws`.
+/// The source address of a provider: `registry.opentofu.org/hashicorp/aws`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProviderSource {
     /// The registry host, or `terraform.io` for built-in providers.
     pub host: SmolStr,
-    /// `hashicorp`
+    /// The namespace, such as `hashicorp`.
     pub namespace: SmolStr,
-    /// `aws`
+    /// The type, such as `aws`.
     pub type_name: SmolStr,
 }
 
 /// A provider block as configured: `module.net.provider["registry.opentofu.org/hashicorp/aws"].by_region`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProviderConfig {
-    /// The module whose block it is.
+    /// The module that contains the block.
     pub module: Module,
-    /// Which provider.
+    /// The source of the provider.
     pub source: ProviderSource,
-    /// `alias`; `None` for the default configuration.
+    /// The `alias` argument; `None` for the default configuration.
     pub alias: Option<SmolStr>,
 }
 
@@ -120,13 +120,13 @@ pub struct ProviderInstance(Arc<ProviderParts>);
 /// The parts of a [`ProviderInstance`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProviderParts {
-    /// The module instance whose block it is.
+    /// The module instance that contains the block.
     pub module: ModuleInstance,
-    /// Which provider.
+    /// The source of the provider.
     pub source: ProviderSource,
-    /// `alias`; `None` for the default configuration.
+    /// The `alias` argument; `None` for the default configuration.
     pub alias: Option<SmolStr>,
-    /// Under `for_each`.
+    /// The key of the instance, if the block has `for_each`.
     pub key: InstanceKey,
 }
 
@@ -152,7 +152,7 @@ pub struct DeposedKey(pub SmolStr);
 const DEPOSED_KEY_LENGTH: usize = 8;
 
 impl DeposedKey {
-    /// The key, if the text has eight characters (what OpenTofu checks when reading).
+    /// The key; `None` if the text does not have eight characters. OpenTofu checks nothing else when it reads a state.
     pub fn parse(text: &str) -> Option<DeposedKey> {
         (text.len() == DEPOSED_KEY_LENGTH).then(|| DeposedKey(text.into()))
     }
@@ -174,7 +174,8 @@ impl fmt::Display for DeposedKey {
     }
 }
 
-/// An object of an instance: the current one, or a deposed one. The text is what lists and lines show.
+/// The name of an object: its instance and, if it is not the current object, its deposed key. Displayed as in lists and
+/// log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectName<'a> {
     /// The instance.
@@ -198,7 +199,7 @@ impl fmt::Display for ObjectName<'_> {
     }
 }
 
-/// The registry that source addresses without a host mean.
+/// The registry of source addresses without a host.
 pub const DEFAULT_REGISTRY: &str = "registry.opentofu.org";
 /// The host of built-in providers.
 pub const BUILTIN_HOST: &str = "terraform.io";
@@ -211,7 +212,7 @@ impl Module {
         Module::default()
     }
 
-    /// The module that the call `name` in this one leads to.
+    /// The module that the call `name` in this module leads to.
     #[must_use]
     pub fn child(&self, name: &str) -> Module {
         Module(self.0.iter().cloned().chain([SmolStr::new(name)]).collect())
@@ -234,7 +235,7 @@ impl ModuleInstance {
         ModuleInstance::default()
     }
 
-    /// The instance that `name[key]` in this one leads to.
+    /// The instance that the call `name[key]` in this module instance leads to.
     #[must_use]
     pub fn child(&self, name: &str, key: InstanceKey) -> ModuleInstance {
         ModuleInstance(self.0.iter().cloned().chain([ModuleStep { name: SmolStr::new(name), key }]).collect())
@@ -245,7 +246,7 @@ impl ModuleInstance {
         self.0.split_last().map(|(_, front)| ModuleInstance(front.into()))
     }
 
-    /// The same without keys.
+    /// The module in the configuration: the address without keys.
     pub fn config(&self) -> Module {
         Module(self.0.iter().map(|step| step.name.clone()).collect())
     }
@@ -255,25 +256,25 @@ impl ModuleInstance {
         self.0.is_empty()
     }
 
-    /// Whether a key in it is negative.
+    /// Whether the address contains a negative key.
     pub fn has_negative_key(&self) -> bool {
         self.0.iter().any(|step| step.key.is_negative())
     }
 }
 
 impl ResourceInstance {
-    /// A key for sorting lists: outer modules come before inner ones.
+    /// The sort key for lists: outer modules come before inner ones.
     #[must_use]
     pub fn in_lists(&self) -> (usize, &ResourceInstance) {
         (self.module.0.len(), self)
     }
 
-    /// The same without keys.
+    /// The resource in the configuration: the address without keys.
     pub fn config(&self) -> ConfigResource {
         ConfigResource { module: self.module.config(), resource: self.resource.clone() }
     }
 
-    /// Whether a key in it is negative.
+    /// Whether the address contains a negative key.
     pub fn has_negative_key(&self) -> bool {
         self.key.is_negative() || self.module.has_negative_key()
     }
@@ -290,14 +291,14 @@ impl AbsResource {
         ResourceInstance { module: self.module.clone(), resource: self.resource.clone(), key }
     }
 
-    /// The same without keys.
+    /// The resource in the configuration: the address without keys.
     pub fn config(&self) -> ConfigResource {
         ConfigResource { module: self.module.config(), resource: self.resource.clone() }
     }
 }
 
 impl ProviderSource {
-    /// A provider of this name in the default registry's usual namespace.
+    /// The provider of this name in the default registry, in the namespace `hashicorp`.
     pub fn default_for(type_name: &str) -> ProviderSource {
         ProviderSource { host: DEFAULT_REGISTRY.into(), namespace: "hashicorp".into(), type_name: type_name.into() }
     }
@@ -307,25 +308,25 @@ impl ProviderSource {
         ProviderSource { host: BUILTIN_HOST.into(), namespace: BUILTIN_NAMESPACE.into(), type_name: type_name.into() }
     }
 
-    /// Whether it is part of Weft itself.
+    /// Whether the provider is part of Weft itself.
     pub fn is_builtin(&self) -> bool {
         self.host == BUILTIN_HOST && self.namespace == BUILTIN_NAMESPACE
     }
 
-    /// As short as messages have it: the default registry's host is left out.
+    /// The address as messages show it: without the host if it is the default registry.
     pub fn for_display(&self) -> String {
         if self.host == DEFAULT_REGISTRY { format!("{}/{}", self.namespace, self.type_name) } else { self.to_string() }
     }
 }
 
 impl ProviderInstance {
-    /// The same without keys.
+    /// The provider configuration: the address without keys.
     pub fn config(&self) -> ProviderConfig {
         ProviderConfig { module: self.module.config(), source: self.source.clone(), alias: self.alias.clone() }
     }
 }
 
-/// A string in the form of an address or of source text: quoted, with escapes.
+/// A quoted string with escapes, as in addresses and in source text.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

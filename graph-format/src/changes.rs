@@ -10,21 +10,21 @@ use crate::graph::{Action, StateRecord};
 use crate::path::Path;
 use crate::value::Value;
 
-/// What happens to one resource instance, as a pair of actions where an object is replaced.
+/// What happens to one resource instance. A replacement is a pair of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ChangeAction {
-    /// One thing.
+    /// A single action.
     Only(Action),
     /// The old object is deleted, then the new one created.
     DeleteThenCreate,
     /// The new object is created, then the old one deleted.
     CreateThenDelete,
-    /// The old object is left alone, a new one created.
+    /// The old object is only removed from the state, then a new one is created.
     ForgetThenCreate,
 }
 
 impl ChangeAction {
-    /// The words of `actions` in JSON output.
+    /// The `actions` in JSON output.
     pub fn words(self) -> Vec<&'static str> {
         match self {
             ChangeAction::Only(action) => vec![action.word()],
@@ -34,7 +34,7 @@ impl ChangeAction {
         }
     }
 
-    /// Whether one object takes the place of another.
+    /// Whether a new object replaces the old one.
     pub fn is_replace(self) -> bool {
         matches!(self, ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete | ChangeAction::ForgetThenCreate)
     }
@@ -45,7 +45,7 @@ impl ChangeAction {
     }
 }
 
-/// Why an action was chosen, where it is not plain.
+/// Why an action was chosen, if that is not obvious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Reason {
@@ -69,7 +69,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The word of `action_reason` in JSON output; `None` without a reason.
+    /// The `action_reason` in JSON output; `None` without a reason.
     pub fn word(self) -> Option<&'static str> {
         Some(match self {
             Reason::None => return None,
@@ -92,7 +92,7 @@ impl Reason {
         })
     }
 
-    /// The word of `reason` in the event stream; `None` without a reason.
+    /// The `reason` in the event stream; `None` without a reason.
     pub fn event_word(self) -> Option<&'static str> {
         Some(match self {
             Reason::ReplaceBecauseCannotUpdate => "cannot_update",
@@ -104,10 +104,10 @@ impl Reason {
     }
 }
 
-/// What names an object that is taken over.
+/// How an imported object is identified.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Importing {
-    /// The provider's name for it.
+    /// The import ID.
     Id(SmolStr),
     /// An object with all attributes of the type's identity schema. Missing attributes are null.
     Identity(Value),
@@ -116,71 +116,71 @@ pub enum Importing {
 /// The change of one object. Sensitive values have marks; unknown parts of `after` are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceChange {
-    /// Whose.
+    /// The address of the instance.
     pub address: ResourceInstance,
-    /// Where it was before it was moved.
+    /// The previous address, if the object was moved.
     pub previous_address: Option<Box<ResourceInstance>>,
-    /// Which object, when it is not the current one.
+    /// The key of a deposed object; `None` for the current one.
     pub deposed: Option<DeposedKey>,
-    /// Which provider.
+    /// The provider instance that makes the change.
     pub provider: ProviderInstance,
-    /// What happens.
+    /// The planned action.
     pub action: ChangeAction,
-    /// Why.
+    /// Why this action was chosen.
     pub reason: Reason,
-    /// The object as it is; null for a create.
+    /// The current object; null for a create.
     pub before: Value,
-    /// The object as it is planned to be; null for a delete.
+    /// The planned object; null for a delete.
     pub after: Value,
     /// The paths that require a replacement.
     pub replace_paths: Vec<Path>,
-    /// The object that is taken over, where one is.
+    /// How the imported object is identified, if this is an import.
     pub importing: Option<Box<Importing>>,
     /// The record in the state before the change, if there is one.
     pub before_record: Option<Box<StateRecord>>,
-    /// Version of the schema that `after` follows.
+    /// The version of the schema that `after` follows.
     pub schema_version: u64,
 }
 
 /// The change of one output of the root module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputChange {
-    /// What happens: create, update, delete or nothing.
+    /// The planned action: create, update, delete or nothing.
     pub action: Action,
-    /// The value as stored; null when there is none.
+    /// The stored value; null if there is none.
     pub before: Value,
-    /// The value as planned; unknown parts are unknown.
+    /// The planned value. Unknown parts are unknown.
     pub after: Value,
-    /// Declared sensitive, in state.
+    /// Whether the output is sensitive in the state.
     pub sensitive_before: bool,
-    /// Declared sensitive, in the configuration.
+    /// Whether the output is sensitive in the configuration.
     pub sensitive_after: bool,
 }
 
-/// All that a plan changes, in order.
+/// All changes of a plan, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Objects in the order of [`ResourceInstance::in_lists`], including those without a change.
+    /// The changes of objects, in the order of [`ResourceInstance::in_lists`]. Objects without a change are included.
     pub resources: Vec<ResourceChange>,
-    /// Objects that were found to be other than state has them.
+    /// Objects that differ from the state, as the refresh found.
     pub drift: Vec<ResourceChange>,
-    /// Outputs of the root module.
+    /// The changes of outputs of the root module.
     pub outputs: BTreeMap<SmolStr, OutputChange>,
-    /// The attributes that contribute to the changes, by the references of the configuration, ordered.
+    /// The attributes that contribute to the changes, as the configuration refers to them, in order.
     pub relevant: Vec<RelevantAttribute>,
 }
 
 /// An attribute of a resource that contributes to what a plan changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RelevantAttribute {
-    /// Whose. Without a key all instances are meant where the resource has several.
+    /// The resource instance. Without a key, it stands for all instances of a resource that has several.
     pub resource: ResourceInstance,
-    /// Where in it; empty for all of it.
+    /// The path to the attribute. Empty for the whole object.
     pub path: Path,
 }
 
 impl Changes {
-    /// Whether applying would do nothing and store nothing new.
+    /// Whether applying the plan would change nothing, not even what is stored.
     pub fn is_empty(&self) -> bool {
         self.resources.iter().all(|c| c.action.is_no_op() && c.previous_address.is_none() && c.importing.is_none())
             && self.outputs.values().all(|o| o.action == Action::NoOp)

@@ -6,12 +6,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::address::{ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
 
-/// The address of an object that has conditions.
+/// The address of an object with conditions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckedObject {
     /// An instance of a resource.
     Resource(ResourceInstance),
-    /// Another object.
+    /// An output value, a check block or a variable.
     Named {
         /// Its module instance.
         module: ModuleInstance,
@@ -20,17 +20,17 @@ pub enum CheckedObject {
     },
 }
 
-/// The address of an object without the keys of modules.
+/// The address of an object with conditions, without the keys of modules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckedConfig {
-    /// A resource, or its instances with one key.
+    /// A resource, or those of its instances that have one key.
     Resource {
-        /// The resource as configured.
+        /// The resource in the configuration.
         resource: ConfigResource,
         /// [`InstanceKey::None`] for all instances.
         key: InstanceKey,
     },
-    /// Another object.
+    /// An output value, a check block or a variable.
     Named {
         /// Its module.
         module: Module,
@@ -40,7 +40,7 @@ pub enum CheckedConfig {
 }
 
 impl CheckedObject {
-    /// The object with this address.
+    /// Parses an address.
     pub fn parse(address: &str) -> CheckedObject {
         if let Ok(instance) = address.parse() {
             return CheckedObject::Resource(instance);
@@ -82,7 +82,7 @@ impl CheckedObject {
 }
 
 impl CheckedConfig {
-    /// The object with this address.
+    /// Parses an address without keys of modules.
     pub fn parse(address: &str) -> CheckedConfig {
         let object = CheckedObject::parse(address);
         object.keyed().unwrap_or_else(|| object.config())
@@ -112,7 +112,7 @@ pub fn split_module(address: &str) -> (Option<&str>, &str) {
     (None, address)
 }
 
-/// An address that was read once, with its text. The text is kept as it is stored.
+/// An address with its text. The text is parsed once, and stored unchanged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CheckedAddress {
     text: Box<str>,
@@ -120,7 +120,7 @@ pub struct CheckedAddress {
 }
 
 impl CheckedAddress {
-    /// Reads an address.
+    /// Parses an address and keeps its text.
     pub fn read(text: &str) -> CheckedAddress {
         CheckedAddress { text: text.into(), object: CheckedObject::parse(text) }
     }
@@ -130,12 +130,12 @@ impl CheckedAddress {
         &self.text
     }
 
-    /// The object. For an address without keys, its only instance.
+    /// The object. An address without keys stands for its only instance.
     pub fn object(&self) -> &CheckedObject {
         &self.object
     }
 
-    /// The object of the configuration.
+    /// The object of the configuration, with the instance's own key if it has one.
     pub fn config(&self) -> CheckedConfig {
         self.object.keyed().unwrap_or_else(|| self.object.config())
     }
@@ -159,7 +159,7 @@ impl fmt::Debug for CheckedAddress {
     }
 }
 
-/// Stored as its text.
+/// Serialized as its text.
 impl Serialize for CheckedAddress {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)

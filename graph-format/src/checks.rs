@@ -1,11 +1,11 @@
-//! Results of conditions, grouped by the object of the configuration that they belong to.
+//! Results of conditions, grouped by object of the configuration.
 
 use rustc_hash::FxHashMap;
 
 use crate::checked::{CheckedAddress, CheckedConfig, split_module};
 use crate::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
-/// The results of one object of the configuration.
+/// The results of the conditions of one object of the configuration.
 #[derive(Clone, Debug)]
 pub struct ObjectChecks<'r> {
     /// The kind of object.
@@ -17,7 +17,8 @@ pub struct ObjectChecks<'r> {
 }
 
 impl ObjectChecks<'_> {
-    /// The combined status of the instances: an error outranks a failure, a failure an unknown result, and that a pass.
+    /// The combined status of the instances: the worst one. An error is worse than a failure, then follow unknown and
+    /// passed.
     pub fn status(&self) -> CheckStatus {
         let statuses = self.instances.iter().map(|result| result.status);
         statuses.max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
@@ -53,8 +54,8 @@ fn rank(status: CheckStatus) -> u8 {
     }
 }
 
-/// The object of a check operation. The address of an assertion is that of its check block, and the number of the
-/// assertion in brackets.
+/// The object of a check operation, given the address of the operation. For an assertion, that is the address of its
+/// check block, followed by the number of the assertion in brackets.
 pub fn checked_object(address: &str) -> &str {
     let is_block = || split_module(address).1.starts_with("check.");
     match address.rfind('[') {

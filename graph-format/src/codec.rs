@@ -1,8 +1,8 @@
-//! Values as bytes, the same bytes as go-cty's: what provider plugins, state files and JSON functions speak.
+//! Encodes values as go-cty does, byte for byte: for provider plugins, state files and JSON functions.
 //!
 //! [`msgpack`] is the wire format of providers, [`json`] the format of state files and of `jsonencode`, and
-//! [`type_json`] encodes types for both. A type directs each of them: where it is dynamic, the value comes with its own
-//! type.
+//! [`type_json`] encodes types for both. The caller passes the expected type. Where that is dynamic, the encoded value
+//! contains its own type.
 //!
 //! Encoders refuse marked values (the caller removes and keeps the marks) and values that do not conform to the type
 //! (the caller converts them). Decoders accept any input: they never panic, stop at [`MAX_DEPTH`] and
@@ -23,17 +23,17 @@ use crate::path::{Path, ValueStep};
 use crate::types::Type;
 use crate::value::{DEEPEST_VALUE, Kind, Value};
 
-/// How deep values and types may nest.
+/// The maximum depth of values and types.
 pub const MAX_DEPTH: usize = DEEPEST_VALUE;
 
-/// The longest input that is decoded, in bytes; what OpenTofu allows for one message of a provider.
+/// The maximum length of an encoded value, in bytes. The same as OpenTofu's limit for one message of a provider.
 pub const MAX_INPUT_LENGTH: usize = 256 << 20;
 
-/// Why a value cannot be written.
+/// Why a value cannot be encoded, and in which part of it the problem is.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}{problem}", at(path))]
 pub struct EncodeError {
-    /// Where in the value.
+    /// The path to the part with the problem.
     pub path: Path,
     /// The problem.
     pub problem: EncodeProblem,
@@ -46,7 +46,7 @@ pub enum EncodeProblem {
     #[error("value has marks, so it cannot be serialized")]
     Marked,
     /// References to providers have no written form.
-    #[error("a provider configuration is no data, so it cannot be serialized")]
+    #[error("a provider configuration is not data, so it cannot be serialized")]
     Provider,
     /// JSON has no unknown values.
     #[error("value is not known")]
@@ -54,24 +54,24 @@ pub enum EncodeProblem {
     /// JSON has no infinities.
     #[error("cannot serialize infinity as JSON")]
     Infinity,
-    /// The value is of another type than the one that directs the encoding.
+    /// The value does not have the expected type.
     #[error("{wanted} required, but have {found}")]
     WrongType {
-        /// The type in words.
+        /// The expected type, as text.
         wanted: String,
-        /// The value's type in words.
+        /// The type of the value, as text.
         found: String,
     },
-    /// Deeper than [`MAX_DEPTH`].
+    /// The value is deeper than [`MAX_DEPTH`].
     #[error("the value is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }
 
-/// Why bytes are no value (or type).
+/// Why an input cannot be decoded, and in which part of the value the problem is.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}{problem}", at(path))]
 pub struct DecodeError {
-    /// Where in the value, as far as it was read.
+    /// The path to the value where the problem was found.
     pub path: Path,
     /// The problem.
     pub problem: DecodeProblem,
@@ -80,19 +80,19 @@ pub struct DecodeError {
 /// Why an input cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeProblem {
-    /// It ends too early.
+    /// The input ends too early.
     #[error("unexpected end of input")]
     Truncated,
-    /// The input continues behind the value.
+    /// The input continues after the value.
     #[error("extraneous data after the value")]
     Trailing,
-    /// Longer than [`MAX_INPUT_LENGTH`].
+    /// The input is longer than [`MAX_INPUT_LENGTH`].
     #[error("the input is longer than {MAX_INPUT_LENGTH} bytes")]
     TooLong,
-    /// Deeper than [`MAX_DEPTH`].
+    /// The value is deeper than [`MAX_DEPTH`].
     #[error("the input is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// Something else stands where the type wants this.
+    /// The input does not contain this, which the type requires.
     #[error("{0} is required")]
     Required(&'static str),
     /// Text is not UTF-8.
@@ -101,23 +101,23 @@ pub enum DecodeProblem {
     /// A number that is out of range.
     #[error("{0}")]
     Number(#[from] NumberError),
-    /// The number of elements differs from the tuple type's.
+    /// The number of elements is not that of the tuple type.
     #[error("a tuple of length {wanted} is required ({found} given)")]
     TupleLength {
-        /// By the type.
+        /// The number of elements of the type.
         wanted: usize,
-        /// In the input.
+        /// The number of elements in the input.
         found: usize,
     },
-    /// The number of attributes differs from the object type's.
+    /// The number of attributes is not that of the object type.
     #[error("an object with {wanted} attributes is required ({found} given)")]
     AttributeCount {
-        /// By the type.
+        /// The number of attributes of the type.
         wanted: usize,
-        /// In the input.
+        /// The number of attributes in the input.
         found: usize,
     },
-    /// An attribute that the type does not have.
+    /// An attribute that is not in the type.
     #[error("unsupported attribute {0:?}")]
     UnsupportedAttribute(SmolStr),
     /// The same attribute twice (in JSON without a type: with different types).
@@ -126,13 +126,13 @@ pub enum DecodeProblem {
     /// Elements of one collection with different types.
     #[error("all elements must have the same type")]
     MixedElements,
-    /// An unknown value with a refinement that cannot be.
+    /// An unknown value with an invalid refinement.
     #[error("invalid refinement of an unknown value: {0}")]
     Refinement(&'static str),
-    /// A description of a type that is none.
+    /// An invalid description of a type.
     #[error("invalid type description: {0}")]
     Type(&'static str),
-    /// No JSON.
+    /// The input is not JSON.
     #[error("{0}")]
     Syntax(#[from] json_syntax::SyntaxError),
 }
@@ -141,7 +141,7 @@ fn at(path: &Path) -> String {
     if path.0.is_empty() { String::new() } else { format!("at {path}: ") }
 }
 
-/// Where an encoder or decoder is in the value.
+/// The position of an encoder or decoder in the value.
 #[derive(Default)]
 struct Position {
     steps: Vec<ValueStep>,
@@ -162,7 +162,7 @@ impl Position {
         self.encode_error(EncodeProblem::WrongType { wanted, found })
     }
 
-    /// Enters a level. The callers leave it with [`Position::leave`] or return an error.
+    /// Enters a level; `false` if it is too deep. The caller leaves it with [`Position::leave`], or returns an error.
     fn enter(&mut self) -> bool {
         self.depth += 1;
         self.depth <= MAX_DEPTH
@@ -173,13 +173,13 @@ impl Position {
     }
 }
 
-/// Text in the normal form that values and keys have.
+/// Text in the normal form of strings and keys.
 fn normal(text: &str) -> SmolStr {
     if text.is_ascii() || is_nfc(text) { SmolStr::new(text) } else { text.nfc().collect() }
 }
 
-/// The common type of decoded elements, and the elements with that type. The elements decide where the wanted element
-/// type has dynamic parts; nulls and unknowns without a type take the type of the others.
+/// The common type of decoded elements, and the elements with that type. If the wanted element type has dynamic parts,
+/// the elements determine the type. Nulls and unknowns without a type get the type of the other elements.
 fn same_type(wanted: &Type, mut items: Vec<Value>) -> Result<(Type, Vec<Value>), DecodeProblem> {
     if !wanted.has_dynamic() || items.is_empty() {
         return Ok((wanted.clone(), items));

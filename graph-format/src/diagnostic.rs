@@ -1,4 +1,4 @@
-//! Diagnostics: the problem, its position, and the way out.
+//! Diagnostics: what is wrong, where, and how to fix it.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -6,18 +6,18 @@ use smol_str::SmolStr;
 use crate::plain_value::PlainValue;
 use crate::source::SourceRange;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// The command cannot continue.
     Error,
-    /// The command continues, but someone should look at it.
+    /// The command continues, but the user should look at the problem.
     Warning,
 }
 
-/// One value that was involved in a problem, ready to be shown: `var.size is 3`.
+/// A value that is involved in a problem, for display: `var.size is 3`.
 ///
-/// `statement` never contains sensitive or ephemeral content. Its creator replaces that.
+/// `statement` never contains sensitive or ephemeral content. The code that creates it replaces such content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvolvedValue {
     /// The reference as written, `var.size` or `each.value["a"]`.
@@ -31,35 +31,35 @@ pub struct InvolvedValue {
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// Our own stable code (`W0123`) where the summary does not lead to it: see [`crate::explain::code`].
+    /// A stable code of our own (`W0123`), if the summary does not determine it: see [`crate::explain::code`].
     pub code: SmolStr,
-    /// The short line, the same for every problem of its kind.
+    /// The short description. It is the same for all problems of one kind.
     pub summary: String,
-    /// The problem and the way out.
+    /// The problem and what the user can do about it.
     pub detail: String,
-    /// The resource instance (or other object) that it is about, as text.
+    /// The resource instance (or other object) that has the problem, as text.
     pub address: Option<String>,
-    /// What exactly is wrong.
+    /// The source range that is wrong.
     pub subject: Option<SourceRange>,
-    /// What should be shown around it.
+    /// The source range to show around the subject.
     pub context: Option<SourceRange>,
-    /// Values of the references in the expression at fault.
+    /// The values of the references in the expression with the problem.
     pub values: Vec<InvolvedValue>,
-    /// The function whose call failed, as it was called; empty where it is not about a call.
+    /// The function whose call failed, as the call names it. Empty if no call failed.
     pub function: SmolStr,
-    /// An object with a condition that does not hold, such as `check.health` or `aws_vpc.main[0]`; empty where it is
-    /// about none. Tests look for it; nothing is stored of it.
+    /// An object whose condition does not hold, such as `check.health` or `aws_vpc.main[0]`. Empty for other problems.
+    /// `weft test` looks for it; it is not stored.
     #[serde(skip)]
     pub checked: SmolStr,
-    /// The two sides of an assertion of equality. Neither contains anything confidential.
+    /// The two sides of an equality in a failed assertion. Neither contains anything confidential.
     #[serde(skip)]
     pub compared: Option<Box<(PlainValue, PlainValue)>>,
-    /// What kind of mistake it is, where code must know. Nothing is stored of it.
+    /// The kind of mistake, for code that must recognize it. It is not stored.
     #[serde(skip)]
     pub cause: Cause,
 }
 
-/// A kind of mistake that code looks for. Code never looks at the text of a diagnostic.
+/// A kind of mistake that code must recognize. Code never compares texts of diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
     /// Any other kind.
@@ -69,7 +69,7 @@ pub enum Cause {
     Schema,
     /// A `for` expression produces a key twice.
     RepeatedKey,
-    /// A reference to an object that does not exist, or to a name without a value at its place.
+    /// A reference to an object that does not exist, or to a name that has no value where it is used.
     WrongObject,
     /// Another wrong reference.
     WrongValue,
@@ -99,43 +99,43 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
     }
 
-    /// The same, about this text.
+    /// Sets the source range that the diagnostic is about.
     pub fn at(mut self, subject: SourceRange) -> Diagnostic {
         self.subject = Some(subject);
         self
     }
 
-    /// The same, with this text shown around the subject.
+    /// Sets the source range that is shown around the subject.
     pub fn within(mut self, context: SourceRange) -> Diagnostic {
         self.context = Some(context);
         self
     }
 
-    /// The same, about this object.
+    /// Sets the address of the object that the diagnostic is about.
     pub fn about(mut self, address: impl Into<String>) -> Diagnostic {
         self.address = Some(address.into());
         self
     }
 
-    /// The same, about a call of this function.
+    /// Sets the function whose call the diagnostic is about.
     pub fn calling(mut self, function: &str) -> Diagnostic {
         self.function = SmolStr::new(function);
         self
     }
 
-    /// The same, about a condition of this object that does not hold.
+    /// Sets the object whose condition does not hold.
     pub fn checking(mut self, object: &str) -> Diagnostic {
         self.checked = SmolStr::new(object);
         self
     }
 
-    /// The same, with a stable code (or a mark by which somebody knows it again).
+    /// Sets the code: a stable one, or one by which callers recognize the diagnostic.
     pub fn code(mut self, code: &str) -> Diagnostic {
         self.code = SmolStr::new(code);
         self
     }
 
-    /// The same, with the kind of mistake.
+    /// Sets the kind of mistake.
     pub fn cause(mut self, cause: Cause) -> Diagnostic {
         self.cause = cause;
         self
@@ -146,7 +146,7 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// Whether it only announces that apply will evaluate an assertion of a check block.
+    /// Whether it only announces that an assertion of a check block will be evaluated at apply.
     pub fn is_open_check(&self) -> bool {
         self.code == OPEN_ASSERTION
     }
@@ -157,20 +157,20 @@ impl Diagnostic {
     }
 }
 
-/// Precedes the place of a validation rule, after the message of the rule.
+/// Precedes the location of a validation rule, after the message of the rule.
 const CHECKED_BY: &str = "\n\nThis was checked by the validation rule at ";
 
-/// The place of a failed validation rule, as text that follows its message.
+/// The location of a failed validation rule, as text that follows its message.
 pub fn checked_by(rule: &SourceRange) -> String {
     format!("{CHECKED_BY}{}:{}.", rule.file, rule.start.line)
 }
 
-/// The message of a failed condition without the place of its rule.
+/// The message of a failed condition without the location of its rule.
 pub fn bare_message(detail: &str) -> &str {
     detail.rfind(CHECKED_BY).and_then(|at| detail.get(..at)).unwrap_or(detail)
 }
 
-/// Several as one text without places, as what came of a check is stored.
+/// Several diagnostics as one text without source ranges. Results of checks are stored in this form.
 pub fn in_one_text(diagnostics: &[Diagnostic]) -> String {
     let line = |problem: &Diagnostic| match problem.detail.as_str() {
         "" => problem.summary.clone(),
@@ -185,32 +185,32 @@ pub fn in_one_text(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
-/// The code of the warning about an assertion that only apply can decide.
+/// The code of the warning that an assertion can only be decided at apply.
 pub const OPEN_ASSERTION: &str = "open-assertion";
 
 /// The code of a condition that was evaluated at apply and does not hold.
 pub const FAILED_CONDITION: &str = "failed-condition";
 
-/// The code of what went wrong when something was read for a check block.
+/// The code of a problem with reading a data source for a check block.
 pub const READ_FOR_CHECK: &str = "read-for-check";
 
-/// The code of a condition that came to neither true nor false.
+/// The code of a condition whose value is neither true nor false.
 pub const UNSUITABLE_CONDITION: &str = "unsuitable-condition";
 
 /// The code of a failed assertion whose message is secret: it must not be recorded.
 pub const HIDDEN_MESSAGE: &str = "hidden-message";
 
-/// The code of warnings about attributes that the type of a module's variable does not have. Validation reports them;
+/// The code of warnings about attributes that are not in the type of a module's variable. Validation reports them;
 /// applying a plan does not.
 pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
-/// The code of warnings about entries of ignore_changes without effect. Only the plan reports them.
+/// The code of warnings about entries of `ignore_changes` that have no effect. Only planning reports them.
 pub const REDUNDANT_IGNORED: &str = "redundant-ignored";
 
-/// The code of what went wrong before an operation began: OpenTofu reports no operation that failed.
+/// The code of a problem that occurred before an operation began. OpenTofu then reports no failed operation.
 pub const NOT_BEGUN: &str = "not-begun";
 
-/// The same, of what a provider said.
+/// Like [`NOT_BEGUN`], for diagnostics of a provider.
 pub const NOT_BEGUN_BY_PROVIDER: &str = "not-begun-by-provider";
 
 /// Whether any of them is an error.

@@ -1,6 +1,6 @@
-//! What problems mean: a code for each kind of problem, and an explanation with an example.
+//! Explanations of problems: each kind of problem has a code, and a text with an example.
 //!
-//! The texts are in files by subject, with an entry for each summary of a [`crate::diagnostic::Diagnostic`]:
+//! There is one file of texts for each subject, with an entry for each summary of a [`crate::diagnostic::Diagnostic`]:
 //!
 //! ```text
 //! W0101 Unsupported argument
@@ -10,20 +10,20 @@
 //!     }
 //! ```
 //!
-//! Below a line with two spaces and `right`, an entry may show how the example is written correctly.
+//! After a line with two spaces and `right`, an entry may show the corrected example.
 //!
 //! A `*` in a summary matches any text. Codes are assigned by hand and never reused: `codes.txt` beside the tests lists
-//! every code that was ever assigned. The code that reports problems does not know their codes; [`code_of`] finds them.
+//! every code that was ever assigned. The code that reports a problem does not know its code. [`code_of`] finds it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::diagnostic::{Diagnostic, NOT_BEGUN_BY_PROVIDER};
 
-/// The code of whatever a provider reports: summaries are the provider's own words.
+/// The code of all diagnostics of providers. Their summaries are written by the provider.
 pub const SAID_BY_A_PROVIDER: &str = "W1033";
 
-/// The files, by subject.
+/// The files with the texts, by subject.
 const FILES: [&str; 13] = [
     include_str!("explain/syntax.txt"),
     include_str!("explain/blocks.txt"),
@@ -40,31 +40,32 @@ const FILES: [&str; 13] = [
     include_str!("explain/tests.txt"),
 ];
 
-/// Patterns with fewer letters than this outside of their stars fit too much to name a kind of problem.
+/// The minimum number of letters of a pattern, without its stars. Shorter patterns match too many texts to identify a
+/// kind of problem.
 const LEAST_LETTERS: usize = 5;
 
-/// The meaning of a code.
+/// The explanation of a kind of problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// `W` and four digits.
     pub code: &'static str,
     /// The summary of such problems, with a `*` for each part that varies.
     pub summary: &'static str,
-    /// The meaning and the way out: one paragraph.
+    /// What it means and what to do about it, in one paragraph.
     pub text: String,
-    /// How such a problem comes about, or the command that helps.
+    /// An example that causes the problem, or a command that helps.
     pub example: String,
-    /// The example as it should be; empty where the text says enough.
+    /// The corrected example; empty if the text is sufficient.
     pub right: String,
 }
 
-/// The line of an entry that precedes the right example.
+/// The line of an entry that precedes the corrected example.
 const RIGHT: &str = "  right";
 
 struct Catalogue {
     all: Vec<Explanation>,
     by_summary: BTreeMap<&'static str, usize>,
-    /// Summaries with stars, the most specific first.
+    /// The entries whose summaries contain stars, the most specific first.
     patterns: Vec<usize>,
 }
 
@@ -115,7 +116,7 @@ fn entries(file: &'static str) -> Vec<Explanation> {
     found
 }
 
-/// Code and summary, where a line begins an entry.
+/// The code and the summary, if an entry begins with this line.
 fn header(line: &str) -> Option<(&str, &str)> {
     let (code, summary) = line.split_once(' ')?;
     is_code(code).then_some((code, summary))
@@ -126,7 +127,7 @@ pub fn is_code(text: &str) -> bool {
     text.strip_prefix('W').is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// All that there are, by code.
+/// All explanations, in the order of their codes.
 pub fn all() -> &'static [Explanation] {
     &CATALOGUE.all
 }
@@ -146,7 +147,7 @@ pub fn code_of(summary: &str) -> Option<&'static str> {
     catalogue.all.get(found).map(|entry| entry.code)
 }
 
-/// The code of a problem: its own where it has one, otherwise that of its summary.
+/// The code of a problem: its own if it has one, otherwise the code of its summary.
 pub fn code(problem: &Diagnostic) -> Option<&str> {
     if is_code(&problem.code) {
         return Some(problem.code.as_str());

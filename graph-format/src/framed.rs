@@ -1,9 +1,9 @@
-//! Records of a file, one after the other: the length of the payload, its SHA-256 and the payload. A record that was torn by
-//! a crash ends the file.
+//! The format of files that consist of records. Each record is the length of the payload, its SHA-256 and the payload.
+//! If a crash left a record incomplete, the file ends there.
 
 use crate::digest::Digest;
 
-/// The size of what precedes the payload, in bytes.
+/// The size of the length and the SHA-256 before a payload, in bytes.
 const HEADER: usize = 4 + 32;
 
 /// The record of a payload; `None` if the payload has 4 GiB or more.
@@ -16,7 +16,7 @@ pub fn framed(payload: &[u8]) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// The payload of the first record, and the bytes after it; `None` if the first record is not whole.
+/// The payload of the first record, and the bytes after it; `None` if the first record is incomplete.
 pub fn first_payload(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (digest, rest) = rest.split_first_chunk::<32>()?;

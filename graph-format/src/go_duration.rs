@@ -1,10 +1,10 @@
-//! Durations as Go writes them: numbers with units, such as `1h2m3.5s`. `0` needs no unit.
+//! Durations in Go's notation: numbers with units, such as `1h2m3.5s`. `0` needs no unit.
 
 use std::time::Duration;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// A duration that is not negative; `None` for other texts.
+/// Parses a duration; `None` if it is negative or the text is invalid.
 pub fn go_duration(text: &str) -> Option<Duration> {
     nanoseconds(text).ok().and_then(|nanos| u64::try_from(nanos).ok()).map(Duration::from_nanos)
 }
@@ -12,7 +12,7 @@ pub fn go_duration(text: &str) -> Option<Duration> {
 /// The nanoseconds of a duration such as `1h30m`, `-1.5s` or `0`.
 ///
 /// # Errors
-/// What is wrong with the text, in the words of Go.
+/// Returns Go's error message if the text is not a duration.
 pub fn nanoseconds(text: &str) -> Result<i64, String> {
     let invalid = || format!("invalid duration {text:?}");
     let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
@@ -25,7 +25,7 @@ pub fn nanoseconds(text: &str) -> Result<i64, String> {
     if rest.is_empty() {
         return Err(invalid());
     }
-    /// The maximum number of significant fraction digits. More precise than a nanosecond of an hour.
+    /// The maximum number of fraction digits that count. With these, an hour is more precise than a nanosecond.
     const FRACTION_DIGITS: usize = 18;
     let limit = i128::from(i64::MAX) + i128::from(negative);
     let mut total: i128 = 0;

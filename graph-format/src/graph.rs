@@ -1,8 +1,8 @@
 //! The execution graph: the work of an apply, as tables of plain data.
 //!
-//! During planning, operations are drafted in any order through [`Builder`]. [`Builder::finish`] renumbers them so that
-//! operands come before their users and equal input produces equal bytes, and divides them into [`Fragment`]s, one for
-//! each shard. [`disassemble`] prints a graph, and [`verify`] checks it independently.
+//! During planning, operations are drafted in any order through [`Builder`]. [`Builder::finish`] numbers them so that
+//! operands precede the operations that use them, and equal input produces equal bytes. It divides them into
+//! [`Fragment`]s, one for each shard. [`disassemble`] prints a graph, and [`verify`] checks it independently.
 
 mod action;
 mod builder;
@@ -36,27 +36,27 @@ pub use crate::operation_id::OperationId;
 use crate::address::ProviderInstance;
 use crate::path::Path;
 
-/// A waiter: a set of operations that several others wait for, named once.
+/// A waiter: a set of operations that several others wait for, stored once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WaiterIndex(pub u32);
 
-/// Where operations run together.
+/// Where operations run. The operations of one shard run together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Shard {
     /// On the user's machine, in the user's working directory.
     Home,
-    /// Anywhere.
+    /// On any machine.
     Unplaced,
-    /// With one configured provider.
+    /// With one configured provider, on one worker.
     Provider(ProviderInstance),
 }
 
-/// A requirement of an operation or a waiter.
+/// The operations that an operation or a waiter waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Waits {
-    /// These operations, ascending.
+    /// Operations, in ascending order.
     pub operations: Vec<OperationId>,
-    /// Everything these waiters name, ascending.
+    /// Waiters, in ascending order. Each stands for all operations that it names.
     pub waiters: Vec<WaiterIndex>,
 }
 
@@ -67,14 +67,14 @@ impl Waits {
     }
 }
 
-/// An operation in its place.
+/// An operation with its number and its waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Its number in the whole graph.
     pub id: OperationId,
     /// The operation itself.
     pub operation: Operation<FormulaIndex>,
-    /// Tracked operations that it waits for, besides its operands and the results that its formula reads.
+    /// The tracked operations that it waits for, in addition to its operands and the results that its formula reads.
     pub waits: Waits,
 }
 
@@ -83,34 +83,34 @@ pub struct Row {
 pub struct ForeignResult {
     /// The operation, in another fragment.
     pub operation: OperationId,
-    /// The parts that are read, none inside another.
+    /// The parts that are read. None contains another.
     pub paths: Vec<Path>,
 }
 
-/// The operations of one shard, with all that compiling them needs.
+/// The operations of one shard, with everything needed to compile them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fragment {
-    /// Where they run.
+    /// The shard.
     pub shard: Shard,
     /// In ascending order of their numbers.
     pub rows: Vec<Row>,
-    /// The formulas that they use.
+    /// The formulas of the operations.
     pub formulas: FormulaTable,
-    /// Results that must be brought here.
+    /// Results of other shards that the operations read.
     pub foreign: Vec<ForeignResult>,
 }
 
 /// The whole graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecutionGraph {
-    /// Number of operations, all fragments together.
+    /// The number of operations in all fragments.
     pub operations: u32,
     /// The fragments, ordered by shard.
     pub fragments: Vec<Fragment>,
-    /// Sets of tracked operations that are waited for together; a waiter only names earlier waiters.
+    /// The waiters: sets of tracked operations. A waiter only refers to waiters before it.
     pub waiters: Vec<Waits>,
-    /// The tracked operations, ascending. A coordinator schedules them.
+    /// The tracked operations, in ascending order. A coordinator schedules them.
     pub outline: Vec<OutlineRow>,
-    /// The operation that yields the final state of each resource instance, by address text.
+    /// The operation that produces the final state of each resource instance, by address.
     pub final_states: BTreeMap<String, OperationId>,
 }

@@ -1,13 +1,17 @@
-//! The content of plan files, as plain data. Nothing here has effects.
+//! The content of plan files, as plain data. Nothing here has side effects.
 //!
-//! Reading order: [`source`] and [`diagnostic`] describe problems, [`explain`] their meaning, and [`nearest`] finds
-//! similar names; [`number`], [`types`], [`marks`], [`value`] and [`path`] are the values of configurations, providers
-//! and states, and [`codec`] encodes them; [`formula`] and [`origin`] say how a value is computed and what must happen
-//! before it may be used; [`address`] names objects, and [`module_source`] the sources of modules; [`schema`] describes
-//! the types of providers; [`graph`] is the work of an apply; [`changes`] is what a reviewer reads, and [`plan_file`]
-//! holds everything in one file. [`placement`] says where its parts may run,
-//! [`limits`] how often they may call providers, and [`lookups`] how objects are found by their names. [`stored`],
-//! [`run`], [`digest`], [`shown`] and [`checks`] are data that states, runs and plans share.
+//! The modules, in reading order:
+//!
+//! - [`source`] and [`diagnostic`] describe problems. [`explain`] explains them, and [`nearest`] finds similar names.
+//! - [`number`], [`types`], [`marks`], [`value`] and [`path`] are the values of configurations, providers and states.
+//!   [`codec`] encodes them.
+//! - [`formula`] says how a value is computed, and [`origin`] what must happen before it may be used.
+//! - [`address`] names objects, and [`module_source`] the sources of modules. [`schema`] describes the types of
+//!   providers.
+//! - [`graph`] is the work of an apply, [`changes`] is what a reviewer reads, and [`plan_file`] is the file with both.
+//! - [`placement`] says which workers may run which operations, [`limits`] how often providers may be called, and
+//!   [`lookups`] how objects are found by name.
+//! - [`stored`], [`run`], [`digest`], [`shown`] and [`checks`] are data that states, runs and plans share.
 
 pub mod address;
 pub mod changes;

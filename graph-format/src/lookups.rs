@@ -1,15 +1,15 @@
-//! How the objects of resource types are looked up by what was planned: tables of import ids.
+//! Tables of import ids, by which planned objects can be found.
 //!
-//! A table is a file for each provider source. A line names a type and the import id of its objects, with attributes of
-//! the planned object in braces. An entry says two things about the type: each part of the id is fixed by the plan, and
-//! one id names at most one object at a time. `tests/aws/lookups` checks the entries for AWS with the provider itself.
+//! There is one table for each provider source. A line contains a type and the import id of its objects, with planned
+//! attributes in braces. An entry is a promise about the type: the plan determines each part of the id, and at most one
+//! object has the id at any time. `tests/aws/lookups` checks the entries for AWS with the provider itself.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::address::ProviderSource;
 
-/// The tables, by the providers that they describe. A provider of the same name in another registry is another provider.
+/// The tables by provider source. A provider of the same name in another registry is a different provider.
 const TABLES: &[(&[&str], &str)] = &[
     (
         &["registry.opentofu.org/hashicorp/aws", "registry.terraform.io/hashicorp/aws"],
@@ -27,13 +27,13 @@ static BY_SOURCE: LazyLock<BTreeMap<&str, LookupTable>> = LazyLock::new(|| {
     tables.collect()
 });
 
-/// The table of a provider. `None` if there is none.
+/// The table of a provider, if there is one.
 pub fn lookup_table(source: &ProviderSource) -> Option<&'static LookupTable> {
     BY_SOURCE.get(source.to_string().as_str())
 }
 
-/// Reads lines of the form `type = "template"`. Comments begin with `#`. The files are part of the program, and a test
-/// reads every line of them.
+/// Parses lines of the form `type = "template"`. Comments begin with `#`. The files are part of the program, and a test
+/// parses every line.
 fn table(text: &'static str) -> LookupTable {
     text.lines().filter_map(entry).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-/// A notice that a value comes from something deprecated.
+/// A notice that a value comes from a deprecated output or variable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Deprecation {
     /// The output or variable, as text.
@@ -16,7 +16,7 @@ pub struct Deprecation {
     pub message: SmolStr,
 }
 
-/// The marks on one value. The empty set is the common case and costs nothing.
+/// The marks on one value. Most values have none, which costs nothing.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Marks {
     sensitive: bool,
@@ -25,24 +25,24 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// No mark.
+    /// No marks.
     pub const NONE: Marks = Marks { sensitive: false, ephemeral: false, deprecations: None };
-    /// Never to be shown.
+    /// The mark of values that are never shown.
     pub const SENSITIVE: Marks = Marks { sensitive: true, ephemeral: false, deprecations: None };
-    /// Never to be stored.
+    /// The mark of values that are never stored.
     pub const EPHEMERAL: Marks = Marks { sensitive: false, ephemeral: true, deprecations: None };
 
-    /// The mark of something deprecated.
+    /// The mark of a deprecated value.
     pub fn deprecated(notice: Deprecation) -> Marks {
         Marks { deprecations: Some(Arc::new(BTreeSet::from([notice]))), ..Marks::NONE }
     }
 
-    /// Never to be shown.
+    /// Whether the value must never be shown.
     pub fn is_sensitive(&self) -> bool {
         self.sensitive
     }
 
-    /// Never to be stored.
+    /// Whether the value must never be stored.
     pub fn is_ephemeral(&self) -> bool {
         self.ephemeral
     }
@@ -52,12 +52,12 @@ impl Marks {
         !self.sensitive && !self.ephemeral && self.deprecations.is_none()
     }
 
-    /// The notices, in order.
+    /// The deprecation notices, in order.
     pub fn deprecations(&self) -> impl Iterator<Item = &Deprecation> {
         self.deprecations.iter().flat_map(|d| d.iter())
     }
 
-    /// Both sets together.
+    /// All marks of both sets.
     #[must_use]
     pub fn union(&self, other: &Marks) -> Marks {
         let deprecations = match (&self.deprecations, &other.deprecations) {
@@ -72,19 +72,19 @@ impl Marks {
         }
     }
 
-    /// The same without the sensitive mark.
+    /// These marks without the sensitive mark.
     #[must_use]
     pub fn without_sensitive(&self) -> Marks {
         Marks { sensitive: false, ..self.clone() }
     }
 
-    /// The same without the ephemeral mark.
+    /// These marks without the ephemeral mark.
     #[must_use]
     pub fn without_ephemeral(&self) -> Marks {
         Marks { ephemeral: false, ..self.clone() }
     }
 
-    /// The same without deprecation notices.
+    /// These marks without deprecation notices.
     #[must_use]
     pub fn without_deprecations(&self) -> Marks {
         Marks { deprecations: None, ..self.clone() }

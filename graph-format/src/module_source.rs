@@ -1,9 +1,9 @@
 //! The source of a module: the argument `source` of a `module` block.
 //!
-//! A *local* source is a path inside the package of its caller. A *registry* source names a module with versions in a
-//! registry. Every other source is *remote*: a package that is downloaded as a whole, with an optional folder inside.
-//! Short forms (`github.com/..`, `git@host:..`, an absolute path) are converted to the form that OpenTofu writes in its
-//! list of installed modules, and sources print in that form.
+//! A *local* source is a path inside the package of the calling module. A *registry* source refers to a module in a
+//! registry, which has versions. Every other source is *remote*: a package that is downloaded as a whole, optionally
+//! with a folder inside it. Short forms (`github.com/..`, `git@host:..`, an absolute path) are converted to the form
+//! that OpenTofu writes to its list of installed modules. Sources print in that form.
 
 mod registry;
 mod remote;
@@ -20,92 +20,93 @@ pub use url_text::{decode, query_pairs};
 /// Where a module comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModuleSource {
-    /// A path relative to the caller's directory, with `/`, beginning with `./` or `../`, without needless steps.
+    /// A path relative to the caller's directory. Begins with `./` or `../`, uses `/`, and has no superfluous parts.
     Local(String),
     /// A module of a registry.
     Registry(RegistryModule),
-    /// A folder of a package that is fetched.
+    /// A folder of a package that is downloaded.
     Remote(RemoteModule),
 }
 
-/// A text that is no source.
+/// Why a text is not a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModuleSourceError {
-    /// Nothing known begins like this; perhaps a local path was meant.
-    #[error("nothing tells how {0:?} is to be fetched")]
+    /// Not a known form of a source. Probably a local path without `./` in front.
+    #[error("{0:?} is not a known form of a module source")]
     Relative(String),
-    /// Nothing at all.
+    /// An empty text.
     #[error("it is empty")]
     Empty,
-    /// A folder above the package.
-    #[error("the folder {0:?} lies outside of the module's package")]
+    /// A folder outside of the package.
+    #[error("the folder {0:?} is outside of the module's package")]
     OutsidePackage(String),
-    /// A shorthand that lacks parts.
+    /// A short form with missing parts.
     #[error("{0}")]
     Shorthand(&'static str),
-    /// A query that cannot be read.
-    #[error("the part after ? of {0:?} cannot be read")]
+    /// An invalid query.
+    #[error("the query of {0:?} (after ?) is invalid")]
     Query(String),
-    /// Not three or four parts.
-    #[error("an address in a registry has the parts namespace/name/system, with a host before them or without")]
+    /// An address with neither three nor four parts.
+    #[error("an address in a registry has the form [host/]namespace/name/system")]
     Parts,
-    /// A local path where an address in a registry is meant.
+    /// A local path instead of an address in a registry.
     #[error("{0:?} is a local directory, not an address in a registry")]
     NotARegistry(String),
-    /// A host that cannot be one.
+    /// An invalid host.
     #[error("{0:?} cannot be the host of a registry")]
     Host(String),
     /// A host without a dot.
-    #[error("the host of a registry has at least one dot in its name")]
+    #[error("the host name of a registry must contain a dot")]
     HostWithoutDot,
-    /// Written with `xn--`.
-    #[error("{0:?} cannot be the host of a registry: write names in other alphabets with their own letters")]
+    /// A host written with `xn--`.
+    #[error("{0:?} cannot be the host of a registry: write international names in Unicode, not with xn--")]
     Punycode(String),
-    /// Hosts of git repositories.
-    #[error("{0} is no registry: addresses there name repositories")]
+    /// A host whose addresses refer to git repositories.
+    #[error("{0} is not a registry: its addresses refer to git repositories")]
     ReservedHost(String),
-    /// A host and too little after it.
-    #[error("after the host come three parts: namespace, name and system")]
+    /// A host that is followed by too few parts.
+    #[error("three parts must follow the host: namespace, name and system")]
     AfterHost,
-    /// Namespace or name.
-    #[error("{text:?} cannot be the {part}: 1 to 64 letters, digits, dashes and underscores, the last two inside only")]
+    /// An invalid namespace or name.
+    #[error("{text:?} cannot be the {part}: 1 to 64 letters, digits, dashes and underscores, without - or _ at an end")]
     Name {
-        /// Which part.
+        /// The part: `namespace` or `name`.
         part: &'static str,
-        /// As written.
+        /// Its text.
         text: String,
     },
-    /// The system.
-    #[error("{0:?} cannot be the system: 1 to 64 small letters and digits")]
+    /// An invalid system.
+    #[error("{0:?} cannot be the system: 1 to 64 lowercase letters and digits")]
     System(String),
-    /// A query where none can be.
-    #[error("an address in a registry has no part after ?")]
+    /// A query in an address of a registry.
+    #[error("an address in a registry cannot have a query (after ?)")]
     RegistryQuery,
 }
 
-/// How local sources begin.
+/// The prefixes of local sources.
 const LOCAL_PREFIXES: [&str; 4] = ["./", "../", ".\\", "..\\"];
 
 impl ModuleSource {
-    /// Reads a source.
+    /// Parses a source.
     ///
     /// # Errors
-    /// The text is neither a local path nor an address in a registry nor anything that can be downloaded.
+    /// Returns an error if the text is neither a local path, nor an address in a registry, nor a package that can be
+    /// downloaded.
     pub fn parse(text: &str) -> Result<ModuleSource, ModuleSourceError> {
         if is_local(text) {
             return Ok(ModuleSource::Local(local(text)));
         }
-        // A text that can be an address in a registry is one.
+        // A text that can be an address in a registry is parsed as one.
         match RegistryModule::parse(text) {
             Ok(module) => Ok(ModuleSource::Registry(module)),
             Err(_) => RemoteModule::parse(text).map(ModuleSource::Remote),
         }
     }
 
-    /// Reads a source beside which a `version` stands: only registries have versions.
+    /// Parses the source of a module that also has a `version`. Only modules in registries have versions.
     ///
     /// # Errors
-    /// The text is not an address in a registry.
+    /// Returns an error if the text is not an address in a registry.
     pub fn parse_registry(text: &str) -> Result<ModuleSource, ModuleSourceError> {
         if is_local(text) {
             return Err(ModuleSourceError::NotARegistry(text.to_owned()));
@@ -113,7 +114,7 @@ impl ModuleSource {
         RegistryModule::parse(text).map(ModuleSource::Registry)
     }
 
-    /// The folder inside the package; empty for its top and for local sources.
+    /// The folder inside the package. Empty for the top of the package, and for local sources.
     pub fn subdir(&self) -> &str {
         match self {
             ModuleSource::Local(_) => "",
@@ -122,7 +123,7 @@ impl ModuleSource {
         }
     }
 
-    /// The package without the folder; a local path as it is.
+    /// The package without the folder inside it. For a local source, the path.
     pub fn package(&self) -> String {
         match self {
             ModuleSource::Local(path) => path.clone(),
@@ -145,7 +146,7 @@ pub fn is_local(text: &str) -> bool {
     LOCAL_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// A local source in its one form.
+/// The normal form of a local source.
 fn local(text: &str) -> String {
     let clean = clean(&text.replace('\\', "/"));
     if clean.starts_with("../") { clean } else { format!("./{clean}") }
@@ -165,7 +166,8 @@ impl fmt::Display for ModuleSource {
 mod tests {
     use super::*;
 
-    /// The written text and its normal form; `L`, `R` or `F` for local, registry, fetched.
+    /// The written text, its kind and its normal form. The kinds are `L` for local, `R` for registry and `F` for
+    /// remote.
     const FORMS: &[(&str, char, &str)] = &[
         ("./m", 'L', "./m"),
         ("./m/", 'L', "./m"),

@@ -1,16 +1,16 @@
-//! Did you mean ...? The existing name that was probably meant.
+//! Suggestions for misspelled names: the existing name that the user probably meant.
 
-/// Maximum edits by which a slip differs from the name that was meant.
+/// The maximum number of edits between a misspelled name and the intended one.
 const LARGEST_SLIP: usize = 2;
 
-/// Two edits turn a name of fewer letters into another name, so it may have one. A single letter may have none.
+/// Shorter names may differ by one edit only, since two would make another name of them. A single letter must be right.
 const SHORT: usize = 4;
 
-/// Longer names are not compared: they are no slips.
+/// The maximum length of names that are compared.
 const LONGEST: usize = 128;
 
-/// The nearest of `names` to `given`, when it is near enough to be a slip: letters left out, added, replaced or swapped
-/// with their neighbours. Case does not count. The first in the alphabet wins among equally near names.
+/// The nearest of `names` to `given`, if few edits separate them: letters left out, added, replaced or swapped with
+/// their neighbour. Case does not count. Of equally near names, the first in the alphabet is returned.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = folded(given);
     let most = match letters.chars().count() {
@@ -27,7 +27,7 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// ` Did you mean "x"?`, or nothing.
+/// ` Did you mean "x"?`, or an empty text.
 pub fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, names).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default()
 }
@@ -36,7 +36,8 @@ fn folded(name: &str) -> String {
     name.to_lowercase()
 }
 
-/// The edits between two names, a swap of neighbours counted once (optimal string alignment); `None` above `most`.
+/// The number of edits between two names. A swap of neighbours counts once (optimal string alignment). `None` above
+/// `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.chars().count().abs_diff(b.chars().count()) > most {
         return None;

@@ -1,17 +1,17 @@
 //! Numbers as in cty: binary floating point, each with its own precision, and the two infinities.
 //!
 //! Invariants:
-//! - A finite number is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`] bits, so one
-//!   value has one representation apart from its precision.
-//! - An integer that fits `i64` is always stored inline, whatever its precision; negative zero never is.
-//! - Equality, order and hash ignore the precision. It decides how results are rounded and how many digits are printed.
-//!   Text has 512 bits, integers 64 (or as many as they need), `f64` 53; a result has the larger precision of its
-//!   operands, except for the rules of [`Number::mul`] and [`Number::rem`].
-//! - The place of the highest bit is within [`MAX_EXPONENT`] of the binary point, so that no number takes more than a
-//!   few kilobytes and no text of one more than some 20,000 digits.
+//! - A finite number is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`] bits. So each
+//!   value has one representation, apart from its precision.
+//! - An integer that fits into `i64` is always stored inline, whatever its precision. Negative zero never is.
+//! - Equality, order and hash ignore the precision. It only decides how results are rounded and how many digits are
+//!   printed. Numbers from text have 512 bits, integers 64 (or as many as they need), and `f64` 53. A result has the
+//!   larger precision of its operands, except for the rules of [`Number::mul`] and [`Number::rem`].
+//! - The highest bit is within [`MAX_EXPONENT`] bits of the binary point, so no number takes more than a few kilobytes,
+//!   and no text of a number has more than some 20,000 digits.
 //!
-//! Rounding is to nearest, ties to even, everywhere. The behaviour is that of Go's `math/big.Float` as go-cty uses it;
-//! `tests/conformance/numbers.json` holds recorded results.
+//! Rounding is always to nearest, ties to even. The behaviour is that of Go's `math/big.Float` as go-cty uses it;
+//! `tests/conformance/numbers.json` contains recorded results.
 
 mod arithmetic;
 mod decimal;
@@ -29,7 +29,7 @@ use num_bigint::{BigInt, Sign};
 pub use decimal::NumberStyle;
 use float::{Float, Form};
 
-/// Precision in bits of a number that was read from text (cty's `ParseNumberVal`).
+/// The precision, in bits, of a number from text (cty's `ParseNumberVal`).
 pub const TEXT_PRECISION: u32 = 512;
 
 /// The precision, in bits, of a number from an integer of at most this many bits.
@@ -40,29 +40,29 @@ pub const FLOAT_PRECISION: u32 = 53;
 
 /// The maximum distance of a number's highest bit from the binary point, in both directions.
 ///
-/// Some 19,700 decimal digits: well beyond what any configuration holds, and little enough that a hostile `1e999999999`
-/// or a chain of squarings costs neither memory nor time.
+/// This is some 19,700 decimal digits: well beyond what any configuration contains, and few enough that a malicious
+/// `1e999999999` or a chain of squarings costs neither much memory nor much time.
 pub const MAX_EXPONENT: i32 = 65_536;
 
-/// The largest precision in bits; an integer within [`MAX_EXPONENT`] never needs more.
+/// The maximum precision, in bits. An integer within [`MAX_EXPONENT`] never needs more.
 pub const MAX_PRECISION: u32 = MAX_EXPONENT as u32;
 
-/// The longest text that [`Number::parse`] looks at, in bytes: room for every number that [`fmt::Display`] prints.
+/// The maximum length of a text for [`Number::parse`], in bytes: enough for every number that [`fmt::Display`] prints.
 pub const MAX_TEXT_LENGTH: usize = 65_536;
 
 const _: () = assert!(MAX_TEXT_LENGTH > MAX_EXPONENT as usize / 3);
 const _: () = assert!(MAX_PRECISION > TEXT_PRECISION);
 
-/// Why there is no such number.
+/// Why a number cannot be parsed, computed or encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
-    /// The text is no decimal number.
+    /// The text is not a decimal number.
     #[error("a number is required")]
     NotANumber,
     /// The text is longer than [`MAX_TEXT_LENGTH`].
     #[error("a number of more than {MAX_TEXT_LENGTH} characters is not supported")]
     TextTooLong,
-    /// The result is too large or too close to zero for [`MAX_EXPONENT`].
+    /// The result is too large or too close to zero, according to [`MAX_EXPONENT`].
     #[error("the number is out of the supported range")]
     OutOfRange,
     /// `Inf + -Inf`
@@ -91,9 +91,9 @@ pub struct Number(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    /// Any integer in range, except negative zero.
+    /// Any integer that fits into `i64`, except negative zero.
     Small { value: i64, precision: u32 },
-    /// Everything else.
+    /// All other numbers.
     Large(Arc<Float>),
 }
 
@@ -104,8 +104,9 @@ impl Number {
     /// One, as an integer.
     pub const ONE: Number = Number::from_i64(1);
 
-    /// Reads a decimal number as cty's `ParseNumberVal`: an optional sign, digits with an optional point, an optional
-    /// exponent (`e` of ten, `p` of two), or `Inf`/`inf` with an optional sign. No spaces, underscores or other bases.
+    /// Parses a decimal number like cty's `ParseNumberVal`: an optional sign, digits with an optional point, an
+    /// optional exponent (`e` for powers of ten, `p` for powers of two), or `Inf`/`inf` with an optional sign. Spaces,
+    /// underscores and other bases are not accepted.
     pub fn parse(text: &str) -> Result<Number, NumberError> {
         parsing::parse(text)
     }
@@ -123,7 +124,7 @@ impl Number {
         }
     }
 
-    /// An integer of any size, with a precision of its number of bits and at least 64.
+    /// An integer of any size. The precision is its number of bits, but at least 64.
     pub fn from_integer(value: BigInt) -> Result<Number, NumberError> {
         let (sign, magnitude) = value.into_parts();
         let precision = u32::try_from(magnitude.bits()).map_err(|_| NumberError::OutOfRange)?.max(INTEGER_PRECISION);
@@ -141,7 +142,7 @@ impl Number {
         Number(Repr::Large(Arc::new(Float::infinity(negative, INTEGER_PRECISION))))
     }
 
-    /// Bits of precision.
+    /// The precision, in bits.
     pub fn precision(&self) -> u32 {
         match &self.0 {
             Repr::Small { precision, .. } => *precision,
@@ -157,7 +158,7 @@ impl Number {
         }
     }
 
-    /// Whether it prints with a minus sign; true for negative zero.
+    /// Whether it prints with a minus sign. True for negative zero.
     pub fn has_minus_sign(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => *value < 0,
@@ -165,7 +166,7 @@ impl Number {
         }
     }
 
-    /// -1, 0 or 1: how it compares with zero.
+    /// -1 if it is negative, 0 if it is zero, 1 if it is positive.
     pub fn signum(&self) -> i32 {
         match (self.is_zero(), self.has_minus_sign()) {
             (true, _) => 0,
@@ -187,7 +188,7 @@ impl Number {
         }
     }
 
-    /// The value, if it is an integer in range.
+    /// The value, if it is an integer that fits.
     pub fn to_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Small { value, .. } => Some(*value),
@@ -195,7 +196,7 @@ impl Number {
         }
     }
 
-    /// The value, if it is an integer in range.
+    /// The value, if it is an integer that fits.
     pub fn to_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Small { value, .. } => u64::try_from(*value).ok(),
@@ -204,7 +205,7 @@ impl Number {
         }
     }
 
-    /// The value, if it is an integer in range.
+    /// The value, if it is an integer that fits.
     pub fn to_usize(&self) -> Option<usize> {
         self.to_u64().and_then(|value| usize::try_from(value).ok())
     }
@@ -225,18 +226,18 @@ impl Number {
         }
     }
 
-    /// The nearest `f64`; beyond its range an infinity, and zero when too close to it.
+    /// The nearest `f64`: an infinity if the number is out of range, zero if it is too small.
     pub fn to_f64(&self) -> f64 {
         self.float().to_f64()
     }
 
-    /// The `f64` of exactly this value, if there is one.
+    /// The `f64` with exactly this value, if there is one.
     pub fn to_exact_f64(&self) -> Option<f64> {
         let float = self.to_f64();
         (Number::from_f64(float)? == *self).then_some(float)
     }
 
-    /// The text of the number in JSON: the digits of [`fmt::Display`]; an error for an infinity.
+    /// The text of the number in JSON, with the digits of [`fmt::Display`]. An infinity is an error.
     pub fn to_json(&self) -> Result<String, NumberError> {
         match self.is_infinite() {
             true => Err(NumberError::InfinityInJson),
@@ -244,18 +245,19 @@ impl Number {
         }
     }
 
-    /// The text with a given number of digits, as Go's `%f`, `%e` and `%g`: digits after the point for the first two,
-    /// significant ones for the third. None: as many as it takes to read the same number back at its precision.
+    /// Formats the number like Go's `%f`, `%e` and `%g`. `digits` are the digits after the point for the first two, and
+    /// the significant digits for `%g`. `None` prints the fewest digits that read back as the same number at its
+    /// precision.
     pub fn format(&self, style: NumberStyle, digits: Option<usize>) -> String {
         decimal::format(&self.float(), style, digits)
     }
 
-    /// Whether both are the same down to the precision and the sign of zero.
+    /// Whether both are equal, including the precision and the sign of zero.
     pub fn is_identical(&self, other: &Number) -> bool {
         self == other && self.precision() == other.precision() && self.has_minus_sign() == other.has_minus_sign()
     }
 
-    /// The number in the form that all general code works on.
+    /// The general form of the number, which most code uses.
     fn float(&self) -> Arc<Float> {
         match &self.0 {
             Repr::Small { value, precision } => {
@@ -265,7 +267,7 @@ impl Number {
         }
     }
 
-    /// Holds what fits inline so.
+    /// Makes a number, stored inline if it fits.
     fn pack(float: Float) -> Number {
         match float.to_small() {
             Some(value) => Number(Repr::Small { value, precision: float.precision }),
@@ -307,8 +309,8 @@ impl Hash for Number {
     }
 }
 
-/// Plain decimal digits without an exponent, as few as it takes to read the same number back at its precision: cty's
-/// conversion of a number to a string. `-0` for negative zero, `+Inf` and `-Inf` for the infinities.
+/// Plain decimal digits without an exponent, as cty converts a number to a string: the fewest digits that read back as
+/// the same number at its precision. `-0` for negative zero, `+Inf` and `-Inf` for the infinities.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

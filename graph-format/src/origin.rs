@@ -1,6 +1,6 @@
 //! Origins: which operations must have finished before a value may be used.
 //!
-//! An origin is a set of operations, kept as a shared graph of unions that is never flattened while evaluating.
+//! An origin is a set of operations. It is a shared graph of unions, which is never flattened during evaluation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::operation_id::OperationId;
 #[derive(Clone)]
 pub struct Origin(Arc<OriginNode>);
 
-/// One node of the shared graph.
+/// A node of the shared graph.
 #[derive(Debug)]
 pub enum OriginNode {
     /// A reader waits for this operation.
@@ -33,7 +33,7 @@ impl Origin {
         Origin(Arc::new(OriginNode::BeforeDelete(operation)))
     }
 
-    /// All of `members`, without the same node twice.
+    /// The union of `members`, without duplicate nodes. `None` if there are no members.
     pub fn union(members: impl IntoIterator<Item = Origin>) -> Option<Origin> {
         let mut distinct: Vec<Origin> = members.into_iter().collect();
         if distinct.len() > 1 {
@@ -46,7 +46,7 @@ impl Origin {
         }
     }
 
-    /// Either or both.
+    /// The union of both. `None` if both are `None`.
     pub fn join(a: Option<&Origin>, b: Option<&Origin>) -> Option<Origin> {
         match (a, b) {
             (None, o) | (o, None) => o.cloned(),
@@ -55,7 +55,7 @@ impl Origin {
         }
     }
 
-    /// The node itself.
+    /// The outermost node of the shared graph.
     pub fn node(&self) -> &OriginNode {
         &self.0
     }
@@ -65,7 +65,7 @@ impl Origin {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// An identity of the shared node, stable while it lives.
+    /// The identity of the shared node, which is unique while the node exists.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
@@ -81,7 +81,7 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// Long chains of unions are taken apart in a loop, so that their length never reaches the stack.
+/// Long chains of unions are taken apart in a loop, so that dropping one cannot overflow the stack.
 impl Drop for OriginNode {
     fn drop(&mut self) {
         let OriginNode::Union(members) = self else { return };

@@ -1,4 +1,4 @@
-//! Where inside a value: attribute names, keys and places.
+//! Paths into values: attribute names, keys and indexes.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use smol_str::SmolStr;
 /// One step into a value. No step leads into a set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ValueStep {
-    /// `.name` of an object.
+    /// The attribute `.name` of an object.
     Attribute(SmolStr),
-    /// `["key"]` of a map.
+    /// The element `["key"]` of a map.
     Key(SmolStr),
-    /// `[3]` of a list or tuple.
+    /// The element `[3]` of a list or tuple.
     Index(u64),
 }
 
-/// A way into a value; empty for the value itself.
+/// A path into a value. Empty for the value itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Path(pub Vec<ValueStep>);
 
 impl Path {
-    /// The value itself.
+    /// The path to the value itself.
     pub const ROOT: Path = Path(Vec::new());
 
     /// The path with one more step.
@@ -33,13 +33,13 @@ impl Path {
         Path(steps)
     }
 
-    /// The path to an attribute of what this path leads to.
+    /// The path to an attribute of the part at this path.
     #[must_use]
     pub fn attribute(&self, name: impl Into<SmolStr>) -> Path {
         self.with(ValueStep::Attribute(name.into()))
     }
 
-    /// Whether `self` leads to the same place as `other` or to something that holds it.
+    /// Whether `self` leads to the same part as `other`, or to a container of that part.
     pub fn is_prefix_of(&self, other: &Path) -> bool {
         other.0.starts_with(&self.0)
     }

@@ -1,4 +1,4 @@
-//! Values as plain data, as plan files hold them: content, types and marks, without formula and origin.
+//! Values as plain data in plan files: content, types and marks, without formulas and origins.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ use crate::types::Type;
 /// A value as plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlainValue {
-    /// See [`crate::value::Kind::Null`].
+    /// A null: see [`crate::value::Kind::Null`].
     Null(Type),
-    /// See [`crate::value::Kind::Unknown`].
+    /// An unknown value: see [`crate::value::Kind::Unknown`].
     Unknown(Type, Box<Refinement>),
-    /// See [`crate::value::Kind::Bool`].
+    /// A truth value: see [`crate::value::Kind::Bool`].
     Bool(bool),
-    /// See [`crate::value::Kind::Number`].
+    /// A number: see [`crate::value::Kind::Number`].
     Number(Number),
-    /// See [`crate::value::Kind::String`].
+    /// A string: see [`crate::value::Kind::String`].
     String(SmolStr),
-    /// See [`crate::value::Kind::List`].
+    /// A list: see [`crate::value::Kind::List`].
     List(Type, Vec<PlainValue>),
-    /// See [`crate::value::Kind::Set`].
+    /// A set: see [`crate::value::Kind::Set`].
     Set(Type, Vec<PlainValue>),
-    /// See [`crate::value::Kind::Tuple`].
+    /// A tuple: see [`crate::value::Kind::Tuple`].
     Tuple(Vec<PlainValue>),
-    /// See [`crate::value::Kind::Map`].
+    /// A map: see [`crate::value::Kind::Map`].
     Map(Type, BTreeMap<SmolStr, PlainValue>),
-    /// See [`crate::value::Kind::Object`].
+    /// An object: see [`crate::value::Kind::Object`].
     Object(BTreeMap<SmolStr, PlainValue>),
     /// A value with marks.
     Marked(Marks, Box<PlainValue>),
-    /// See [`crate::value::Kind::Provider`].
+    /// A configured provider: see [`crate::value::Kind::Provider`].
     Provider(Box<ProviderInstance>),
 }

@@ -1,15 +1,15 @@
-//! The plan file: everything that applying needs, in one versioned container.
+//! The plan file: everything that an apply needs, in one versioned container.
 //!
-//! [`PlanFile`] is the whole file in memory. [`write()`] writes it, and [`PlanReader`] opens one and reads only the
-//! requested parts. A [`FragmentPackage`] is the part of one worker. [`container`] describes the layout.
+//! [`PlanFile`] is the whole file in memory. [`write()`] writes it. [`PlanReader`] opens one and reads only the
+//! requested parts. A [`FragmentPackage`] is the part that one worker gets. [`container`] describes the layout.
 //!
 //! Invariants:
 //! - Equal plans produce equal bytes.
-//! - What [`write()`] has written, [`PlanReader::whole`] reads: the writer reads its own sections back.
+//! - [`PlanReader::whole`] reads everything that [`write()`] writes: the writer reads its own sections back.
 //! - The changes for the reviewer and the graph belong together: opening a file checks the seal over all sections.
-//! - Nothing that is read is trusted: lengths, checksums, nesting and the soundness of the graph are checked before
-//!   anything is handed out; no input makes it panic.
-//! - No ephemeral value is ever in a file: [`crate::value::Value`] refuses to be written with one.
+//! - Nothing in a file is trusted. Lengths, checksums, nesting and the validity of the graph are checked before
+//!   anything is returned, and no input causes a panic.
+//! - A file never contains an ephemeral value: [`crate::value::Value`] refuses to serialize one.
 
 pub mod container;
 mod depth;
@@ -44,14 +44,14 @@ use crate::schema::ProviderSchema;
 
 /// The version of the format that this program writes, and the only one that it reads.
 ///
-/// 1: the first. 2: a seal over all sections. Version 1 is refused, since a file that needs no seal could pass for one
-/// whose seal was taken off.
+/// Version 2 added the seal over all sections. Version 1 is refused: otherwise a file whose seal was removed could pass
+/// for a file of version 1, which needs none.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// A plan, whole.
+/// A whole plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanFile {
-    /// The subject and the origin of the plan.
+    /// What the plan is about, and where it comes from.
     pub manifest: Manifest,
     /// The changes for the reviewer.
     pub changes: Changes,
@@ -59,15 +59,15 @@ pub struct PlanFile {
     pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
     /// Source lines for diagnostics at apply.
     pub sources: SourceSnippets,
-    /// The graph.
+    /// The execution graph.
     pub graph: ExecutionGraph,
 }
 
-/// The content of the numbered sections. It finds one without reading the others.
+/// The content of the sections, by number. A section can be found without reading the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Contents {
-    /// The shard of each fragment section.
+    /// The shards of the fragment sections, by index.
     shards: Vec<Shard>,
-    /// The provider of each schema section.
+    /// The providers of the schema sections, by index.
     schemas: Vec<ProviderSource>,
 }

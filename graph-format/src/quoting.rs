@@ -42,13 +42,13 @@ fn write_escaped(c: char, out: &mut String) -> fmt::Result {
     out.write_char(short)
 }
 
-/// Whether Go prints a character as it is: letters, marks, numbers, punctuation, symbols, and no space but the usual
-/// one.
+/// Whether Go prints a character unescaped: letters, marks, numbers, punctuation, symbols, and of all spaces only the
+/// usual one.
 pub fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, ' '..='~');
     }
-    // The standard library escapes a mark that combines with another character only at the beginning.
+    // The standard library escapes a combining mark only at the beginning of a text.
     let mut after_letter = String::from("a");
     after_letter.push(c);
     after_letter.escape_debug().eq(after_letter.chars())

@@ -1,4 +1,4 @@
-//! Known facts about unknown values.
+//! Refinements: known facts about unknown values.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -6,47 +6,47 @@ use smol_str::SmolStr;
 use crate::number::Number;
 use crate::types::Type;
 
-/// A value of which only the type, as far as known, and a refinement are known.
+/// An unknown value. Only its type and a refinement are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unknown {
-    /// Its type, [`Type::Dynamic`] when even that is open.
+    /// The type; [`Type::Dynamic`] if it is unknown too.
     pub ty: Type,
-    /// What else is known.
+    /// The known facts.
     pub refinement: Refinement,
 }
 
-/// The maximum length of a list that is built from unknown elements when only its length is known.
+/// The maximum length of a list that is created from unknown elements because only its length is known.
 const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
 
-/// Facts about an unknown value. The default has none.
+/// Facts about an unknown value. The default is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refinement {
-    /// It will not be null.
+    /// The value is not null.
     pub not_null: bool,
-    /// The text begins with this (strings).
+    /// The prefix of a string.
     pub prefix: SmolStr,
-    /// Least number, and whether it is included (numbers).
+    /// The lower bound of a number, and whether it is inclusive.
     pub min: Option<(Number, bool)>,
-    /// Greatest number, and whether it is included (numbers).
+    /// The upper bound of a number, and whether it is inclusive.
     pub max: Option<(Number, bool)>,
-    /// Least number of elements (collections).
+    /// The minimum number of elements of a collection.
     pub length_min: u64,
-    /// Greatest number of elements (collections).
+    /// The maximum number of elements of a collection.
     pub length_max: Option<u64>,
 }
 
 impl Refinement {
-    /// Only: not null.
+    /// The refinement that a value is not null.
     pub fn not_null() -> Refinement {
         Refinement { not_null: true, ..Refinement::default() }
     }
 
-    /// A string that begins with `prefix` and is not null.
+    /// The refinement that a string begins with `prefix` and is not null.
     pub fn with_prefix(prefix: impl Into<SmolStr>) -> Refinement {
         Refinement { not_null: true, prefix: prefix.into(), ..Refinement::default() }
     }
 
-    /// Whether a value of this type can be one value only, so that it is not unknown at all.
+    /// Whether only one value of this type has these properties, so that it is not unknown.
     pub fn leaves_one_value(&self, ty: &Type) -> bool {
         if !self.not_null {
             return false;

@@ -1,15 +1,16 @@
-//! Names that every part of a run uses: the run, its operations, attempts and workers.
+//! Names that all parts of a run use: for the run, its operations, attempts and workers.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-/// The identifier of a run, used in file names and keys. It is cheap to clone. Weft makes them as `run-` and sixteen hexadecimal digits.
+/// The identifier of a run, used in file names and keys. Cheap to clone. Weft generates `run-` and sixteen hexadecimal
+/// digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RunId(SmolStr);
 
-/// The longest run id that is accepted, because it becomes the name of a directory.
+/// The maximum length of a run id. It becomes the name of a directory.
 const RUN_ID_LENGTH: usize = 64;
 
 impl RunId {
@@ -44,7 +45,7 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// Index of an operation in the plan's operation table.
+/// The index of an operation in the plan's operation table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OpIndex(pub u32);
 
@@ -54,7 +55,7 @@ impl fmt::Display for OpIndex {
     }
 }
 
-/// One execution of an operation. The first is 1.
+/// The number of an attempt: one execution of an operation. The first is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub struct Attempt(pub u32);
 

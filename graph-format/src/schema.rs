@@ -1,4 +1,4 @@
-//! Schemas: the types of a provider, as plain data.
+//! Schemas: the resource types, functions and configuration of a provider, as plain data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use smol_str::SmolStr;
 use crate::address::ResourceMode;
 use crate::types::Type;
 
-/// Everything a provider plugin describes of itself.
+/// Everything that a provider plugin says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProviderSchema {
-    /// Its own configuration.
+    /// The schema of its own configuration.
     pub provider: Schema,
-    /// `provider_meta`, empty where it has none.
+    /// The schema of `provider_meta`; empty if the provider has none.
     pub provider_meta: Schema,
     /// Managed resource types.
     pub resources: BTreeMap<SmolStr, Arc<Schema>>,
@@ -26,11 +26,11 @@ pub struct ProviderSchema {
     pub functions: BTreeMap<SmolStr, FunctionSignature>,
     /// Identity schemas by managed resource type.
     pub identities: BTreeMap<SmolStr, IdentitySchema>,
-    /// `PlanResourceChange` is to be called for deletes too.
+    /// Whether the provider requires `PlanResourceChange` for deletes too.
     pub plan_destroy: bool,
-    /// A new process need not be asked for its schema again.
+    /// Whether a new process can be used without requesting its schema again.
     pub schema_optional: bool,
-    /// The provider has `MoveResourceState`.
+    /// Whether the provider supports `MoveResourceState`.
     pub move_resource_state: bool,
 }
 
@@ -45,12 +45,12 @@ impl ProviderSchema {
     }
 }
 
-/// A version and a block.
+/// The schema of a block with a version.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
-    /// Version of the stored form.
+    /// The version, which is stored with objects of the type.
     pub version: u64,
-    /// The arguments.
+    /// The attributes and nested blocks.
     pub block: Block,
 }
 
@@ -63,53 +63,53 @@ pub struct Block {
     pub blocks: BTreeMap<SmolStr, NestedBlock>,
     /// A description, plain text or markdown.
     pub description: String,
-    /// The description is markdown.
+    /// Whether the description is markdown.
     pub markdown: bool,
-    /// Should not be used any more.
+    /// Whether the block is deprecated.
     pub deprecated: bool,
-    /// What to use in its place.
+    /// What to use instead.
     pub deprecation_message: String,
 }
 
 /// One attribute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attribute {
-    /// Its type, also for a nested attribute (derived from `nested`).
+    /// The type. For a nested attribute, it is derived from `nested`.
     pub ty: Type,
-    /// The attributes of a nested attribute (protocol 6).
+    /// The attributes of a nested attribute (protocol 6 of providers).
     pub nested: Option<Box<NestedAttributes>>,
-    /// Must be given.
+    /// Whether the attribute must be set.
     pub required: bool,
-    /// May be given.
+    /// Whether the attribute may be set.
     pub optional: bool,
-    /// The provider may choose a value.
+    /// Whether the provider may choose the value.
     pub computed: bool,
-    /// Never to be shown.
+    /// Whether the value must never be shown.
     pub sensitive: bool,
-    /// Sent to the provider and never stored.
+    /// Whether the value is sent to the provider and never stored.
     pub write_only: bool,
-    /// Should not be used any more.
+    /// Whether the attribute is deprecated.
     pub deprecated: bool,
-    /// What to use in its place.
+    /// What to use instead.
     pub deprecation_message: String,
     /// A description.
     pub description: String,
-    /// The description is markdown.
+    /// Whether the description is markdown.
     pub markdown: bool,
 }
 
-/// How often a nested attribute or block stands, and under what.
+/// How nested attributes or blocks are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Nesting {
-    /// One or none.
+    /// At most one object.
     Single,
-    /// Always one object, even when nothing is written (blocks only).
+    /// Always one object, even if the configuration contains none (blocks only).
     Group,
-    /// In order.
+    /// A list of objects.
     List,
-    /// Without order.
+    /// A set of objects.
     Set,
-    /// By a key.
+    /// A map of objects.
     Map,
 }
 
@@ -118,27 +118,27 @@ pub enum Nesting {
 pub struct NestedAttributes {
     /// Attributes of the object.
     pub attributes: BTreeMap<SmolStr, Attribute>,
-    /// Never [`Nesting::Group`].
+    /// How the objects are collected. Never [`Nesting::Group`].
     pub nesting: Nesting,
 }
 
 /// A nested block type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NestedBlock {
-    /// Its arguments.
+    /// The content of the blocks.
     pub block: Block,
-    /// How often it stands.
+    /// How the blocks are collected.
     pub nesting: Nesting,
-    /// Least number of blocks, 0 for no bound.
+    /// The minimum number of blocks; 0 for no limit.
     pub min_items: u64,
-    /// Greatest number of blocks, 0 for no bound.
+    /// The maximum number of blocks; 0 for no limit.
     pub max_items: u64,
 }
 
-/// An identity: what names an object for import and look-up.
+/// The schema of an identity: attributes that identify an object for imports and look-ups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IdentitySchema {
-    /// Version of the stored form.
+    /// The version, which is stored with identities.
     pub version: u64,
     /// Its attributes.
     pub attributes: BTreeMap<SmolStr, IdentityAttribute>,
@@ -149,9 +149,9 @@ pub struct IdentitySchema {
 pub struct IdentityAttribute {
     /// Its type.
     pub ty: Type,
-    /// Must be given to import.
+    /// Whether an import must set it.
     pub required_for_import: bool,
-    /// May be given to import.
+    /// Whether an import may set it.
     pub optional_for_import: bool,
     /// A description.
     pub description: String,
@@ -162,7 +162,7 @@ pub struct IdentityAttribute {
 pub struct FunctionSignature {
     /// Parameters in order.
     pub parameters: Vec<FunctionParameter>,
-    /// The parameter that the remaining arguments belong to.
+    /// The parameter for all further arguments, if the function accepts any.
     pub variadic: Option<FunctionParameter>,
     /// Type of the result.
     pub result: Type,
@@ -170,7 +170,7 @@ pub struct FunctionSignature {
     pub summary: String,
     /// A description.
     pub description: String,
-    /// What to use in its place, empty when it is not deprecated.
+    /// What to use instead; empty if the function is not deprecated.
     pub deprecation_message: String,
 }
 
@@ -179,11 +179,11 @@ pub struct FunctionSignature {
 pub struct FunctionParameter {
     /// Its name, for messages.
     pub name: String,
-    /// What arguments are converted to.
+    /// The type that arguments are converted to.
     pub ty: Type,
-    /// Null may be passed.
+    /// Whether null may be passed.
     pub allow_null: bool,
-    /// Unknown values may be passed.
+    /// Whether unknown values may be passed.
     pub allow_unknown: bool,
     /// A description.
     pub description: String,
@@ -222,10 +222,10 @@ impl NestedAttributes {
 }
 
 impl Block {
-    /// The type of the object that a body of this schema decodes to.
+    /// The type of the object that a body with this schema is decoded to.
     ///
-    /// List and map blocks whose content has a dynamic attribute have no single element type: they are tuples and
-    /// objects then, and the constraint for them is dynamic (as OpenTofu's `ImpliedType`).
+    /// List and map blocks whose content has a dynamic attribute have no common element type. They are decoded to
+    /// tuples and objects, and their type is dynamic here, as in OpenTofu's `ImpliedType`.
     pub fn implied_type(&self) -> Type {
         let attributes = self.attributes.iter().map(|(n, a)| (n.clone(), a.ty.clone()));
         let blocks = self.blocks.iter().map(|(n, b)| (n.clone(), b.implied_type()));
@@ -234,7 +234,7 @@ impl Block {
 }
 
 impl NestedBlock {
-    /// The type of the attribute that holds all blocks of this type.
+    /// The type of the attribute that contains all blocks of this type.
     pub fn implied_type(&self) -> Type {
         let content = self.block.implied_type();
         match self.nesting {

@@ -1,21 +1,21 @@
-//! How progress lines name an object.
+//! The names of objects in progress lines.
 
 use crate::value::Value;
 
-/// The attribute that names an object in progress lines, with its value. Never sensitive.
+/// The attribute that identifies an object in progress lines, with its value. Never sensitive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownName {
-    /// `id` or `name`.
+    /// The name of the attribute: `id` or `name`, or another attribute of an identity.
     pub attribute: String,
-    /// Its value.
+    /// The value of the attribute.
     pub value: String,
 }
 
-/// The attributes that may name an object, in the order in which they are tried.
+/// The attributes that may identify an object, in order of preference.
 const NAMING: [&str; 2] = ["id", "name"];
 
 impl ShownName {
-    /// The `id` of an object, else its `name`, where that is a string that may be shown.
+    /// The `id` of an object, otherwise its `name`, if that is a string that may be shown.
     pub fn of(object: &Value) -> Option<ShownName> {
         if object.marks().is_sensitive() {
             return None;
@@ -24,7 +24,7 @@ impl ShownName {
         NAMING.into_iter().find_map(|attribute| shown(attribute, fields.get(attribute)?))
     }
 
-    /// The same for the identity of an object: else its first attribute that is such a string.
+    /// The name of an identity: its `id` or `name`, otherwise its first attribute that is a string and may be shown.
     pub fn of_identity(identity: &Value) -> Option<ShownName> {
         if identity.marks().is_sensitive() {
             return None;

@@ -1,4 +1,4 @@
-//! Positions of text in source files.
+//! Positions in source files.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -24,23 +24,23 @@ impl Position {
 /// A half-open range of text in a named file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceRange {
-    /// The file, relative to the directory the command ran in, as a user would write it.
+    /// The file, relative to the working directory of the command, as a user would write it.
     pub file: SmolStr,
-    /// First position that belongs to the range.
+    /// The first position in the range.
     pub start: Position,
-    /// First position behind the range.
+    /// The first position after the range.
     pub end: Position,
 }
 
 impl SourceRange {
-    /// Whether the other lies in this one.
+    /// Whether this range contains the other.
     pub fn holds(&self, other: &SourceRange) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
 
-    /// A range that covers both.
+    /// The range that covers both.
     ///
-    /// Both must be of the same file; the file of `self` is kept.
+    /// Both must be in the same file. The result has the file of `self`.
     pub fn through(&self, other: &SourceRange) -> SourceRange {
         SourceRange { file: self.file.clone(), start: self.start.min(other.start), end: self.end.max(other.end) }
     }

@@ -1,4 +1,4 @@
-//! Objects and outputs in the form of the state: plain data, with text as in the state file.
+//! Objects and outputs as they are stored in a state: plain data, with text as in the state file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +60,7 @@ impl fmt::Debug for Opaque {
     }
 }
 
-/// One step of a path into attributes, in one of the two kinds of the state file.
+/// One step of a path into attributes. The state file has two kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PathStep {
     /// `{"type": "get_attr", "value": NAME}`.
@@ -70,7 +70,7 @@ pub enum PathStep {
 }
 
 impl PathStep {
-    /// The index step of a canonical key. OpenTofu requires the type beside the key, so a bare key gets it here.
+    /// The index step of a canonical key. OpenTofu requires the type beside the key, so this adds it to a bare key.
     pub fn index(key: RawJson) -> PathStep {
         let word = match key.as_str().as_bytes().first() {
             Some(b'"') => "string",
@@ -85,7 +85,7 @@ impl PathStep {
 /// A path to a sensitive part of the attributes.
 pub type SensitivePath = Vec<PathStep>;
 
-/// A path of a value in the form of the state file.
+/// Converts a path into a value to the form of the state file.
 pub fn sensitive_path(path: &Path) -> SensitivePath {
     let step = |step: &ValueStep| match step {
         ValueStep::Attribute(name) => PathStep::Attribute(name.to_string()),
@@ -99,14 +99,14 @@ pub fn sensitive_path(path: &Path) -> SensitivePath {
     path.0.iter().map(step).collect()
 }
 
-/// A path of the state file in the form of values; `None` when a step cannot be read, or its key is neither text nor a
-/// whole number.
+/// Converts a path of the state file to a path into a value; `None` if a step is invalid, or if its key is neither text
+/// nor a whole number.
 pub fn value_path(stored: &[PathStep]) -> Option<Path> {
     let step = |step: &PathStep| match step {
         PathStep::Attribute(name) => Some(ValueStep::Attribute(name.as_str().into())),
         PathStep::Index(raw) => {
             let index = json::decode_implied(raw.as_str().as_bytes()).ok()?;
-            // The type of the key may be written beside it.
+            // The type of the key may be stored with it.
             key_step(index.as_fields().and_then(|typed| typed.get("value")).unwrap_or(&index))
         }
     };
@@ -133,13 +133,13 @@ pub struct InstanceObject {
     pub sensitive_paths: Vec<SensitivePath>,
     /// The private data that the provider stores with the object.
     pub private: Opaque,
-    /// Resources (without instance keys) that must outlive this object, sorted.
+    /// Addresses of resources (without keys) that must outlive this object, sorted.
     pub dependencies: Vec<String>,
     /// Whether the replacement of this object is created before the object is destroyed.
     pub create_before_destroy: bool,
-    /// Whether `lifecycle { destroy = false }` was in force.
+    /// Whether the configuration has `lifecycle { destroy = false }`.
     pub skip_destroy: bool,
-    /// Whether the object must be replaced (`status: "tainted"`).
+    /// Whether the object is tainted (`status: "tainted"`).
     pub tainted: bool,
     /// The resource identity as JSON text, if the provider returns one.
     pub identity: Option<RawJson>,
@@ -148,7 +148,7 @@ pub struct InstanceObject {
 }
 
 impl InstanceObject {
-    /// An object with these attributes and nothing else.
+    /// An object with these attributes, and defaults for everything else.
     pub fn new(schema_version: u64, attributes: RawJson) -> InstanceObject {
         InstanceObject {
             schema_version,
@@ -179,7 +179,7 @@ pub struct OutputRecord {
     pub deprecated: Option<String>,
 }
 
-/// A new root output, or its removal.
+/// The new record of a root output, or its removal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputWrite {
     /// Its name.
@@ -188,9 +188,9 @@ pub struct OutputWrite {
     pub record: Option<OutputRecord>,
 }
 
-/// Whether a stored output is what the state remembers of a provider instance, under the address of the instance.
+/// Whether a stored output is the memory of a provider instance. Its name is then the address of the instance.
 ///
-/// Such a memory has the form of a root output, so that journals, stores and copies treat it as one. No output of a
+/// Such a memory is stored like a root output, so that journals, stores and copies need no code for it. No output of a
 /// configuration has such a name.
 pub fn is_provider_memory(name: &str) -> bool {
     name.contains("provider[\"")

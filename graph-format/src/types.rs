@@ -1,4 +1,4 @@
-//! Types of values and type constraints, as cty knows them.
+//! Types of values and type constraints, as in cty.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,12 +9,12 @@ use smol_str::SmolStr;
 
 use crate::address::ProviderSource;
 
-/// The type of a value, or a constraint on types where it holds [`Type::Dynamic`] or optional attributes.
+/// The type of a value. With [`Type::Dynamic`] or optional attributes in it, a constraint on types.
 ///
 /// Cheap to clone: everything nested is shared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Type {
-    /// Not known yet, or any type at all.
+    /// As the type of a value: not known yet. As a constraint: any type.
     Dynamic,
     /// `true` or `false`.
     Bool,
@@ -22,26 +22,26 @@ pub enum Type {
     Number,
     /// Text in Unicode normalisation form C.
     String,
-    /// A sequence whose elements have one type.
+    /// A list, whose elements have this type.
     List(Arc<Type>),
-    /// A collection without order or repetition.
+    /// A set, whose elements have this type.
     Set(Arc<Type>),
-    /// Elements of one type under string keys.
+    /// A map with string keys, whose values have this type.
     Map(Arc<Type>),
-    /// A sequence with a type for each place.
+    /// A tuple with a type for each element.
     Tuple(Arc<[Type]>),
-    /// Attributes with a type each.
+    /// An object with a type for each attribute.
     Object(Arc<ObjectType>),
-    /// A configured provider of this source.
+    /// A reference to a configured provider with this source.
     Provider(Arc<ProviderSource>),
 }
 
 /// The attributes of an object type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectType {
-    /// Type by name.
+    /// The types of the attributes, by name.
     pub attributes: BTreeMap<SmolStr, Type>,
-    /// Names that a conversion may leave out; empty in the type of a value.
+    /// The attributes that may be missing before a conversion. Empty in the type of a value.
     pub optional: BTreeSet<SmolStr>,
 }
 
@@ -74,12 +74,12 @@ impl Type {
         }))
     }
 
-    /// A configured provider of this source.
+    /// The type of references to configured providers with this source.
     pub fn provider(source: ProviderSource) -> Type {
         Type::Provider(Arc::new(source))
     }
 
-    /// Whether it is a provider, or a collection of them.
+    /// Whether it is the type of a reference to a provider, or of a collection of them.
     pub fn holds_providers(&self) -> bool {
         let mut here = self;
         while let Some(element) = here.element() {
@@ -88,12 +88,12 @@ impl Type {
         matches!(here, Type::Provider(_))
     }
 
-    /// bool, number or string.
+    /// Whether it is bool, number or string.
     pub fn is_primitive(&self) -> bool {
         matches!(self, Type::Bool | Type::Number | Type::String)
     }
 
-    /// list, set or map.
+    /// Whether it is a list, set or map.
     pub fn is_collection(&self) -> bool {
         matches!(self, Type::List(_) | Type::Set(_) | Type::Map(_))
     }
@@ -129,7 +129,7 @@ impl Type {
         }
     }
 
-    /// The name that messages use: `string`, `list of number`, `object`, as cty's friendly names.
+    /// The name in messages, as in cty: `string`, `list of number`, `object`.
     pub fn friendly_name(&self) -> String {
         match self {
             Type::Dynamic => "dynamic".into(),
@@ -146,7 +146,7 @@ impl Type {
     }
 }
 
-/// As a type constraint is written in the language: `list(object({a=string}))`.
+/// Displays a type constraint as the language writes it: `list(object({a=string}))`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

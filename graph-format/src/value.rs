@@ -1,8 +1,8 @@
-//! Values: immutable, shared, and cheap to clone, with the known facts about unknown values, and with marks.
+//! Values: immutable, shared and cheap to clone. They have marks, and refinements if they are unknown.
 //!
-//! A [`Value`] is its content ([`Kind`]) and, beside it and mostly absent, marks, a formula and an origin. The
-//! content is only reached through [`Value::open`], which hands the marks back too, so that they cannot fall off by
-//! accident. Formula and origin are attached by the framework that evaluates operators and functions, not by each.
+//! A [`Value`] is its content ([`Kind`]) and, if present, marks, a formula and an origin. The content is only
+//! accessible through [`Value::open`], which also returns the marks, so that code cannot lose them by accident. The
+//! framework that evaluates operators and functions attaches formulas and origins.
 
 mod build;
 mod container;
@@ -48,27 +48,27 @@ pub struct Value {
 /// The content of a value.
 #[derive(Clone)]
 pub enum Kind {
-    /// `null` of a type; [`Type::Dynamic`] when it has none.
+    /// `null` of a type, which may be [`Type::Dynamic`].
     Null(Type),
-    /// Not known yet.
+    /// An unknown value.
     Unknown(Arc<Unknown>),
     /// A truth value.
     Bool(bool),
     /// A number.
     Number(Number),
-    /// Text in normalisation form C.
+    /// Text in Unicode normalisation form C.
     String(SmolStr),
-    /// Elements of one type.
+    /// A list: elements of one type.
     List(Arc<Sequence>),
-    /// Distinct elements of one type in [`compare_for_set`] order.
+    /// A set: distinct elements of one type, in the order of [`compare_for_set`].
     Set(Arc<Sequence>),
-    /// Elements of any types.
+    /// A tuple: elements of any types.
     Tuple(Arc<Sequence>),
-    /// Elements of one type under keys.
+    /// A map: string keys, and values of one type.
     Map(Arc<Fields>),
-    /// Attributes.
+    /// An object: attributes of any types.
     Object(Arc<Fields>),
-    /// A configured provider: a reference to it, which has no parts and is written nowhere but in plan files.
+    /// A reference to a configured provider. It has no parts, and is only stored in plan files.
     Provider(Arc<ProviderInstance>),
 }
 
@@ -82,24 +82,24 @@ struct Tags {
 /// Properties of a value and all its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deep {
-    /// Something is unknown.
+    /// Whether a part is unknown.
     pub unknown: bool,
-    /// A part has a mark.
+    /// Whether a part has a mark.
     pub marked: bool,
-    /// A part has the ephemeral mark.
+    /// Whether a part has the ephemeral mark.
     pub ephemeral: bool,
-    /// A part has a deprecation mark.
+    /// Whether a part has a deprecation mark.
     pub deprecated: bool,
-    /// A part has a formula.
+    /// Whether a part has a formula.
     pub formula: bool,
-    /// A part has an origin.
+    /// Whether a part has an origin.
     pub origin: bool,
-    /// Something is unknown and has no formula.
+    /// Whether a part is unknown and has no formula.
     pub unexplained: bool,
-    /// A known part has a formula, or a set has elements that may turn out equal to others: only apply knows the final
-    /// value.
+    /// Whether only apply knows the final value of something that is known now: a known part has a formula, or elements
+    /// of a set may turn out to be equal.
     pub live: bool,
-    /// Something is a provider, or will be.
+    /// Whether a part is a reference to a provider, or may become one.
     pub provider: bool,
 }
 
@@ -126,7 +126,7 @@ impl Value {
         Value { kind, tags: None }
     }
 
-    /// The marks on the outermost value and its content.
+    /// The content, and the marks on its outermost level.
     #[must_use]
     pub fn open(&self) -> (&Marks, &Kind) {
         (self.marks(), &self.kind)
@@ -137,7 +137,7 @@ impl Value {
         self.tags.as_ref().map_or(&NO_MARKS, |t| &t.marks)
     }
 
-    /// The value without the marks of its outermost level, and those marks.
+    /// The value without the marks on its outermost level, and those marks.
     #[must_use]
     pub fn unmark(&self) -> (Value, Marks) {
         match &self.tags {
@@ -148,7 +148,7 @@ impl Value {
         }
     }
 
-    /// The value with these marks added to its outermost level, and to what its formula yields.
+    /// Adds marks to the outermost level of the value, and to its formula.
     #[must_use]
     pub fn mark(&self, marks: &Marks) -> Value {
         let all = self.marks().union(marks);
@@ -161,23 +161,23 @@ impl Value {
         self.with_tags(tags)
     }
 
-    /// How the outermost value (for a container: its shape) will be computed; `None` if it is final.
+    /// The formula of the outermost level (for a container: of its shape); `None` if that level is final.
     pub fn formula(&self) -> Option<&Formula> {
         self.tags.as_ref().and_then(|t| t.formula.as_ref())
     }
 
-    /// The value with this formula in place of the one it has.
+    /// Replaces the formula of the outermost level.
     #[must_use]
     pub fn with_formula(&self, formula: Option<Formula>) -> Value {
         self.with_tags(Tags { formula, ..self.tags() })
     }
 
-    /// What must have happened before the outermost value may be used.
+    /// What must have happened before the outermost level may be used.
     pub fn origin(&self) -> Option<&Origin> {
         self.tags.as_ref().and_then(|t| t.origin.as_ref())
     }
 
-    /// The value with this origin added to its outermost level.
+    /// Adds an origin to the outermost level.
     #[must_use]
     pub fn add_origin(&self, origin: Option<&Origin>) -> Value {
         match origin {
@@ -189,13 +189,14 @@ impl Value {
         }
     }
 
-    /// The same content without formula and origin on the outermost level; marks stay.
+    /// Removes formula and origin from the outermost level. Marks stay.
     #[must_use]
     pub fn without_provenance(&self) -> Value {
         self.with_tags(Tags { marks: self.marks().clone(), formula: None, origin: None })
     }
 
-    /// Adds marks, formula and origin of `self`'s outermost level to those of `content`. An existing formula stays.
+    /// Adds marks, formula and origin of the outermost level of `self` to `content`. If `content` has a formula, that
+    /// one stays.
     #[must_use]
     pub fn carry_onto(&self, content: &Value) -> Value {
         let Some(mine) = &self.tags else { return content.clone() };
@@ -233,7 +234,7 @@ impl Value {
         }
     }
 
-    /// Whether this is the type of the value, without making that.
+    /// Whether this is the type of the value. Does not create the value's own type.
     pub(crate) fn has_type(&self, ty: &Type) -> bool {
         let kept = |kept: &std::sync::OnceLock<Type>| kept.get().map(|known| known == ty);
         match (&self.kind, ty) {
@@ -250,16 +251,17 @@ impl Value {
         }
     }
 
-    /// Shares `ty` with other values if it is the value's type: a separate copy could be larger than the value.
+    /// Uses `ty` as the value's type if they are equal, so that values share it. A separate copy could be larger than
+    /// the value.
     pub(crate) fn share_type(&self, ty: &Type) {
         if self.has_type(ty) {
             self.keep_type(ty);
         }
     }
 
-    /// Remembers its type, which another value made already.
+    /// Stores the type of the value, which another value has created.
     fn keep_type(&self, ty: &Type) {
-        // The existing value is the same.
+        // If a type is stored already, it is equal.
         let _ = match &self.kind {
             Kind::Tuple(s) => s.kept.ty.set(ty.clone()),
             Kind::Object(f) => f.kept.ty.set(ty.clone()),
@@ -267,22 +269,22 @@ impl Value {
         };
     }
 
-    /// Whether it is null.
+    /// Whether the value is null.
     pub fn is_null(&self) -> bool {
         matches!(self.kind, Kind::Null(_))
     }
 
-    /// Whether the outermost value is known (elements of a container may still be unknown).
+    /// Whether the outermost level is known. Elements of a container may still be unknown.
     pub fn is_known(&self) -> bool {
         !matches!(self.kind, Kind::Unknown(_))
     }
 
-    /// Whether nothing in it is unknown.
+    /// Whether no part is unknown.
     pub fn is_wholly_known(&self) -> bool {
         !self.deep().unknown
     }
 
-    /// Whether the value itself or anything in it is marked sensitive.
+    /// Whether any part is marked sensitive.
     pub fn contains_sensitive(&self) -> bool {
         self.deep().marked && walk::any_marks(self, &|m| m.is_sensitive())
     }
@@ -332,21 +334,21 @@ impl Value {
         Origin::join(self.origin(), inner.as_ref())
     }
 
-    /// The formula that yields the whole value: its own, or a constructor over those of its parts, or a constant.
+    /// The formula that computes the whole value: its own, a constructor over those of its parts, or a constant.
     ///
-    /// Kept with shared containers, so that many readers of one container cost its size once. An unknown without a
-    /// formula yields a [`formula::FormulaOp::Failure`].
+    /// Shared containers store it, so that many readers of one container pay for its size only once. An unknown value
+    /// without a formula gives a [`formula::FormulaOp::Failure`].
     pub fn to_formula(&self) -> Formula {
         walk::to_formula(self)
     }
 
-    /// Equal content and marks, at every level; formulas and origins do not count. Unknown values are equal when
-    /// their types and refinements are.
+    /// Whether content and marks are equal at every level. Formulas and origins are ignored. Unknown values are equal
+    /// if their types and refinements are.
     pub fn same_content(&self, other: &Value) -> bool {
         walk::same_content(self, other, true)
     }
 
-    /// Equal content at every level; marks, formulas and origins do not count.
+    /// Whether the content is equal at every level. Marks, formulas and origins are ignored.
     pub fn same_unmarked(&self, other: &Value) -> bool {
         walk::same_content(self, other, false)
     }
@@ -358,7 +360,7 @@ impl PartialEq for Value {
     }
 }
 
-/// For tests and logs; sensitive and ephemeral content is never shown.
+/// For tests and logs. Sensitive and ephemeral content is never shown.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let marks = self.marks();

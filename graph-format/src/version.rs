@@ -1,4 +1,4 @@
-//! Version numbers as semver 2.0 has them.
+//! Version numbers, as in semver 2.0.
 
 mod constraints;
 
@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 pub use constraints::{VersionConstraintError, VersionConstraints, parse_abbreviated};
 
-/// A version. Ordered by precedence; versions that differ only in build metadata, which has no precedence, by its text.
+/// A version. Versions are ordered by precedence. Build metadata has no precedence, but is compared as text between
+/// versions that are otherwise equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Version {
     /// First number.
@@ -17,19 +18,19 @@ pub struct Version {
     pub minor: u64,
     /// Third number.
     pub patch: u64,
-    /// The text behind `-`; empty for a release.
+    /// The text after `-`; empty for a release.
     pub prerelease: Box<str>,
-    /// The text behind `+`; may be empty.
+    /// The text after `+`; may be empty.
     pub metadata: Box<str>,
 }
 
-/// A text that is no version.
+/// A text that is not a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a version of the form MAJOR.MINOR.PATCH")]
 pub struct VersionError(pub String);
 
 impl Version {
-    /// A release.
+    /// The release with these numbers.
     pub fn release(major: u64, minor: u64, patch: u64) -> Version {
         Version { major, minor, patch, prerelease: Box::default(), metadata: Box::default() }
     }
@@ -39,7 +40,7 @@ impl Version {
         !self.prerelease.is_empty()
     }
 
-    /// Which of the two comes first, build metadata aside.
+    /// Compares the precedence of two versions, which ignores build metadata.
     pub fn precedence(&self, other: &Version) -> Ordering {
         (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch)).then_with(|| {
             match (self.is_prerelease(), other.is_prerelease()) {
@@ -52,7 +53,8 @@ impl Version {
     }
 }
 
-/// Compares identifier by identifier: numbers by value and before words, words by their bytes, the shorter list first.
+/// Compares identifier by identifier. Numbers are compared by value and precede words; words are compared by bytes; if
+/// one list is the beginning of the other, the shorter one comes first.
 fn compare_prereleases(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.split('.'), b.split('.'));
     loop {
@@ -61,7 +63,7 @@ fn compare_prereleases(a: &str, b: &str) -> Ordering {
             (None, Some(_)) => return Ordering::Less,
             (Some(_), None) => return Ordering::Greater,
             (Some(x), Some(y)) => match (is_number(x), is_number(y)) {
-                // Without leading zeros the longer number is the greater one, however long.
+                // Without leading zeros, the longer number is the greater one.
                 (true, true) => x.len().cmp(&y.len()).then_with(|| x.cmp(y)),
                 (true, false) => Ordering::Less,
                 (false, true) => Ordering::Greater,
@@ -78,14 +80,14 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A number of decimal digits without leading zeros; `None` for any other text and for what exceeds 64 bits.
+/// Parses a decimal number without leading zeros; `None` for other texts and for numbers of more than 64 bits.
 pub fn number(text: &str) -> Option<u64> {
     let canonical = is_number(text) && (text == "0" || !text.starts_with('0'));
     if canonical { text.parse().ok() } else { None }
 }
 
-/// Whether the text may follow `-` (with `prerelease`) or `+`: words of letters, digits and `-` between dots, as in
-/// semver 2.0.
+/// Whether the text may follow `-` (with `prerelease`) or `+`, as in semver 2.0: words of letters, digits and `-`,
+/// separated by dots.
 pub fn is_extra(text: &str, prerelease: bool) -> bool {
     text.split('.').all(|part| {
         !part.is_empty()
@@ -94,8 +96,8 @@ pub fn is_extra(text: &str, prerelease: bool) -> bool {
     })
 }
 
-/// Splits `1.2.3-rc1+build` into `1.2.3`, `rc1` and `build`; the latter two are empty if missing. The numbers are not
-/// checked; `None` for an invalid prerelease or metadata.
+/// Splits `1.2.3-rc1+build` into `1.2.3`, `rc1` and `build`. Missing parts are empty. The numbers are not checked;
+/// `None` if the prerelease or metadata is invalid.
 pub fn split_extra(text: &str) -> Option<(&str, &str, &str)> {
     let (rest, metadata) = match text.split_once('+') {
         Some((rest, metadata)) if is_extra(metadata, false) => (rest, metadata),

@@ -1,4 +1,4 @@
-//! The codecs against bytes that cty writes, and the laws that hold of all values.
+//! Compares the codecs with bytes that cty wrote, and checks laws that hold for all values.
 
 #[path = "codec/laws.rs"]
 mod laws;
@@ -27,7 +27,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes, compares, reads back.
+/// Encodes, compares and decodes a value.
 fn golden(value: Value, ty: Type, expected: &str) {
     let bytes = msgpack::encode(&value, &ty).unwrap();
     assert_eq!(hex(&bytes), expected.replace(' ', ""), "{value:?}");
@@ -67,7 +67,7 @@ fn primitives_are_encoded_as_msgpack() {
     ] {
         golden(number(text), Type::Number, expected);
     }
-    // The sign of zero is not on the wire.
+    // The sign of zero is not encoded.
     assert_eq!(hex(&msgpack::encode(&number("-0"), &Type::Number).unwrap()), "00");
 }
 
@@ -100,7 +100,7 @@ fn dynamic_values_are_encoded_as_msgpack() {
     golden(Value::unknown(Type::Bool), Type::Dynamic, "92 c406 22626f6f6c22 d40000");
     let inside = Value::object([("a", Value::int(1))]);
     golden(inside, Type::object([("a", Type::Dynamic)]), "81 a161 92 c408 226e756d62657222 01");
-    // Elements decide for a dynamic element type; nulls take the type of the others.
+    // If the element type is dynamic, the elements determine it. Nulls get the type of the others.
     let list = Type::list(Type::Dynamic);
     let items = vec![Value::string("a"), Value::null(Type::String)];
     let bytes = msgpack::encode(&Value::list(Type::String, items.clone()), &list).unwrap();
@@ -126,15 +126,15 @@ fn unknown_values_are_encoded_as_msgpack() {
     golden(unknown(Type::set(Type::Bool), lengths), Type::set(Type::Bool), "d6 0c 81 05 ccc8");
     let lengths = Refinement { not_null: true, length_min: 1, length_max: Some(3), ..Refinement::default() };
     golden(unknown(Type::map(Type::Bool), lengths), Type::map(Type::Bool), "c7 07 0c 83 01c2 0501 0603");
-    // Inside a container, and untyped where a type is wanted.
+    // Unknown values in a container, without a type although one is expected.
     let list = Type::list(Type::String);
     golden(Value::list(Type::String, vec![Value::unknown(Type::String)]), list.clone(), "91 d40000");
     assert_eq!(hex(&msgpack::encode(&Value::unknown(Type::Dynamic), &list).unwrap()), "d40000");
-    // Any short extension is an unknown value, as in cty.
+    // As in cty, any short extension is an unknown value.
     assert_eq!(msgpack::decode(&[0xc7, 0, 5], &Type::Bool).unwrap(), Value::unknown(Type::Bool));
-    // A refinement of dynamic is left out.
+    // A refinement of a dynamic value is ignored.
     assert_eq!(msgpack::decode(&[0xc7, 3, 12, 0x81, 1, 0xc2], &Type::Dynamic).unwrap(), Value::unknown(Type::Dynamic));
-    // Null after all; keys of later versions are passed over.
+    // Known to be null after all. Keys of later versions are skipped.
     assert_eq!(msgpack::decode(&[0xc7, 3, 12, 0x81, 1, 0xc3], &Type::Bool).unwrap(), Value::null(Type::Bool));
     let later = [0xc7, 9, 12, 0x82, 9, 0x93, 1, 0x81, 2, 3, 0xc0, 1];
     assert!(msgpack::decode(&later, &Type::Bool).is_err());
@@ -209,7 +209,7 @@ fn nesting_is_limited() {
     // A dynamic value in a dynamic value, and so on.
     let step: &[u8] = b"\x92\xc4\x09\"dynamic\"";
     assert_eq!(msgpack::decode(&step.repeat(100_000), &Type::Dynamic).unwrap_err().problem, DecodeProblem::TooDeep);
-    // Refinements to be passed over.
+    // A refinement that must be skipped.
     let mut deep = vec![0xc8, 3, 0xf2, 12, 0x81, 9];
     deep.extend([0x91; 1007]);
     deep.push(0xc0);
@@ -322,7 +322,7 @@ fn json_without_a_type_is_decoded() {
     }
     let ty = json::implied_type(b"{\"a\":[1,null],\"b\":\"\"}").unwrap();
     assert_eq!(ty.to_string(), "object({a=tuple([number,dynamic]),b=string})");
-    // Messages as recorded.
+    // The recorded messages.
     for (text, message) in [
         ("", "EOF"),
         ("zz", "invalid character 'z' looking for beginning of value"),

@@ -1,4 +1,4 @@
-//! From drafts to finished graphs, shown as disassembly.
+//! Finishes drafted graphs and compares their disassembly.
 
 mod drafts;
 
@@ -101,7 +101,7 @@ fn a_replacement_can_create_first() {
         ["depose cloud_network.a", "apply cloud_network.a ", "apply cloud_network.b", "apply cloud_network.a deposed"];
     let places: Vec<usize> = order.iter().map(|start| place(start).expect(start)).collect();
     assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{text}");
-    // The result means the new object, and so does the final state.
+    // The result is the new object, and so is the final state.
     let new = graph.final_states["cloud_network.a"];
     assert!(text.contains(&format!("template(%{}.id)", new.0)), "{text}");
 }
@@ -182,7 +182,7 @@ fn origins_of_a_shared_provider_are_gathered_in_a_waiter() {
         }
         edges(&finish(builder))
     };
-    // The waiter of the origin and the one of what is read are the same.
+    // The waiter of the origin is also that of the results that are read.
     assert_eq!(build(30, 40), 30 + 40);
     assert_eq!(build(60, 80), 60 + 80);
 }
@@ -290,7 +290,7 @@ fn ephemeral_values_are_refused_by_name() {
     let builder = Builder::new();
     builder.output("o".into(), None, Type::String, false, token, None);
     assert_eq!(refused(builder), "output.o");
-    // Nothing of an unknown or null value is stored.
+    // An unknown or null value stores no content.
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let nothing = Value::null(Type::String).mark(&Marks::EPHEMERAL);

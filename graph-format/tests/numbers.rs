@@ -1,4 +1,4 @@
-//! Numbers against recorded arithmetic of cty, and the laws that hold of all of them.
+//! Compares numbers with recorded arithmetic of cty, and checks laws that hold for all of them.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -139,7 +139,7 @@ fn precision_follows_origin() {
     assert_eq!(third(Number::from_i64(1), Number::from_i64(3)), "0.33333333333333333334");
     assert_eq!(third(Number::from_f64(1.0).unwrap(), Number::from_f64(3.0).unwrap()), "0.3333333333333333");
     assert_eq!(number("1").div(&Number::from_i64(3)).unwrap().to_string().len(), 157);
-    // As recorded for pow(), whose results are f64.
+    // The results of `pow()` are f64, as recorded.
     assert_eq!(Number::from_f64(2f64.powi(64)).unwrap().to_string(), "18446744073709550000");
     assert_eq!(Number::from_f64(2f64.powi(60)).unwrap().to_string(), "1152921504606847000");
     assert_eq!(Number::from_f64(2f64.powi(100)).unwrap().to_string(), "1267650600228229400000000000000");
@@ -251,8 +251,8 @@ proptest! {
 
     #[test]
     fn shortest_text_of_an_f64_is_as_short_as_rusts(value in any::<f64>()) {
-        // Subnormal ones have fewer bits than the precision that they get here, so more digits are needed. Among
-        // texts of one length the nearest wins, as in Rust, but a tie goes to the even digit.
+        // Subnormal numbers have fewer bits than their precision here, so more digits are needed. Of all texts of one
+        // length the nearest is chosen, as in Rust. In a tie, it is the one with the even digit.
         if value.is_normal() {
             let text = Number::from_f64(value).unwrap().to_string();
             prop_assert_eq!(text.parse::<f64>().unwrap(), value);
@@ -291,7 +291,7 @@ proptest! {
 
     #[test]
     fn inline_and_general_arithmetic_agree(a in any::<i64>(), b in -100_000i64..100_000, small in any::<bool>()) {
-        // Numbers beyond i64 on the way there and back go through the general form.
+        // Numbers that exceed i64 in between use the general form.
         let a = if small { a % 100_000 } else { a };
         let far = number("1180591620717411303424");
         let (x, y) = (number(&a.to_string()), number(&b.to_string()));

@@ -1,4 +1,4 @@
-//! Plan files: what is written is read, and nothing else is.
+//! Plan files: everything that is written can be read, and damaged files are refused.
 
 mod container;
 mod drafts;
@@ -46,7 +46,7 @@ fn read(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     PlanReader::from_bytes(bytes)?.whole()
 }
 
-/// Reads in every way; whatever is read must be fit to be written and read again.
+/// Reads a file in every way. What can be read must also be written and read again.
 fn read_in_every_way(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let reader = PlanReader::from_bytes(bytes)?;
     let _ = (reader.manifest(), reader.changes(), reader.schemas(), reader.sources(), reader.digest());
@@ -101,7 +101,7 @@ fn a_worker_gets_its_fragment_and_only_the_records_that_it_needs() {
     assert_eq!(lines(0)["main.tf"].keys().copied().collect::<Vec<_>>(), [1, 2, 4, 5]);
     assert!(lines(1).is_empty());
     assert_eq!(lines(2)["main.tf"][&3], "three");
-    // A package is no plan, and a plan no package.
+    // A package is not a plan, and a plan is not a package.
     let package = reader.fragment_bytes(0).expect("bytes");
     assert!(matches!(PlanReader::from_bytes(package.clone()), Err(PlanFileError::NotAPlan)));
     assert!(matches!(FragmentPackage::decode(&bytes_of(&plan)), Err(PlanFileError::NotAPlan)));
@@ -169,7 +169,7 @@ fn a_changed_header_with_corrected_checksums_is_refused_or_harmless() {
             changed[at] ^= flip;
             seal(&mut changed);
             if let Ok(read) = read_in_every_way(&changed) {
-                // An optional section may be lost that way, and no other.
+                // Only an optional section may be lost in this way.
                 assert!(read.graph == plan.graph && read.changes == plan.changes && read.schemas == plan.schemas);
             }
         }
@@ -191,7 +191,7 @@ fn an_unsupported_version_is_named() {
     assert!(matches!(error, PlanFileError::Version { found: 3, supported: FORMAT_VERSION }));
     let text = error.to_string();
     assert!(text.contains("version 3") && text.contains("version 2") && text.contains("weft plan"), "{text}");
-    // Even when nothing else of the file is as it is in this version.
+    // Even if nothing else in the file has the format of this version.
     assert!(matches!(read(&bytes[..12]), Err(PlanFileError::Version { found: 3, .. })));
 }
 
@@ -213,7 +213,7 @@ fn unknown_sections_are_skipped_unless_required() {
     let error = read(&put_together(&parts)).expect_err("refused");
     assert!(matches!(error, PlanFileError::UnknownSection { kind: 500, .. }));
     assert!(error.to_string().contains("500"));
-    // A known section with a flag that is not known, say encryption.
+    // A known section with an unknown flag, such as for encryption.
     let mut parts = take_apart(&bytes_of(&plan));
     parts[1].flags |= 4;
     assert!(matches!(read(&put_together(&parts)), Err(PlanFileError::UnknownSection { kind: 2, .. })));
@@ -298,7 +298,7 @@ fn ephemeral_and_too_deep_values_are_not_written() {
     };
     refused(object(Value::string("t0ken").mark(&Marks::EPHEMERAL), "n"));
     refused((0..300).fold(Value::bool(true), |value, _| Value::tuple(vec![value])));
-    // Types have no bound of their own until they are read back.
+    // The depth of types is only limited when they are read back.
     let mut plan = sample();
     let ty = (0..1000).fold(Type::String, |ty, _| Type::list(ty));
     plan.schemas.get_mut(&source()).expect("a schema").provider.block.attributes.insert("a".into(), Attribute::new(ty));
@@ -350,7 +350,7 @@ fn a_plan_keeps_its_limits_on_calls() {
     assert_eq!(limits.budgets_of(9).count(), 0);
 }
 
-/// Set `WEFT_UPDATE_GOLDEN=1` to rewrite the file, as long as no plan of this format was released.
+/// Set `WEFT_UPDATE_GOLDEN=1` to rewrite the file. Only allowed while no plan of this format was released.
 #[test]
 fn the_first_plan_ever_written_can_be_read() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plan-v2.weft");

@@ -1,4 +1,4 @@
-//! Traps of values: sets, marks, unknowns, origins, and what is written of them.
+//! Special cases of values: sets, marks, unknowns, origins, and what is stored.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn attribute(name: &str) -> Path {
 #[test]
 fn unknown_elements_of_a_set_may_be_equal_or_not() {
     let set = Value::set(Type::String, vec![unknown(1), Value::string("a"), unknown(1), Value::string("a")]);
-    // Equal known values become one. Unknown values may differ, so all stay.
+    // Equal known values become one. Unknown values may differ, so all of them stay.
     assert_eq!(set.as_items().map(<[Value]>::len), Some(3));
     assert!(!set.is_wholly_known() && set.is_known());
     let FormulaOp::Set(element, parts) = set.to_formula().op().clone() else { panic!("a set") };
@@ -73,12 +73,12 @@ fn marks_of_elements_are_marks_of_the_set() {
     let set = Value::set(ty, vec![object.clone(), Value::object([("inner", Value::string("b"))])]);
     assert!(set.marks().is_sensitive());
     assert!(set.as_items().into_iter().flatten().all(|item| !item.deep().marked));
-    // A secret that equals another element is still one element.
+    // A sensitive element that is equal to another one still becomes one with it.
     let bare = Value::object([("inner", Value::string("a"))]);
     let ty = Type::object([("inner", Type::String)]);
     let set = Value::set(ty, vec![object, bare]);
     assert_eq!((set.as_items().map(<[Value]>::len), set.marks().is_sensitive()), (Some(1), true));
-    // What a path marks below a set, or below what is not known yet, marks that.
+    // A path into a set or into an unknown value marks that as a whole.
     let below = vec![(attribute("s").with(ValueStep::Index(0)), Marks::SENSITIVE)];
     for value in [Value::set(Type::String, vec![Value::string("a")]), Value::unknown(Type::Dynamic)] {
         let marked = Value::object([("s", value)]).mark_paths(&below);
@@ -122,7 +122,7 @@ fn a_part_keeps_the_marks_of_its_container() {
     let list = Value::list(Type::String, vec![Value::string("a")]).mark(&Marks::SENSITIVE);
     let taken = list.at_path(&Path(vec![ValueStep::Index(0)])).expect("an element");
     assert!(taken.marks().is_sensitive());
-    // Also through what is not known, and through several levels.
+    // Also through an unknown value, and through several levels.
     let deep = Value::object([("o", Value::unknown(Type::object([("a", Type::String)])).mark(&Marks::SENSITIVE))]);
     let taken = deep.at_path(&attribute("o").attribute("a")).expect("an attribute");
     assert!(taken.marks().is_sensitive() && !taken.is_known() && taken.ty() == Type::String);
@@ -145,7 +145,7 @@ fn marks_are_removed_and_restored_by_path() {
     let (bare, all) = value.unmark_deep();
     assert!(!bare.deep().marked && all.is_sensitive() && all.is_ephemeral() && all.deprecations().count() == 1);
     assert!(value.same_unmarked(&bare) && value != bare);
-    // The marks of a map's key path are found however the path names the key.
+    // Marks at a map key are found, whether the path contains it as a key or as an attribute.
     let by_attribute = vec![(attribute("m").attribute("k"), Marks::SENSITIVE)];
     let marked = bare.mark_paths(&by_attribute);
     assert!(marked.at_path(&attribute("m").with(ValueStep::Key("k".into()))).expect("an entry").marks().is_sensitive());
@@ -156,13 +156,13 @@ fn a_formula_yields_the_marks_of_its_value() {
     let marked = unknown(1).mark(&Marks::SENSITIVE);
     let formula = marked.formula().expect("a formula").clone();
     assert!(matches!(formula.op(), FormulaOp::Mark(_, marks) if marks.is_sensitive()));
-    // Once is enough.
+    // Adding a mark again changes nothing.
     let again = marked.mark(&Marks::SENSITIVE);
     assert!(again.formula().is_some_and(|f| f.same(&formula)));
     // A marked container of unmarked unknown parts.
     let object = Value::object([("a", unknown(1))]).mark(&Marks::SENSITIVE);
     assert!(matches!(object.to_formula().op(), FormulaOp::Mark(..)));
-    // Nothing shows what it holds.
+    // The formatted value does not show any content.
     assert_eq!(
         format!("{:?}", Value::object([("a", Value::string("x").mark(&Marks::SENSITIVE))])),
         r#"{"a": ({sensitive})}"#
@@ -175,7 +175,7 @@ fn null_is_known_and_unknown_is_not_null() {
     assert!(null.is_known() && null.is_null() && !unknown.is_null() && null != unknown);
     assert_ne!(null, Value::null(Type::Dynamic));
     assert_ne!(unknown, Value::refined(Type::String, Refinement::not_null()));
-    // Nothing leads into null; what an unknown value leads to is unknown.
+    // Null has no parts. Parts of an unknown value are unknown.
     let ty = Type::object([("a", Type::Number)]);
     assert!(Value::null(ty.clone()).at_path(&attribute("a")).is_err());
     assert_eq!(Value::unknown(ty.clone()).at_path(&attribute("a")), Ok(Value::unknown(Type::Number)));
@@ -211,13 +211,13 @@ fn each_leaf_keeps_its_own_origin() {
     assert_eq!(operations(part("a").as_ref()), [1]);
     assert_eq!(operations(part("b").as_ref()), [2]);
     assert_eq!(operations(object.deep_origin().as_ref()), [1, 2]);
-    // Asked again, the same node: many readers of one container cost it once.
+    // The same node is returned again, so many readers of one container pay for it once.
     let (one, other) = (object.deep_origin().expect("an origin"), object.deep_origin().expect("an origin"));
     assert!(one.same(&other));
-    // The origin of a container (of its shape) goes along.
+    // The origin of the container itself (of its shape) is included.
     let filtered = object.add_origin(Some(&after(3)));
     assert_eq!(operations(filtered.at_path(&attribute("a")).expect("an attribute").origin()), [1, 3]);
-    // Taking marks off and putting them on loses nothing.
+    // Removing marks and adding them again loses nothing.
     let (bare, _) = filtered.mark(&Marks::SENSITIVE).unmark_with_paths();
     assert_eq!(operations(bare.deep_origin().as_ref()), [1, 2, 3]);
     let rebuilt = filtered.transform(&mut |path, _| match path == &attribute("a") {
@@ -235,13 +235,13 @@ fn a_known_value_with_a_formula_is_live() {
     assert!(deep.live && deep.formula && !deep.unknown);
     let FormulaOp::Object(parts) = object.to_formula().op().clone() else { panic!("an object") };
     assert!(matches!(parts[0].1.op(), FormulaOp::Result(..)) && matches!(parts[1].1.op(), FormulaOp::Constant(_)));
-    // An unknown that nothing explains cannot be computed, and says so.
+    // An unknown value without a formula cannot be computed, and the error says so.
     let lost = Value::tuple(vec![Value::unknown(Type::String), unknown(1)]);
     assert!(lost.deep().unexplained);
     assert!(lost.with_formula(Some(result(2, "all"))).deep().formula);
     let FormulaOp::Tuple(parts) = lost.to_formula().op().clone() else { panic!("a tuple") };
     assert!(matches!(parts[0].op(), FormulaOp::Failure(_)));
-    // The formula of a shared container is made once.
+    // The formula of a shared container is created once.
     assert!(lost.to_formula().same(&lost.clone().to_formula()));
 }
 
@@ -264,11 +264,11 @@ fn a_serialized_value_has_no_formula_and_no_origin() {
     let read: Value = postcard::from_bytes(&bytes).expect("a value");
     assert_eq!(read, value);
     assert!(!read.deep().formula && !read.deep().origin);
-    // Known ephemeral content has no written form; what is not known has nothing to hide.
+    // Known ephemeral content cannot be stored. Unknown content reveals nothing.
     assert!(postcard::to_stdvec(&Value::tuple(vec![Value::int(1)]).mark(&Marks::EPHEMERAL)).is_err());
     assert!(postcard::to_stdvec(&Value::unknown(Type::String).mark(&Marks::EPHEMERAL)).is_ok());
     assert!(postcard::to_stdvec(&Value::null(Type::String).mark(&Marks::EPHEMERAL)).is_ok());
-    // An unknown that would unfold to many values is not read.
+    // An unknown value that stands for many values is refused.
     let refinement = Refinement { not_null: true, length_min: 9, length_max: Some(9), ..Refinement::default() };
     let plain = PlainValue::Unknown(Type::list(Type::Bool), Box::new(refinement));
     let bytes = postcard::to_stdvec(&plain).expect("bytes");
@@ -306,7 +306,7 @@ fn values_know_their_extent() {
     let long = Value::string("x".repeat(LONGEST_TEXT));
     assert_eq!(Value::tuple(vec![long.clone(); 8]).excess(), None);
     assert_eq!(Value::tuple(vec![long; 9]).excess(), Some(Excess::Text));
-    // Types are measured too: what is unknown has nothing else.
+    // The extent of a type is limited too: an unknown value has nothing else.
     let mut ty = Type::String;
     for _ in 0..60 {
         ty = Type::tuple([ty.clone(), ty]);
@@ -317,7 +317,7 @@ fn values_know_their_extent() {
 
 #[test]
 fn the_deepest_values_need_little_stack() {
-    /// Half of the 2 MiB of the smallest stack of a thread. The other half is for callers.
+    /// Half of the smallest stack of a thread, which is 2 MiB. The other half is for callers.
     const STACK_BYTES: usize = 1 << 20;
     let work = || {
         let wrappers: [fn(Value) -> Value; 4] = [
@@ -363,6 +363,6 @@ fn rows_of_one_type_share_the_type() {
         other => panic!("{other} is no object"),
     };
     assert!(pointer(&types[0]) == pointer(&types[1]) && pointer(&types[1]) == pointer(&types[2]));
-    // Each row has it as well.
+    // All rows share it.
     assert!(rows.as_items().expect("items").iter().take(3).all(|row| pointer(&row.ty()) == pointer(&types[0])));
 }

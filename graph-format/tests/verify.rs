@@ -1,4 +1,4 @@
-//! Each flaw of a graph is found.
+//! Every flaw of a graph is found.
 
 mod drafts;
 
@@ -13,8 +13,8 @@ use weft_graph_format::path::Path;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-/// Five networks in one region, a sixth that reads and waits for them all, one in another region that reads the
-/// sixth, a deleted one, and an output.
+/// A valid graph: five networks in one region, a sixth that reads and waits for all of them, one in another region that
+/// reads the sixth, a deleted one, and an output.
 fn sound() -> ExecutionGraph {
     let builder = Builder::new();
     let (eu, us) = (Region::open(&builder, "eu"), Region::open(&builder, "us"));
@@ -72,7 +72,7 @@ fn rows_are_numbered_in_order() {
         g.fragments[EU].rows.pop();
     });
     assert!(fewer.contains(&flaw));
-    // A claim of many operations costs nothing.
+    // Claiming many operations costs nothing.
     assert_eq!(found(|g| g.operations = u32::MAX), [Flaw::Numbering { count: u32::MAX }]);
 }
 
@@ -103,7 +103,7 @@ fn operands_are_of_their_kind_and_object() {
         }
     });
     assert!(matches!(flaws[0], Flaw::WrongKind { .. }), "{flaws:?}");
-    // In another shard.
+    // The operand is in another shard.
     let flaws = found(|g| {
         let plan = row(g, EU, is_plan).id;
         if let Operation::Apply { plan: own, .. } = &mut row(g, US, is_apply).operation {
@@ -111,7 +111,7 @@ fn operands_are_of_their_kind_and_object() {
         }
     });
     assert!(matches!(flaws[0], Flaw::WrongKind { .. }), "{flaws:?}");
-    // The operation of another instance.
+    // The operand belongs to another instance.
     let flaws = found(|g| {
         if let Operation::Apply { address: own, .. } = &mut row(g, EU, is_apply).operation {
             *own = address("cloud_network.other");
@@ -199,7 +199,7 @@ fn waiters_are_acyclic_and_of_their_kind() {
         g.waiters[0].operations = vec![desired];
     });
     assert!(matches!(flaws[0], Flaw::Waiter(0)), "{flaws:?}");
-    // What waits must come after all that is waited for.
+    // A waiting operation must come after all operations that it waits for.
     let flaws = found(|g| {
         let last = g.outline.last().expect("a row").id;
         g.waiters[0].operations.push(last);
@@ -261,7 +261,7 @@ fn providers_are_closed_once_and_last() {
     });
     assert!(flaws.iter().any(|f| matches!(f, Flaw::NotClosed(_))), "{flaws:?}");
     let flaws = found(|g| {
-        // The close takes the place of what comes right before it.
+        // The close operation swaps places with the one right before it.
         let at = place(g, EU, close);
         let rows = &mut g.fragments[EU].rows;
         let (before, after) = (rows[at - 1].operation.clone(), rows[at].operation.clone());
@@ -319,7 +319,7 @@ fn the_outline_agrees_with_the_rows() {
     wrong(found(|g| g.outline[0].opcode = 1));
     wrong(found(|g| g.outline[0].shard = 2));
     wrong(found(|g| g.outline[0].shard = 3));
-    // A need that is left out, one that is too much, and one that comes later.
+    // A missing need, a superfluous one, and one that comes later.
     let far = |g: &ExecutionGraph| g.outline.iter().position(|r| r.address == "cloud_network.far").expect("a row");
     wrong(found(|g| {
         let at = far(g);
@@ -354,7 +354,8 @@ fn a_hostile_table_is_verified_quickly() {
     let mut graph = sound();
     let eu = &mut graph.fragments[EU];
     let apply = eu.rows.iter().find(|r| is_apply(&r.operation)).expect("an apply").id;
-    // Each row uses the one before twice and reads one more part: naive walks would double at each.
+    // Each row uses the previous one twice and reads one more part. A naive traversal would double its work with each
+    // row.
     let table = &mut eu.formulas.rows;
     let mut last = table.len() as u32 - 1;
     for i in 0..30_000 {
@@ -367,7 +368,7 @@ fn a_hostile_table_is_verified_quickly() {
     }
     let started = std::time::Instant::now();
     verify(&graph);
-    // Nor does showing it.
+    // The same holds for the disassembly.
     let eu = &mut graph.fragments[EU];
     let desired = eu.rows.iter_mut().find(|r| is_desired(&r.operation)).expect("a desired");
     if let Operation::Desired { config, .. } = &mut desired.operation {

@@ -1,4 +1,4 @@
-//! The one place where a request is allowed or refused.
+//! The only place where a request is allowed or refused.
 
 use crate::peer::Peer;
 use crate::policy::Policy;
@@ -7,7 +7,7 @@ use crate::role::Role;
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The caller has shown neither a certificate nor a token.
+    /// The caller has presented neither a certificate nor a token.
     #[error("a certificate or a token is needed: name them with -tls-cert and -tls-key, or with WEFT_TOKEN")]
     Unauthenticated,
     /// The caller's certificate does not name its owner.
@@ -28,17 +28,17 @@ pub enum Refusal {
 /// The rules for the state of a coordinator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRules {
-    /// The name of the state, as policies name it.
+    /// The name of the state in policies.
     pub state: String,
-    /// The policy file. Without one, certificates have the roles in their names.
+    /// The policy file. Without one, certificates have the roles that are in their names.
     pub policy: Option<Policy>,
 }
 
 impl AccessRules {
-    /// Allows a request that needs a role, or refuses it.
+    /// Checks that the caller has the role that its request needs.
     ///
     /// # Errors
-    /// The caller is not known, or does not have the role.
+    /// Returns a [`Refusal`] if the caller is not known, or does not have the role.
     pub fn check(&self, peer: &Peer, role: Role) -> Result<(), Refusal> {
         let allowed = match (peer, &self.policy) {
             (Peer::Unknown, _) => return Err(Refusal::Unauthenticated),

@@ -1,7 +1,7 @@
 //! Makes certificate authorities and issues certificates, for installations without an authority of their own.
 //!
-//! An authority is two PEM files: `ca.pem`, which every program needs, and `ca-key.pem`, which only the issuing person
-//! needs.
+//! An authority consists of two PEM files. Every program needs `ca.pem`. Only the person who issues certificates needs
+//! `ca-key.pem`.
 
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
@@ -17,12 +17,12 @@ use time::OffsetDateTime;
 use crate::certificate::Certificate;
 use crate::name::SpiffeId;
 
-/// Certificates are valid from this long before they are issued, since clocks differ.
+/// The validity of a certificate begins this long before it is issued, because clocks differ.
 const BACKDATE: Duration = Duration::from_secs(5 * 60);
 /// The number of random bytes in a serial number (RFC 5280 allows 20 bytes).
 const SERIAL_BYTES: usize = 16;
 
-/// A key with its certificate, as PEM.
+/// A certificate with its private key, as PEM.
 #[derive(Clone)]
 pub struct Issued {
     /// The certificate.
@@ -37,33 +37,33 @@ impl std::fmt::Debug for Issued {
     }
 }
 
-/// What a certificate is issued for.
+/// The contents of a certificate to be issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateRequest {
     /// The name of the owner.
     pub name: SpiffeId,
-    /// Names of hosts and addresses for which it may serve.
+    /// The host names and addresses for which the certificate is valid. Only servers need them.
     pub hosts: Vec<String>,
-    /// How long it is valid.
+    /// The time for which the certificate is valid.
     pub valid: Duration,
 }
 
-/// Why nothing was issued.
+/// Why no certificate was issued.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
-    /// The authority's files do not fit.
+    /// The files of the authority are not valid, or do not match.
     #[error("the certificate authority cannot be used: {0}")]
     Authority(rcgen::Error),
-    /// The certificate is none of an authority with a domain.
+    /// The certificate does not belong to an authority with a trust domain.
     #[error("the certificate of the authority names no trust domain: make it with weft certs init")]
     NoDomain,
-    /// A host cannot be in a certificate.
+    /// The text is not a valid host for a certificate.
     #[error("{0:?} is not the name or the address of a host")]
     Host(String),
-    /// The time of validity is out of range.
+    /// The requested validity is out of range.
     #[error("the certificate would be valid for too long")]
     Validity,
-    /// The operating system gives no random numbers.
+    /// The operating system has no random bytes.
     #[error("there are no random numbers for a serial number: {0}")]
     Random(getrandom::Error),
     /// The certificate cannot be made.
@@ -74,10 +74,10 @@ pub enum IssueError {
 /// Makes an authority for a trust domain.
 ///
 /// # Errors
-/// When the domain cannot be part of a certificate, or no key can be made.
+/// Returns an error if the domain cannot be part of a certificate, or if no key can be made.
 pub fn create(domain: &str, valid: Duration) -> Result<Issued, IssueError> {
     let mut params = params(&format!("Weft authority of {domain}"), valid)?;
-    // One level: the authority issues for owners only.
+    // Only one level: the authority cannot issue certificates of other authorities.
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params.subject_alt_names = vec![SanType::URI(format!("spiffe://{domain}").try_into()?)];
@@ -89,7 +89,7 @@ pub fn create(domain: &str, valid: Duration) -> Result<Issued, IssueError> {
 /// Issues a certificate with a new key.
 ///
 /// # Errors
-/// When the authority cannot be used, or the request cannot be met.
+/// Returns an error if the authority cannot be used, or if a part of the request is not valid.
 pub fn issue(authority: &Issued, request: &CertificateRequest) -> Result<Issued, IssueError> {
     let key = KeyPair::from_pem(&authority.key).map_err(IssueError::Authority)?;
     let issuer = Issuer::from_ca_cert_pem(&authority.certificate, key).map_err(IssueError::Authority)?;
@@ -112,13 +112,13 @@ pub fn issue(authority: &Issued, request: &CertificateRequest) -> Result<Issued,
 /// The trust domain of an authority's certificate (PEM).
 ///
 /// # Errors
-/// When it is not the certificate of an authority with a domain.
+/// Returns an error if the certificate does not belong to an authority with a trust domain.
 pub fn domain(certificate: &str) -> Result<String, IssueError> {
     let der = CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(|_| IssueError::NoDomain)?;
     Certificate::domain(&der).ok_or(IssueError::NoDomain)
 }
 
-/// What all our certificates have in common.
+/// The parameters that all certificates of Weft share.
 fn params(common_name: &str, valid: Duration) -> Result<CertificateParams, IssueError> {
     let mut params = CertificateParams::default();
     let now = SystemTime::now();
@@ -129,7 +129,7 @@ fn params(common_name: &str, valid: Duration) -> Result<CertificateParams, Issue
     params.distinguished_name.push(DnType::CommonName, common_name);
     let mut serial = [0; SERIAL_BYTES];
     getrandom::fill(&mut serial).map_err(IssueError::Random)?;
-    // Positive, as RFC 5280 demands.
+    // RFC 5280 requires a positive number.
     serial[0] &= 0x7f;
     params.serial_number = Some(SerialNumber::from_slice(&serial));
     Ok(params)

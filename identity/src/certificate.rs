@@ -6,15 +6,15 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use crate::name::SpiffeId;
 
-/// How long before its end a certificate is announced as expiring.
+/// Warnings about the end of a certificate begin this long before it.
 pub const ANNOUNCE_EXPIRY: Duration = Duration::from_secs(14 * 24 * 3600);
 
-/// What we read of a certificate.
+/// The parts of a certificate that Weft uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The name of its owner. `None` when it has no SPIFFE ID, or several.
+    /// The name of the owner. `None` if the certificate has no SPIFFE ID, or more than one.
     pub name: Option<SpiffeId>,
-    /// Names of hosts and addresses for which it may serve.
+    /// The host names and addresses for which the certificate is valid.
     pub hosts: Vec<String>,
     /// The end of its validity.
     pub expires: SystemTime,
@@ -29,7 +29,7 @@ impl Certificate {
     /// Reads a certificate (DER).
     ///
     /// # Errors
-    /// When it is not an X.509 certificate.
+    /// Returns an error if the bytes are not an X.509 certificate.
     pub fn read(der: &[u8]) -> Result<Certificate, Unreadable> {
         let (_, certificate) = X509Certificate::from_der(der).map_err(|error| Unreadable(error.to_string()))?;
         let names = certificate.subject_alternative_name().map_err(|error| Unreadable(error.to_string()))?;
@@ -59,14 +59,15 @@ impl Certificate {
         domains.map(str::to_owned).next()
     }
 
-    /// The whole days until it expires, if these are few enough to be announced. 0 on the last day and after the end.
+    /// The number of whole days until the certificate expires. 0 on the last day and after the end. `None` if the end
+    /// is too far away for a warning.
     pub fn days_left(&self, now: SystemTime) -> Option<u64> {
         let left = self.expires.duration_since(now).unwrap_or_default();
         (left < ANNOUNCE_EXPIRY).then_some(left.as_secs() / (24 * 3600))
     }
 }
 
-/// The host of a name, if it is one.
+/// The host of an alternative name. `None` if it is not a host.
 fn host(name: &GeneralName<'_>) -> Option<String> {
     match name {
         GeneralName::DNSName(name) => Some((*name).to_owned()),

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// What a verified token claims.
+/// The claims of a verified token.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Claims {
-    /// Who issued it.
+    /// The issuer of the token.
     #[serde(rename = "iss")]
     pub issuer: String,
-    /// Whom it is about.
+    /// The subject: the identity that the token describes.
     #[serde(rename = "sub", default)]
     pub subject: String,
-    /// Everything else.
+    /// All other claims.
     #[serde(flatten)]
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
 impl Claims {
-    /// The texts of a claim: one, the elements of a list, or none.
+    /// The values of a claim: one text, the elements of a list, or nothing.
     pub fn texts(&self, name: &str) -> Vec<String> {
         let text = |value: &serde_json::Value| match value {
             serde_json::Value::String(text) => Some(text.clone()),

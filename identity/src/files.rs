@@ -14,9 +14,9 @@ use tracing::{info, warn};
 use crate::certificate::Certificate;
 use crate::tls::{self, TlsError};
 
-/// How often files are looked at, at most.
+/// The minimum time between two checks of the files.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often an expiring certificate is announced.
+/// The time between two warnings about a certificate that expires soon.
 const ANNOUNCE: Duration = Duration::from_secs(24 * 3600);
 /// The maximum number of certificates in a file.
 const MAX_CERTIFICATES: usize = 10_000;
@@ -30,7 +30,7 @@ pub struct TlsFiles {
     pub own: Option<OwnFiles>,
 }
 
-/// The files of an own certificate.
+/// The files of the program's own certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnFiles {
     /// The certificate, followed by intermediate ones.
@@ -61,7 +61,7 @@ impl TlsFiles {
         Ok(Material { authorities: Arc::new(authorities), own })
     }
 
-    /// When the files were written, to notice changes.
+    /// The modification times of the files, to notice changes.
     fn stamps(&self) -> Vec<Option<SystemTime>> {
         let own = self.own.iter().flat_map(|own| [&own.certificate, &own.key]);
         let files = std::iter::once(&self.authorities).chain(own);
@@ -84,7 +84,7 @@ impl OwnFiles {
     }
 }
 
-/// The certificates of a PEM file; at least one.
+/// The certificates of a PEM file. It must have at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(path, &error))?;
     let all: Result<Vec<_>, _> = all.take(MAX_CERTIFICATES).collect();
@@ -106,13 +106,13 @@ fn unusable(path: &Path, error: &dyn std::fmt::Display) -> TlsError {
 /// Who may connect to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callers {
-    /// Only those with a certificate.
+    /// Only callers with a certificate.
     WithCertificate,
-    /// Also those without one, who must present a token.
+    /// All callers. One without a certificate must present a token.
     WithCertificateOrToken,
 }
 
-/// The settings of one side of a connection, made from files and made again when these change.
+/// The TLS settings of one side of a connection. They are made from files, and made again when the files change.
 pub struct Reloading<C> {
     files: TlsFiles,
     make: Box<dyn Fn(Material) -> Result<C, TlsError> + Send + Sync>,
@@ -137,7 +137,7 @@ impl Reloading<ServerConfig> {
     /// The settings of a server.
     ///
     /// # Errors
-    /// When a file cannot be read or used, or the server has no certificate.
+    /// Returns an error if a file cannot be read or used, or if the server has no certificate.
     pub fn server(files: TlsFiles, callers: Callers) -> Result<Reloading<ServerConfig>, TlsError> {
         let path = files.own.as_ref().ok_or(TlsError::NoCertificate)?.certificate.clone();
         Reloading::new(files, move |material| {
@@ -164,7 +164,7 @@ impl Reloading<ClientConfig> {
     /// The settings of a client.
     ///
     /// # Errors
-    /// When a file cannot be read or used.
+    /// Returns an error if a file cannot be read or used.
     pub fn client(files: TlsFiles) -> Result<Reloading<ClientConfig>, TlsError> {
         let path = files.own.as_ref().map_or_else(|| files.authorities.clone(), |own| own.certificate.clone());
         Reloading::new(files, move |material| {
@@ -199,13 +199,13 @@ impl<C> Reloading<C> {
         Ok(reloading)
     }
 
-    /// Our own certificate, as it was read last.
+    /// Our own certificate, as last read.
     pub fn own(&self) -> Option<Certificate> {
         self.loaded.lock().own.clone()
     }
 
-    /// The settings for the next connection. Reads the files again if they have changed. If they cannot be used then,
-    /// the former settings stay in force, and a warning says so.
+    /// The settings for the next connection. Reads the files again if they have changed. If the new files cannot be
+    /// used, logs a warning and keeps the previous settings.
     pub fn current(&self) -> Arc<C> {
         let mut loaded = self.loaded.lock();
         if loaded.looked.elapsed() >= LOOK {

@@ -1,8 +1,9 @@
-//! Who talks to a coordinator, and what they may do.
+//! Identifies the peers of a coordinator, and decides what they may do.
 //!
 //! - [`name`]: names of programs and people, as SPIFFE IDs.
-//! - [`role`] and [`policy`]: what a name, or the claims of a token, may do with which states.
-//! - [`peer`]: who is at the other end of a connection, and [`access`]: the one place where a request is allowed or refused.
+//! - [`role`] and [`policy`]: which roles a name, or the claims of a token, has for which states.
+//! - [`peer`]: who is at the other end of a connection.
+//! - [`access`]: the only place where a request is allowed or refused.
 //! - [`authority`]: makes certificate authorities and issues certificates.
 //! - [`certificate`]: what a certificate says about its owner.
 //! - [`files`] and [`tls`]: TLS settings from files that may change, and connections with them.

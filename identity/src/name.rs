@@ -18,14 +18,14 @@ const MAX_BYTES: usize = 2048;
 const MAX_DOMAIN: usize = 255;
 /// The first segment of names that `weft certs issue` makes.
 const OURS: &str = "weft";
-/// The second segment of a name without roles: that of a coordinator.
+/// The second segment of a name without roles, such as the name of a coordinator.
 const NO_ROLE: &str = "none";
 
 /// A name: `spiffe://DOMAIN/PATH`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpiffeId(SmolStr);
 
-/// Why a text is no name.
+/// Why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Not of the form `spiffe://DOMAIN/PATH`.
@@ -46,7 +46,7 @@ impl SpiffeId {
     /// Reads a name.
     ///
     /// # Errors
-    /// When it is not a SPIFFE ID.
+    /// Returns an error if the text is not a SPIFFE ID.
     pub fn parse(text: &str) -> Result<SpiffeId, NameError> {
         let form = || NameError::Form(text.chars().take(MAX_DOMAIN).collect());
         let rest = text.strip_prefix(SCHEME).ok_or_else(form)?;
@@ -64,10 +64,10 @@ impl SpiffeId {
         Ok(SpiffeId(text.into()))
     }
 
-    /// The name of somebody with these roles in a trust domain.
+    /// The name of a person or program with these roles in a trust domain.
     ///
     /// # Errors
-    /// When domain or name have characters that names cannot have.
+    /// Returns an error if the domain or the name has characters that are not allowed in names.
     pub fn with_roles(domain: &str, roles: &Roles, name: &str) -> Result<SpiffeId, NameError> {
         check_segment(name)?;
         let words: Vec<&str> = roles.iter().map(Role::word).collect();
@@ -85,12 +85,12 @@ impl SpiffeId {
         self.0[SCHEME.len()..].split('/').next().unwrap_or_default()
     }
 
-    /// The last segment, which people call the name.
+    /// The last segment, which users regard as the name.
     pub fn short(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The roles in a name that `weft certs issue` made. None in a name of another form.
+    /// The roles in a name that `weft certs issue` made. Empty for names of another form.
     pub fn roles(&self) -> Roles {
         let mut segments = self.0[SCHEME.len()..].split('/').skip(1);
         let (Some(OURS), Some(roles), Some(_), None) =

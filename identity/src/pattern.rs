@@ -1,4 +1,4 @@
-//! Patterns for names and states: `*` stands for any text, also for none.
+//! Patterns for names and states: `*` matches any text, including an empty one.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl Pattern {
         Pattern(text.into())
     }
 
-    /// Whether it matches all of this text. Takes time proportional to the product of both lengths at most.
+    /// Whether the pattern matches the whole text. Takes time proportional at most to the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
         let mut parts = self.0.split('*');
         let first = parts.next().unwrap_or_default();

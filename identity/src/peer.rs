@@ -1,11 +1,11 @@
-//! Who is at the other end of a connection.
+//! The peer of a coordinator: the caller at the other end of a connection.
 
 use std::fmt;
 
 use crate::claims::Claims;
 use crate::name::SpiffeId;
 
-/// Who is at the other end of a connection.
+/// The peer of a coordinator: the caller at the other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// A process of the same user, or of the administrator, on this machine (Unix socket).
@@ -17,7 +17,7 @@ pub enum Peer {
     Certificate(SpiffeId),
     /// The owner of a token that a known issuer signed.
     Token(Claims),
-    /// The owner of a certificate without a name of the form that we need.
+    /// The owner of a certificate that has no SPIFFE ID as its name.
     Nameless,
     /// A connection without a certificate, which may still present a token.
     Unknown,

@@ -1,4 +1,4 @@
-//! A policy file: who may do what with which states (TOML).
+//! A policy file (TOML). It says who may do what with which states.
 //!
 //! ```toml
 //! [[issuer]]                                   # whose tokens are accepted
@@ -16,8 +16,8 @@
 //! states = ["team-a-prod"]
 //! ```
 //!
-//! A rule matches when its identity matches, or when all its claims do; all patterns may contain `*`. The roles of all
-//! matching rules count. Without a policy file, certificates have the roles in their names, for every state.
+//! A rule matches if its identity matches, or if all its claims match. All patterns may contain `*`. A caller has the
+//! roles of all matching rules. Without a policy file, certificates have the roles in their names, for every state.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -77,7 +77,7 @@ pub enum PolicyError {
     Invalid {
         /// The file.
         path: String,
-        /// What is wrong, with line and column.
+        /// The problem, with line and column.
         error: String,
     },
 }
@@ -86,7 +86,7 @@ impl Policy {
     /// Reads a policy file.
     ///
     /// # Errors
-    /// When the file cannot be read or is invalid.
+    /// Returns an error if the file cannot be read or is not valid.
     pub fn read(path: &Path) -> Result<Policy, PolicyError> {
         let shown = || path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| PolicyError::Unreadable { path: shown(), error })?;
@@ -99,7 +99,7 @@ impl Policy {
     /// Reads a policy from text.
     ///
     /// # Errors
-    /// What is wrong, with line and column where they are known.
+    /// Returns a message, with line and column where they are known.
     pub fn parse(text: &str) -> Result<Policy, String> {
         let policy: Policy = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         for (index, rule) in policy.rules.iter().enumerate() {
@@ -116,7 +116,8 @@ impl Policy {
         Ok(policy)
     }
 
-    /// A rule that names no issuer, or an unknown one, could match tokens of other pipelines.
+    /// Checks the claims of a rule. A rule that names no issuer, or an unknown one, could match tokens of other
+    /// pipelines.
     fn check_claims(&self, number: usize, claims: &BTreeMap<String, Pattern>) -> Result<(), String> {
         let Some(issuer) = claims.get(ISSUER) else {
             return Err(format!("the token of rule {number} needs `issuer`"));
@@ -126,7 +127,7 @@ impl Policy {
         }
         if claims.len() < 2 {
             return Err(format!(
-                "the token of rule {number} needs a claim besides `issuer`: everybody can get a token of a public issuer"
+                "the token of rule {number} needs a claim besides `issuer`: anyone can get a token of a public issuer"
             ));
         }
         Ok(())
@@ -156,7 +157,7 @@ impl Rule {
     }
 }
 
-/// Whether all these claims are there. A claim that is a list matches when one of its elements does.
+/// Whether the token has all these claims. A claim that is a list matches if one of its elements matches.
 fn have(claims: &Claims, wanted: &BTreeMap<String, Pattern>) -> bool {
     wanted.iter().all(|(name, pattern)| match name.as_str() {
         ISSUER => pattern.matches(&claims.issuer),

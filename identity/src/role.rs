@@ -1,4 +1,4 @@
-//! What somebody may do.
+//! Roles: what a peer may do.
 
 use std::fmt;
 
@@ -23,10 +23,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles, in the order of documents.
+    /// All roles, in the order in which documents list them.
     pub const ALL: [Role; 6] = [Role::Read, Role::Plan, Role::Apply, Role::Resolve, Role::Admin, Role::Worker];
 
-    /// The word for it.
+    /// The word for the role in names and files.
     pub fn word(self) -> &'static str {
         match self {
             Role::Read => "read",
@@ -66,7 +66,7 @@ impl fmt::Display for Role {
 pub struct Roles(Vec<Role>);
 
 impl Roles {
-    /// These roles, each once, in the order of documents.
+    /// A set of these roles, without duplicates, in the order of [`Role::ALL`].
     pub fn new(roles: impl IntoIterator<Item = Role>) -> Roles {
         let mut roles: Vec<Role> = roles.into_iter().collect();
         roles.sort_unstable();
@@ -74,17 +74,17 @@ impl Roles {
         Roles(roles)
     }
 
-    /// Whether one of them includes this role.
+    /// Whether one of the roles includes this one.
     pub fn include(&self, role: Role) -> bool {
         self.0.iter().any(|held| held.includes(role))
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The roles in order.
+    /// The roles in the order of [`Role::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = Role> + '_ {
         self.0.iter().copied()
     }

@@ -1,8 +1,8 @@
 //! Signatures of plans: who approved a plan, and until when it may be applied.
 //!
 //! A signature is a small JSON document beside the plan. Keys are Ed25519 (RFC 8032) in PEM files, as
-//! `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout` make them. The signed text names the digest of the
-//! plan, so a signature of one plan says nothing about another one.
+//! `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout` make them. The signed text has the digest of the
+//! plan, so a signature is valid for one plan only.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -19,18 +19,18 @@ use time::format_description::well_known::Rfc3339;
 
 /// The version of the document.
 const VERSION: u32 = 1;
-/// The first line of the signed text. No other use of a key signs a text that begins so.
+/// The first line of the signed text. A key is never used to sign other texts with this line.
 const CONTEXT: &str = "weft plan signature 1";
 /// The beginning of a public Ed25519 key in DER (RFC 8410, section 10.1). The key follows.
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 /// The number of bytes of the digest that names a key.
 const KEY_ID_BYTES: usize = 8;
-/// How far the clock of a signer may be ahead.
+/// The maximum time by which the clock of a signer may be ahead.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5 * 60);
 /// The maximum size of a signature document in bytes.
 pub const MAX_BYTES: usize = 1 << 16;
 
-/// A signature, as its file has it.
+/// The JSON document of a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -63,7 +63,7 @@ pub enum SignatureError {
     /// The document is damaged, or from a later version.
     #[error("it is not a signature of a plan: {0}")]
     Unreadable(String),
-    /// It belongs to another plan.
+    /// The signature belongs to another plan.
     #[error("it is the signature of the plan {signed}, and this is the plan {plan}")]
     OtherPlan {
         /// The digest in the signature.
@@ -71,7 +71,7 @@ pub enum SignatureError {
         /// The digest of the plan.
         plan: String,
     },
-    /// None of the trusted keys made it.
+    /// None of the trusted keys made the signature.
     #[error("it was made with the key {key}, which is not trusted; trusted: {}", .trusted.join(", "))]
     UnknownKey {
         /// The key in the signature.
@@ -79,13 +79,13 @@ pub enum SignatureError {
         /// The trusted keys.
         trusted: Vec<String>,
     },
-    /// The key did not make it.
-    #[error("it does not fit its key {0}: the document was changed, or the signature is forged")]
+    /// The key did not make the signature.
+    #[error("it does not match its key {0}: the document was changed, or the signature is forged")]
     Forged(String),
-    /// It was valid until then.
+    /// The signature expired at this time.
     #[error("it expired on {0}")]
     Expired(String),
-    /// The clock of the signer, or the own one, is wrong.
+    /// The signature was made in the future: the clock of the signer, or our own, is wrong.
     #[error("it was made in the future, on {0}: check the clocks")]
     Future(String),
 }
@@ -113,7 +113,7 @@ impl SigningKey {
     /// The private key of a PEM file (PKCS #8).
     ///
     /// # Errors
-    /// When it has no Ed25519 key.
+    /// Returns an error if the file has no Ed25519 key.
     pub fn from_pem(pem: &[u8]) -> Result<SigningKey, SignatureError> {
         let none = SignatureError::NoKey("private");
         let Ok(der) = PrivatePkcs8KeyDer::from_pem_slice(pem) else { return Err(none) };
@@ -125,7 +125,7 @@ impl SigningKey {
         key_id(self.0.public_key().as_ref())
     }
 
-    /// Signs a plan. The document is valid from `now` on, for this time.
+    /// Signs a plan. The signature is valid from `now` on, for the time `valid`.
     pub fn sign(&self, plan: &str, now: SystemTime, valid: Duration) -> Vec<u8> {
         let mut document = Document {
             weft_plan_signature: VERSION,
@@ -142,7 +142,7 @@ impl SigningKey {
     }
 }
 
-/// The keys whose signatures count.
+/// The keys whose signatures are accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedKeys(Vec<Vec<u8>>);
 
@@ -151,9 +151,9 @@ pub struct TrustedKeys(Vec<Vec<u8>>);
 pub struct Verified {
     /// The id of the key.
     pub key: String,
-    /// When it was made: RFC 3339, UTC.
+    /// The time at which the signature was made: RFC 3339, UTC.
     pub signed: String,
-    /// Until when it is valid: RFC 3339, UTC.
+    /// The end of the signature's validity: RFC 3339, UTC.
     pub expires: String,
 }
 
@@ -161,7 +161,7 @@ impl TrustedKeys {
     /// The public keys of a PEM file.
     ///
     /// # Errors
-    /// When it has none, or one that is not an Ed25519 key.
+    /// Returns an error if the file has no key, or a key that is not an Ed25519 key.
     pub fn from_pem(pem: &[u8]) -> Result<TrustedKeys, SignatureError> {
         let none = SignatureError::NoKey("public");
         let mut keys = Vec::new();
@@ -183,7 +183,7 @@ impl TrustedKeys {
     /// Checks the signature of a plan.
     ///
     /// # Errors
-    /// Why it does not count.
+    /// Returns the reason why the signature is refused.
     pub fn verify(&self, document: &[u8], plan: &str, now: SystemTime) -> Result<Verified, SignatureError> {
         let unreadable = |why: &dyn fmt::Display| SignatureError::Unreadable(why.to_string());
         if document.len() > MAX_BYTES {

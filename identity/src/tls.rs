@@ -11,12 +11,12 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 use crate::certificate::Certificate;
 use crate::peer::Peer;
 
-/// Only TLS 1.3: both ends are ours.
+/// Only TLS 1.3: Weft is at both ends.
 pub(crate) const VERSIONS: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
-/// The protocol inside (RFC 9113).
+/// The protocol inside TLS (RFC 9113).
 pub(crate) const HTTP2: &[u8] = b"h2";
 
-/// The implementation of the cryptography.
+/// The library that implements the cryptography.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
@@ -25,7 +25,7 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
 pub(crate) fn public_client() -> Result<ClientConfig, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in rustls_native_certs::load_native_certs().certs {
-        // A system may have certificates that cannot be used.
+        // The system may have certificates that cannot be used. They are skipped.
         let _ = roots.add(certificate);
     }
     let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
@@ -41,10 +41,10 @@ pub enum TlsError {
     Unreadable {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The reason.
         error: String,
     },
-    /// A file has nothing of what it should have.
+    /// A file lacks its content.
     #[error("{path} contains no {what} in PEM format")]
     Empty {
         /// The file.
@@ -57,20 +57,20 @@ pub enum TlsError {
         "a coordinator that listens on the network needs a certificate of its own: name it with -tls-cert and -tls-key"
     )]
     NoCertificate,
-    /// The client for requests to issuers of tokens cannot be made.
+    /// The HTTP client for requests to issuers of tokens cannot be made.
     #[error("requests to issuers of tokens cannot be made: {0}")]
     Client(String),
-    /// The files do not fit together.
+    /// The files do not match each other.
     #[error("{path} cannot be used: {error}")]
     Unusable {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The reason.
         error: String,
     },
 }
 
-/// Why a connection failed, in words for the user. The same problem has the same words on both sides.
+/// Why a connection failed, for the message to the user. Both sides describe the same problem with the same text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsFailure {
     /// A certificate has expired.
@@ -79,7 +79,7 @@ pub enum TlsFailure {
     /// A certificate is not valid yet.
     #[error("the certificate of {0} is not valid yet: compare the clocks of both machines")]
     NotYetValid(ConnectionSide),
-    /// Another authority issued it.
+    /// Another authority issued the certificate.
     #[error("the certificate of {0} was not issued by an authority that the other side trusts (-tls-ca)")]
     UnknownAuthority(ConnectionSide),
     /// A certificate is needed.
@@ -102,9 +102,9 @@ pub enum TlsFailure {
 /// A side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionSide {
-    /// The one that connects: command line or worker.
+    /// The side that connects: a command line or a worker.
     Caller,
-    /// The one that listens.
+    /// The side that listens.
     Coordinator,
 }
 
@@ -118,8 +118,8 @@ impl std::fmt::Display for ConnectionSide {
 }
 
 impl TlsFailure {
-    /// The failure behind an error of a stream, as seen from one side of the connection. `None` when TLS did not cause
-    /// it.
+    /// The TLS failure behind an error of a stream. `seen_from` is the side that saw the error. `None` if TLS did not
+    /// cause it.
     pub fn of(error: &std::io::Error, seen_from: ConnectionSide) -> Option<TlsFailure> {
         let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
         Some(TlsFailure::of_rustls(error, seen_from))
@@ -175,11 +175,11 @@ impl TlsHandshakeError {
     }
 }
 
-/// Accepts a connection and says who is at its other end.
+/// Accepts a connection. Returns the peer at its other end.
 ///
 /// # Errors
-/// When the caller's certificate is refused, or the stream fails. The stream comes back, so that the caller can read
-/// the reason, which has been sent to it, before the connection ends.
+/// Returns an error if the caller's certificate is refused, or if the stream fails. The error includes the stream: keep
+/// it open until the caller has read the reason, which has been sent.
 pub async fn accept(
     stream: TcpStream,
     config: Arc<ServerConfig>,
@@ -196,11 +196,11 @@ pub async fn accept(
     Ok((stream, peer))
 }
 
-/// Connects to a host whose certificate must be for it.
+/// Connects to a host. The certificate of the host must be valid for its name.
 ///
 /// # Errors
-/// When the host's certificate is refused, or the stream fails. A host that refuses *our* certificate says so with its
-/// first answer.
+/// Returns an error if the host's certificate is refused, or if the stream fails. A host that refuses *our* certificate
+/// reports this only in its first response.
 pub async fn connect(
     host: &str,
     stream: TcpStream,

@@ -1,4 +1,4 @@
-//! OpenID Connect tokens of pipelines: who issued them, for whom, and what they claim.
+//! OpenID Connect tokens of pipelines: their issuer, audience and claims.
 //!
 //! A token is a JWT (RFC 7519) with a signature of its issuer. The keys of an issuer are at the `jwks_uri` of
 //! `URL/.well-known/openid-configuration` (OpenID Connect Discovery 1.0), or in a file.
@@ -17,7 +17,7 @@ use tracing::warn;
 use crate::claims::Claims;
 use crate::tls::{self, TlsError};
 
-/// Signatures that are accepted: asymmetric ones only.
+/// The accepted signature algorithms: asymmetric ones only.
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::RS256,
     Algorithm::RS384,
@@ -27,15 +27,15 @@ const ALGORITHMS: &[Algorithm] = &[
     Algorithm::ES384,
     Algorithm::EdDSA,
 ];
-/// The maximum length of a token in bytes. It travels in a header.
+/// The maximum length of a token in bytes. A token is sent in a header.
 const MAX_TOKEN: usize = 16 * 1024;
 /// The maximum size of a document of an issuer in bytes.
 const MAX_DOCUMENT: usize = 1 << 20;
-/// How far clocks may differ.
+/// The maximum difference between two clocks.
 const LEEWAY: Duration = Duration::from_secs(60);
-/// How long keys are used before they are fetched again.
+/// The time after which keys are fetched again.
 const KEYS_LAST: Duration = Duration::from_secs(3600);
-/// The shortest pause between two requests to one issuer. Unknown keys in tokens cause requests.
+/// The minimum time between two requests to one issuer. Unknown keys in tokens cause requests.
 const PAUSE: Duration = Duration::from_secs(10);
 /// The time limit for a request to an issuer.
 const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,33 +44,33 @@ const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenIssuer {
-    /// The `iss` of its tokens, and where its keys are found.
+    /// The `iss` of the issuer's tokens. Its keys are found through a document below this URL.
     pub url: String,
     /// The `aud` that tokens must have.
     pub audience: String,
-    /// A file with its keys (JWKS), in place of the network.
+    /// A file with the issuer's keys (JWKS), which replaces requests.
     pub keys_file: Option<PathBuf>,
 }
 
 /// Why a token is refused. Never contains the token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Not a JWT.
+    /// The token is not a JWT.
     #[error("the token is not a JSON web token")]
     Form,
-    /// No policy describes its issuer.
+    /// No policy describes the issuer of the token.
     #[error("the token's issuer {0:?} is not in the policy of the coordinator")]
     Issuer(String),
-    /// It is for somebody else.
+    /// The token is for another audience.
     #[error("the token is not for the audience {0:?}")]
     Audience(String),
-    /// It has expired.
+    /// The token has expired.
     #[error("the token has expired")]
     Expired,
-    /// It is not valid yet.
+    /// The token is not valid yet.
     #[error("the token is not valid yet: compare the clocks")]
     NotYetValid,
-    /// The signature is wrong, or its method is not accepted.
+    /// The signature is wrong, or its algorithm is not accepted.
     #[error("the signature of the token is not valid")]
     Signature,
     /// The keys of the issuer cannot be read.
@@ -78,12 +78,12 @@ pub enum TokenError {
     Keys {
         /// The issuer.
         issuer: String,
-        /// What is wrong.
+        /// The reason.
         error: String,
     },
 }
 
-/// Verifies tokens, and remembers the keys of issuers.
+/// Verifies tokens, and caches the keys of issuers.
 #[derive(Debug)]
 pub struct Tokens {
     issuers: Vec<TokenIssuer>,
@@ -110,20 +110,20 @@ struct Unverified {
 }
 
 impl Tokens {
-    /// Verifies tokens of these issuers.
+    /// Makes a verifier of tokens of these issuers.
     ///
     /// # Errors
-    /// When the certificates of this system cannot be used.
+    /// Returns an error if the certificates of this system cannot be used.
     pub fn new(issuers: Vec<TokenIssuer>) -> Result<Tokens, TlsError> {
         let client = reqwest::Client::builder().tls_backend_preconfigured(tls::public_client()?).build();
         let client = client.map_err(|error| TlsError::Client(error.to_string()))?;
         Ok(Tokens { issuers, keys: Mutex::default(), client })
     }
 
-    /// The claims of a token.
+    /// Verifies a token. Returns its claims.
     ///
     /// # Errors
-    /// When the token is not valid, or its issuer's keys cannot be read.
+    /// Returns an error if the token is not valid, or if the keys of its issuer cannot be read.
     pub async fn verify(&self, token: &str) -> Result<Claims, TokenError> {
         if token.len() > MAX_TOKEN {
             return Err(TokenError::Form);
@@ -140,15 +140,15 @@ impl Tokens {
         let kid = header.kid.as_deref();
         let mut keys = self.keys(issuer, KEYS_LAST).await?;
         if find(&keys, kid).is_none() {
-            // A key that the issuer began to use since.
+            // The issuer may have begun to use a new key.
             keys = self.keys(issuer, PAUSE).await?;
         }
         let key = find(&keys, kid).ok_or(TokenError::Signature)?;
         verify_with(token, header.alg, key, issuer)
     }
 
-    /// The keys of an issuer that are not older than this. Keys that are only older stay in use while the issuer does
-    /// not answer.
+    /// The keys of an issuer. Keys that are older than `at_most` are fetched again. If that fails, the old ones are
+    /// used.
     async fn keys(&self, issuer: &TokenIssuer, at_most: Duration) -> Result<Arc<JwkSet>, TokenError> {
         let known = self.keys.lock().get(&issuer.url).cloned();
         if let Some(known) = known.as_ref().filter(|known| known.at.elapsed() < at_most) {
@@ -204,7 +204,7 @@ impl Tokens {
     }
 }
 
-/// The key with this id. An issuer with a single key may leave ids out.
+/// The key with this id. If the token has no id, the only key of the issuer.
 fn find<'k>(keys: &'k JwkSet, kid: Option<&str>) -> Option<&'k Jwk> {
     match kid {
         Some(kid) => keys.find(kid),

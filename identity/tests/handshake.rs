@@ -1,4 +1,4 @@
-//! Handshakes over real sockets, with good and bad certificates on either side.
+//! Handshakes over real sockets, with valid and invalid certificates on both sides.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use weft_identity::{Peer, Role, Roles, SpiffeId, TlsError, TlsFiles, tls};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Issues a certificate into files.
+/// Issues a certificate, and writes it to files.
 fn issue(directory: &Path, authority: &Issued, name: &str, host: Option<&str>, valid: Duration) -> TlsFiles {
     let named = SpiffeId::with_roles("example.org", &Roles::new([Role::Apply]), name).unwrap();
     let request = CertificateRequest { name: named, hosts: host.map(str::to_owned).into_iter().collect(), valid };
@@ -26,7 +26,7 @@ fn issue(directory: &Path, authority: &Issued, name: &str, host: Option<&str>, v
     TlsFiles { authorities, own: Some(OwnFiles { certificate, key }) }
 }
 
-/// What each side sees: the server its peer, and the client the answer to its first bytes.
+/// The results of both sides: the peer that the server sees, and the response to the client's first bytes.
 async fn meet(server: TlsFiles, callers: Callers, client: TlsFiles) -> (Result<Peer, String>, Result<(), TlsFailure>) {
     let server = Reloading::server(server, callers).unwrap();
     let client = Reloading::client(client).unwrap();
@@ -86,28 +86,28 @@ async fn a_bad_certificate_is_named_on_both_sides() {
     let folder = directory.path();
     let server = issue(folder, &authority, "coordinator", Some("localhost"), DAY);
     let good = issue(folder, &authority, "alice", None, DAY);
-    // The caller's certificate, of another authority.
+    // The caller's certificate comes from another authority.
     let mut foreign = issue(folder, &other, "mallory", None, DAY);
     foreign.authorities.clone_from(&good.authorities);
     let (peer, heard) = meet(server.clone(), Callers::WithCertificate, foreign).await;
     assert!(peer.unwrap_err().contains("the certificate of the caller was not issued by"));
     assert_eq!(heard, Err(TlsFailure::UnknownAuthority(ConnectionSide::Caller)));
-    // None at all.
+    // The caller has no certificate.
     let none = TlsFiles { authorities: good.authorities.clone(), own: None };
     let (peer, heard) = meet(server.clone(), Callers::WithCertificate, none.clone()).await;
     assert!(peer.unwrap_err().contains("the coordinator needs a certificate"));
     assert_eq!(heard, Err(TlsFailure::CertificateRequired));
     let (peer, heard) = meet(server.clone(), Callers::WithCertificateOrToken, none).await;
     assert_eq!((peer, heard), (Ok(Peer::Unknown), Ok(())));
-    // The coordinator's certificate, for another host.
+    // The coordinator's certificate is for another host.
     let elsewhere = issue(folder, &authority, "elsewhere", Some("weft.example.org"), DAY);
     let (_, heard) = meet(elsewhere, Callers::WithCertificate, good.clone()).await;
     assert_eq!(heard, Err(TlsFailure::WrongHost("localhost".to_owned())));
-    // The coordinator's certificate, of another authority.
+    // The coordinator's certificate comes from another authority.
     let foreign = issue(folder, &other, "foreign", Some("localhost"), DAY);
     let (_, heard) = meet(foreign, Callers::WithCertificate, good.clone()).await;
     assert_eq!(heard, Err(TlsFailure::UnknownAuthority(ConnectionSide::Coordinator)));
-    // The caller's certificate, expired.
+    // The caller's certificate has expired.
     let brief = issue(folder, &authority, "brief", None, Duration::from_secs(1));
     tokio::time::sleep(Duration::from_millis(2100)).await;
     let (peer, heard) = meet(server, Callers::WithCertificate, brief).await;

@@ -1,7 +1,7 @@
-//! Deliberate bugs. They measure the simulation (`tests/simulation`): each rule that keeps the promise of a run can be
-//! broken on purpose, and the simulation must notice.
+//! Deliberate bugs that measure the simulation (`tests/simulation`). Each mutant breaks one rule that the correctness
+//! of a run depends on, and the simulation must notice.
 //!
-//! `mutant!(Name)` marks the place of a rule. Without the feature `active`, which no shipped binary enables, it is the
+//! `mutant!(Name)` marks the code of a rule. Without the feature `active`, which no shipped binary enables, it is the
 //! constant `false`, and the compiler removes the branch.
 
 #![forbid(unsafe_code)]
@@ -11,23 +11,23 @@ use std::fmt;
 /// A broken rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mutant {
-    /// The store does not compare the token of a step with that of the lease.
+    /// The store does not compare the token of a step with the token of the lease.
     EpochUnchecked,
-    /// The store does not compare it for commits.
+    /// The store does not compare the token of a step with the token of the lease if the step is a commit.
     FenceUncheckedAtCommit,
-    /// The coordinator lets a worker call without a durable intent.
+    /// The coordinator allows a worker to make a call without a durable intent.
     CommitWithoutIntent,
     /// A challenger takes a lease that did not move for only half of the TTL.
     LeaseTakenTooEarly,
-    /// The store grants a lease that is held and was not seen to stand still.
+    /// The store grants a lease that is held, although the challenger has not seen it unmoved for a TTL.
     TakeoverWithoutWaiting,
     /// A result that arrives twice is recorded twice.
     ResultCountedTwice,
-    /// A call whose outcome is unknown counts as one that was not made.
+    /// A call whose outcome is unknown counts as a call that was not made.
     DoubtDropped,
     /// An operation starts before an operation that it needs is done.
     StartedTooEarly,
-    /// An operation is tried again although its earlier call may still take effect.
+    /// An operation is retried although its earlier call may still take effect.
     RetryOfBegunCall,
     /// Other shards receive a result that is not durable.
     ExportBeforeCommit,
@@ -60,7 +60,7 @@ impl fmt::Display for Mutant {
     }
 }
 
-/// Whether a rule is broken in this thread.
+/// Whether a mutant is active in this thread.
 #[macro_export]
 macro_rules! mutant {
     ($name:ident) => {
@@ -73,19 +73,19 @@ thread_local! {
     static ACTIVE: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
 }
 
-/// Breaks a rule in this thread, or none.
+/// Activates a mutant in this thread, or none.
 #[cfg(feature = "active")]
 pub fn activate(mutant: Option<Mutant>) {
     ACTIVE.set(mutant);
 }
 
-/// Whether a rule is broken in this thread.
+/// Whether a mutant is active in this thread.
 #[cfg(feature = "active")]
 pub fn is_active(mutant: Mutant) -> bool {
     ACTIVE.get() == Some(mutant)
 }
 
-/// Whether a rule is broken: never in this build.
+/// Whether a mutant is active: never in this build.
 #[cfg(not(feature = "active"))]
 #[inline(always)]
 pub const fn is_active(_: Mutant) -> bool {

@@ -1,4 +1,4 @@
-//! The plan so far. Results of operations have numbers that are reserved here, before any operation is drafted.
+//! The plan so far. It reserves numbers for the results of operations, before any operation is drafted.
 
 pub(crate) mod claims;
 pub(crate) mod effects;
@@ -24,7 +24,7 @@ use planned::{
 pub(crate) struct Agenda {
     /// The number of reserved numbers.
     reserved: u32,
-    /// Numbers of configured providers that something refers to.
+    /// The numbers of configured providers that something refers to.
     pub(crate) providers: BTreeMap<ProviderInstance, OperationId>,
     /// Changes of objects, for the reviewer.
     pub(crate) changes: Vec<ResourceChange>,
@@ -37,12 +37,12 @@ pub(crate) struct Agenda {
     pub(crate) provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
     /// Changes of state without a provider.
     pub(crate) records: Vec<Record>,
-    /// Objects that are moved, or written as the refresh found them, before anything else happens to them. With the
-    /// stored object if there is one.
+    /// Objects that are moved, or written as the refresh found them, before any other step. Each has its stored object,
+    /// if there is one.
     pub(crate) moves: BTreeMap<ResourceInstance, (Option<PriorObject>, ProviderInstance)>,
     /// Deposed objects that no longer exist.
     pub(crate) vanished: Vec<(ResourceInstance, DeposedKey)>,
-    /// Changes of what the state remembers of provider instances.
+    /// Changes of the memories of provider instances.
     pub(crate) memories: Vec<MemoryChange>,
     pub(crate) claims: Claims,
     pub(crate) effects: Effects,
@@ -71,8 +71,8 @@ impl Agenda {
         number
     }
 
-    /// Adds the plan for an object. Returns the operation that its readers wait for; `None` if the object does not
-    /// change.
+    /// Adds the plan for an object. Returns the operation that readers of the object wait for, or `None` if the object
+    /// does not change.
     pub(crate) fn take(&mut self, planned: PlannedInstance) -> Option<OperationId> {
         match planned.step {
             Some(step) => Some(self.take_step(planned.change, step)),
@@ -83,7 +83,7 @@ impl Agenda {
         }
     }
 
-    /// Like `take`, for an object that changes.
+    /// Adds the plan for an object that changes. Returns the operation that readers of the object wait for.
     pub(crate) fn take_step(&mut self, change: ResourceChange, step: PlannedStep) -> OperationId {
         let (address, provider) = (change.address.clone(), change.provider.clone());
         self.claims.add(&address, true);

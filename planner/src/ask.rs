@@ -23,7 +23,7 @@ use crate::provider_meta::ProviderMetas;
 use crate::providers::{InUse, ProviderSet};
 use crate::report::Report;
 
-/// What is needed to call providers.
+/// Everything that is needed to call providers.
 pub(crate) struct Ask {
     pub(crate) providers: Arc<ProviderSet>,
     /// Values of `provider_meta` blocks.
@@ -70,11 +70,11 @@ impl Ask {
         Ok(in_use)
     }
 
-    /// Registers an empty configuration for a default provider of the root module that has no block and is needed only
-    /// by objects in state.
+    /// Registers an empty configuration for a default provider of the root module that has no block and that only
+    /// objects in the state need.
     ///
     /// # Errors
-    /// A provider without a schema.
+    /// Returns an error if the provider has no schema.
     pub(crate) async fn stand_in(&self, instance: &ProviderInstance) -> Result<(), Problems> {
         let plain = instance.module.is_root() && instance.alias.is_none() && instance.key == InstanceKey::None;
         if !plain || self.providers.registered(instance).is_some() {
@@ -129,7 +129,7 @@ impl Ask {
         Ok(Accepted { config, marks, plain })
     }
 
-    /// Asks the provider for a plan and checks the answer.
+    /// Asks the provider for a plan and checks the response.
     pub(crate) async fn propose(
         &self,
         provider: &Provider,
@@ -184,7 +184,7 @@ impl Ask {
         let reply = provider.plan_resource_change(request).await.map_err(failed)?;
         self.report.accept(placed(&reply.diagnostics, None, &text))?;
         let private = reply.value.planned_private;
-        // An empty answer means that the stored data stays.
+        // Empty private data means that the stored data stays.
         Ok(if private.is_empty() { prior.private.clone() } else { private })
     }
 }

@@ -1,7 +1,7 @@
-//! The third pass: turns what is planned into operations of the execution graph.
+//! The third pass: turns the plan into operations of the execution graph.
 //!
-//! Only this module knows the [`Builder`]. It runs after planning and takes plain data. Each reserved number goes to
-//! the operation that it was reserved for.
+//! Only this module knows the [`Builder`]. It runs after planning and takes plain data. Each operation gets the number
+//! that was reserved for it.
 
 mod change;
 mod leave;
@@ -28,7 +28,7 @@ use crate::prior::without_provenance;
 use crate::providers::Registered;
 use crate::whole::order::DeleteOrder;
 
-/// Finds the configuration of a provider instance; `None` if it has none.
+/// Finds the configuration of a provider instance. `None` if there is none.
 pub(crate) type Configured<'a> = &'a dyn Fn(&ProviderInstance) -> Option<std::sync::Arc<Registered>>;
 
 /// A graph that is being drafted.
@@ -43,11 +43,11 @@ pub(crate) struct Drafting<'a> {
     opened: BTreeMap<ProviderInstance, Ref<Provider>>,
     /// Operations in the shards of providers.
     in_shard: BTreeMap<ProviderInstance, Vec<OperationId>>,
-    /// The operations that move or write objects before something else happens to them.
+    /// The operations that move or write objects before any other step.
     moves: BTreeMap<ResourceInstance, OperationId>,
     ordering: DeleteOrder,
     claims: Claims,
-    /// Objects whose replacements are recorded in state as destroy-first.
+    /// Objects that the state records as destroy-first.
     destroys_first: BTreeSet<ResourceInstance>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Drafting<'a> {
 pub(crate) struct Drafted {
     pub(crate) builder: Builder,
     pub(crate) claims: Claims,
-    /// Whether the plan changes state without a provider.
+    /// Whether the plan changes the state without a provider.
     pub(crate) records: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Drafting<'a> {
         }
     }
 
-    /// Adds the edges of deletes, drafts the changes of state alone, and closes providers.
+    /// Adds the edges of deletes, drafts the changes of the state alone, and closes providers.
     fn finish(mut self, mut records: Vec<Record>, memories: Vec<MemoryChange>) -> Drafted {
         let in_shards = self.in_shard.values().flatten().copied();
         for (operation, origin) in self.ordering.waits(in_shards) {
@@ -118,7 +118,7 @@ impl<'a> Drafting<'a> {
         let any = !records.is_empty();
         for record in records {
             self.claims.add(&record.address, true);
-            // An object leaves state only after everything that named it is deleted.
+            // An object is removed from the state only after everything that refers to it is deleted.
             let gone = record.object.is_none().then(|| self.ordering.gone_before(&record.address.all())).flatten();
             let operation = self.record(record);
             self.builder.wait(operation, gone);
@@ -132,7 +132,7 @@ impl<'a> Drafting<'a> {
         Drafted { builder: self.builder, claims: self.claims, records: any }
     }
 
-    /// The `open_provider` operation of an instance. It is drafted once.
+    /// The `open_provider` operation of a provider instance. It is drafted only once.
     fn opened(&mut self, instance: &ProviderInstance) -> Ref<Provider> {
         if let Some(known) = self.opened.get(instance) {
             return *known;
@@ -150,12 +150,12 @@ impl<'a> Drafting<'a> {
         opened
     }
 
-    /// What all operations of a provider wait for.
+    /// The operations that all operations of a provider wait for.
     fn after_configuration(&self, instance: &ProviderInstance) -> Option<Origin> {
         (self.configured)(instance).and_then(|registered| registered.origin.clone())
     }
 
-    /// What all operations on a moved object wait for.
+    /// The operations that all operations on a moved object wait for.
     fn after_move(&self, address: &ResourceInstance) -> Option<Origin> {
         self.moves.get(address).copied().map(Origin::after)
     }
@@ -185,7 +185,8 @@ impl<'a> Drafting<'a> {
         operation
     }
 
-    /// A memory has the form of an output. The state forgets an instance only after everything that the plan does with it.
+    /// Drafts the change of a memory, which has the form of an output. The state forgets a provider instance only after
+    /// all other operations of the plan with it.
     fn remember(&mut self, memory: MemoryChange) {
         let name = SmolStr::from(memory.instance.to_string());
         let Some(value) = memory.value else {

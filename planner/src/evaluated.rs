@@ -27,7 +27,7 @@ pub(crate) struct Evaluated {
     pub(crate) checks: BTreeMap<(CheckedKind, String), CheckResult>,
     /// Outputs of the root module.
     pub(crate) outputs: BTreeMap<SmolStr, RootOutput>,
-    /// Outputs of the root module that only apply evaluates.
+    /// Outputs of the root module that only apply can evaluate.
     pub(crate) late: BTreeMap<SmolStr, RootOutput>,
     /// Outputs of called modules with values other than null.
     pub(crate) module_outputs: BTreeSet<(ModuleInstance, SmolStr)>,
@@ -39,9 +39,9 @@ pub(crate) struct Evaluated {
     pub(crate) variables: BTreeMap<SmolStr, Value>,
     /// The formulas of placeholders for missing instances outside the selection.
     pub(crate) gaps: Vec<Formula>,
-    /// What the provider instances that can disappear are made of.
+    /// The values from which provider instances are configured that can disappear later.
     pub(crate) bases: BTreeMap<ProviderInstance, ProviderBasis>,
-    /// The provider instances that have disappeared, and that objects are deleted with.
+    /// The provider instances that have disappeared and that are used once more to delete objects.
     pub(crate) recalled: BTreeSet<ProviderInstance>,
     /// The `prevent_destroy` values of resources.
     protected: BTreeMap<ConfigResource, BTreeMap<ModuleInstance, Protection>>,
@@ -53,8 +53,8 @@ impl Evaluated {
         self.protected.entry(resource.config()).or_default().insert(resource.module.clone(), protection);
     }
 
-    /// The `prevent_destroy` value for an instance. If its module instance no longer exists, the value from another
-    /// instance of the module.
+    /// The `prevent_destroy` value for an instance. If the module instance no longer exists, the value comes from
+    /// another instance of the module.
     pub(crate) fn protection(&self, address: &ResourceInstance) -> Option<&Protection> {
         let found = self.protected.get(&address.config())?;
         match found.get(&address.module) {
@@ -64,7 +64,7 @@ impl Evaluated {
         }
     }
 
-    /// Whether a module instance is desired; `None` if evaluation did not reach it.
+    /// Whether a module instance is desired. `None` if evaluation did not reach it.
     pub(crate) fn has_module(&self, module: &ModuleInstance) -> Option<bool> {
         let (Some(parent), Some(step)) = (module.parent(), module.0.last()) else { return Some(true) };
         let call = (parent, step.name.clone());

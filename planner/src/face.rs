@@ -1,4 +1,4 @@
-//! The interface that evaluation calls.
+//! The implementation of the interface that evaluation calls.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::whole::protection::problems_of;
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
 impl Planner {
-    /// Reports the problems of an instance. The rest of the plan continues.
+    /// Reports the problems of an instance. The rest of planning continues.
     fn reported<T>(&self, outcome: Result<T, Problems>) -> Result<T, Failed> {
         outcome.map_err(|problems| {
             self.report.add(problems);
@@ -45,7 +45,7 @@ impl Planner {
 #[async_trait]
 impl Glue for Planner {
     fn brief(&self) -> Brief {
-        // A partial plan leaves providers of other objects alone: their blocks may be wrong.
+        // A partial plan ignores the providers of other objects, because their blocks may be wrong.
         let objects = self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
         let wanted: BTreeSet<ProviderConfig> =
             objects.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
@@ -152,7 +152,7 @@ impl Glue for Planner {
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
         let facts = &self.facts;
         if facts.rules.makes_objects {
-            // Readers of the resource wait until these are deleted.
+            // Readers of the resource wait until these instances are deleted.
             let surplus = first_surplus(&facts.state, facts.selection(), resource, expansion);
             if let Some(address) = surplus {
                 self.agenda().effects.happens_to(address);
@@ -215,7 +215,7 @@ impl Glue for Planner {
         let reads = [check.waits, check.condition.deep_origin(), check.message.deep_origin()];
         let message = check.message.to_formula();
         let message = match &check.rule {
-            // Apply knows no rules, so the message contains the place.
+            // Apply does not know the rules, so the message contains the source range.
             Some(rule) => {
                 let parts = vec![message, Formula::constant(Value::string(checked_by(rule)))];
                 Formula::new(FormulaOp::Template(parts), Type::String, None)

@@ -29,20 +29,20 @@ pub(crate) struct Facts {
     /// The declarations in the configuration.
     pub(crate) declared: Declared,
     pub(crate) environment: Environment,
-    /// For the formulas of destroy-time provisioners.
+    /// Used by the formulas of destroy-time provisioners.
     pub(crate) counters: Counters,
-    /// State as it is stored.
+    /// The state as stored.
     pub(crate) original: Arc<Snapshot>,
-    /// State, with objects under their addresses after `moved` blocks.
+    /// The state, with objects at their addresses after `moved` blocks.
     pub(crate) state: PriorState,
-    /// Moved objects: the new address and the stored one.
+    /// Moved objects: the new address, and the stored one.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
-    /// What the state remembers of the provider instances of its objects.
+    /// The memories of the provider instances of the objects.
     pub(crate) memories: Memories,
     pub(crate) rules: Rules,
     /// The options; `replace` is sorted.
     pub(crate) options: PlanOptions,
-    /// The objects that a partial destroy plan covers; `None` for all.
+    /// The objects that a partial destroy plan covers. `None` in any other plan.
     pub(crate) going: Option<BTreeSet<ResourceInstance>>,
     /// For a destroy plan, the resources that configurations of providers depend on.
     pub(crate) configuring: BTreeSet<ConfigResource>,
@@ -64,7 +64,7 @@ impl Facts {
         &self.options.selection
     }
 
-    /// Whether the selection covers an instance that may exist only in state.
+    /// Whether the selection covers an instance that may exist only in the state.
     pub(crate) fn is_selected_to_go(&self, address: &ResourceInstance) -> bool {
         self.going.as_ref().is_none_or(|going| going.contains(address))
     }
@@ -77,12 +77,12 @@ impl Facts {
         }
     }
 
-    /// Whether objects are destroyed as state has them. Nothing is evaluated for them but their providers.
+    /// Whether the plan destroys objects as the state has them. Only their providers are evaluated.
     pub(crate) fn destroys_unread(&self) -> bool {
         self.rules.empties_state && !self.options.refresh
     }
 
-    /// Whether the plan evaluates nothing but what the providers of objects need.
+    /// Whether the plan evaluates only what the providers of objects need.
     pub(crate) fn needs_providers_only(&self) -> bool {
         self.destroys_unread() || self.rules.needs_state && self.state.is_empty()
     }
@@ -92,15 +92,15 @@ impl Facts {
         !self.rules.covers_what_goes || !self.is_selected_to_go(address)
     }
 
-    /// Whether the plan starts from what was read, and not from the state.
+    /// Whether the plan starts from the objects as they were read, instead of the state.
     pub(crate) fn begins_with_found(&self) -> bool {
         self.rules.begins_with_found && self.options.refresh
     }
 
-    /// The placeholder for an instance outside the selection: its stored object; `None` if there is none.
+    /// The placeholder for an instance outside the selection: its stored object. `None` if there is none.
     ///
     /// # Errors
-    /// A stored object that does not fit the schema.
+    /// Returns an error if the stored object does not match the schema.
     pub(crate) fn stored_value(
         &self,
         address: &ResourceInstance,
@@ -109,7 +109,7 @@ impl Facts {
         self.state.current(address).map(|object| stored_value(address, object, schema)).transpose()
     }
 
-    /// Whether state has no current object for an instance.
+    /// Whether the state has no current object for an instance.
     pub(crate) fn holds_nothing(&self, address: &ResourceInstance) -> bool {
         self.state.current(address).is_none()
     }
@@ -124,15 +124,16 @@ impl Facts {
         self.previous(address).filter(|_| !self.begins_with_found()).cloned()
     }
 
-    /// The deposed key for the current object of an instance. It is the same for the same plan.
+    /// The deposed key for the current object of an instance. It is derived from the plan, so that the same plan gets
+    /// the same key.
     pub(crate) fn deposed_key(&self, address: &ResourceInstance) -> DeposedKey {
         let text = format!("{address} {} {}", self.options.timestamp, self.state.snapshot().serial);
         let hash = blake3::hash(text.as_bytes()).to_hex();
         DeposedKey(hash.as_str()[..DEPOSED_KEY_DIGITS].into())
     }
 
-    /// Why an unwanted object is kept instead of deleted; `None` if it is deleted. A `removed` block takes precedence,
-    /// but not in a destroy plan. `wanted` says whether the configuration has the instance.
+    /// The reason to keep an unwanted object instead of deleting it. `None` if it is deleted. A `removed` block takes
+    /// precedence, except in a destroy plan. `wanted` says whether the configuration has the instance.
     pub(crate) fn left_alone(
         &self,
         address: &ResourceInstance,

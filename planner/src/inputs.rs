@@ -22,8 +22,7 @@ pub enum PlanKind {
     Destroy,
     /// Updates the state to match the real objects, and changes nothing else.
     RefreshOnly,
-    /// Like [`PlanKind::RefreshOnly`], but only for objects named by `import` blocks. All others stay as they are in
-    /// state.
+    /// Reads and imports only the objects named by `import` blocks. All others stay as they are in the state.
     Import,
 }
 

@@ -1,5 +1,5 @@
-//! Inspection: evaluates expressions over the objects in state, for `console` and the like. Providers are asked only
-//! for schemas, functions, and upgrades of stored objects.
+//! Inspection: evaluates expressions over the objects in the state, for commands such as `console`. Providers are asked
+//! only for schemas, functions, and upgrades of stored objects.
 
 use std::sync::Arc;
 
@@ -43,12 +43,12 @@ pub struct Inspected {
     pub snapshot: Arc<Snapshot>,
     /// The providers.
     pub providers: Arc<ProviderSet>,
-    /// Whether the configuration was just applied. Then resources without objects have no instances.
+    /// Whether the configuration was just applied. If so, resources without objects have no instances.
     pub settled: bool,
 }
 
-/// Begins an inspection: evaluates every named value once, over the state. The session is `None` when the configuration
-/// as a whole cannot be evaluated. Other problems do not prevent questions.
+/// Starts an inspection: evaluates every named value once, over the state. The session is `None` if the configuration
+/// as a whole cannot be evaluated. Other problems do not prevent queries.
 pub async fn inspect(inspected: Inspected) -> (Option<Session>, Vec<Diagnostic>) {
     let Inspected { root, environment, given, snapshot, providers, settled } = inspected;
     let inspection =

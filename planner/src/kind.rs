@@ -1,4 +1,4 @@
-//! The kinds of plans, and how each plans an instance. `rules` has the properties of the kinds as plain data.
+//! The kinds of plans, and how each kind plans an instance. `rules` has the properties of the kinds as plain data.
 
 mod destroy;
 mod orphan;
@@ -27,7 +27,7 @@ pub(crate) enum Gap {
     Nothing,
 }
 
-/// The behaviour of a kind of plan. The defaults are those of the normal plan.
+/// The behaviour of a kind of plan. The default methods are the behaviour of the normal kind.
 #[async_trait]
 pub(crate) trait KindOfPlan: Send + Sync {
     /// The kind for evaluation.
@@ -38,11 +38,12 @@ pub(crate) trait KindOfPlan: Send + Sync {
     /// Plans a desired managed instance.
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
         let in_use = open(planner, &desired).await?;
-        // The future is boxed once a provider is available: thousands of them may wait for one, so each must be small.
+        // The future is boxed once a provider is available. Thousands of these futures may wait for a provider, so each
+        // must be small.
         Box::pin(planner.plan_managed(&desired, in_use)).await
     }
 
-    /// Whether missing instances have no placeholder. Then a resource consists of its other instances.
+    /// Whether a missing instance has no placeholder. If so, the value of its resource consists of the other instances.
     fn is_absent(&self, _: &Planner, _: &ResourceInstance) -> bool {
         false
     }
@@ -67,7 +68,7 @@ pub(crate) trait KindOfPlan: Send + Sync {
         planner.plan_leaving(of).await.map(drop)
     }
 
-    /// The stored value of an output with this planned value, if it is known now.
+    /// The value to store for an output, if it is known now. `planned` is the planned value.
     fn settled_output(&self, value: &Value, _planned: &Value) -> Option<Value> {
         Some(without_provenance(value)).filter(Value::is_wholly_known)
     }

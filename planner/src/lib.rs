@@ -1,11 +1,14 @@
-//! The planning engine. Compares the configuration with state, asks providers, and makes an execution graph.
+//! The planning engine: compares the configuration with the state, asks providers, and makes an execution graph.
 //!
-//! Start with [`planning`]: it runs a plan in three passes. During evaluation, `face.rs` passes each instance to the
-//! first pass, `instance/`, which asks providers (`ask.rs`) and decides with plain functions. The second pass, `whole/`,
-//! applies the rules over all instances. The third, `draft/`, turns the result into operations; only it knows the graph's
-//! builder. `rules.rs` and `kind/` have the differences of destroy and refresh-only plans: properties as data, and the
-//! behaviour. [`prior`] has the stored objects, `agenda/` the plan so far. [`providers`] holds the provider instances.
-//! [`validate`] and [`inspect`] implement the same interface without a plan; [`progress`] reports progress.
+//! Start with [`planning`], which runs a plan in three passes. During evaluation, `face.rs` passes each instance to the
+//! first pass, `instance/`, which asks providers (`ask.rs`) and decides with plain functions. The second pass,
+//! `whole/`, applies the rules over all instances. The third pass, `draft/`, turns the result into operations. Only
+//! this pass knows the builder of the graph.
+//!
+//! `rules.rs` and `kind/` describe how destroy, refresh-only and import plans differ from normal ones: `rules.rs` has
+//! their properties as data, and `kind/` their behaviour. [`prior`] decodes and refreshes stored objects. `agenda/` has
+//! the plan so far. [`providers`] holds the provider instances. [`validate`] and [`inspect`] evaluate a configuration
+//! through the same interface, without a plan. [`progress`] reports progress.
 
 mod agenda;
 mod ask;

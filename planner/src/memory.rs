@@ -1,13 +1,15 @@
-//! What the state remembers of provider instances that can disappear together with their objects: those with keys, and
-//! those of called modules. `docs/decisions/2026-11-26-providers-that-disappear.md` has the reasons.
+//! The memories of provider instances. The state keeps them for provider instances that can disappear together with
+//! their objects: those with keys, and those of called modules. `docs/decisions/2026-11-26-providers-that-disappear.md`
+//! has the reasons.
 //!
 //! A memory is stored as an object with these members:
-//! - `each_value`: the value of `each.value`, if the instance has a key
+//! - `each_value`: the value of `each.value`, if the provider instance has a key
 //! - `configuration`: the configuration without its null arguments, if the block is in a called module
-//! - `hidden`: the paths of parts that are not stored: what is sensitive or ephemeral, by its value or by the schema, and
-//!   arguments from root variables. The value is the variable that has the part, such as `var.token`, or empty text.
-//! - `digests`: the digests of hidden arguments that are not secret. With another value, the provider could look for the
-//!   objects in the wrong place.
+//! - `hidden`: the paths of parts that are not stored. These are sensitive or ephemeral parts, by their value or by the
+//!   schema, and arguments from root variables. The value is the variable that provides the part, such as `var.token`,
+//!   or empty text.
+//! - `digests`: the digests of hidden arguments that are not secret. With another value, the provider could look for
+//!   the objects in the wrong place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,10 +27,10 @@ use crate::prior_state::PriorState;
 /// The path of `each.value` in [`Memory::hidden`].
 const EACH_VALUE: &str = "each.value";
 
-/// The number of hexadecimal digits of a digest: enough to notice another value.
+/// The number of hexadecimal digits of a digest: enough to detect another value.
 const DIGEST_DIGITS: usize = 32;
 
-/// What the state remembers of a provider instance.
+/// The memory of one provider instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     /// `each.value`
@@ -42,14 +44,15 @@ pub(crate) struct Memory {
 /// A part that is not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hidden {
-    /// The root variable that has it; `None` if there is none.
+    /// The root variable that provides the part. `None` if there is none.
     pub(crate) variable: Option<RootVariable>,
-    /// The digest that its value must have; `None` if any value will do, as for a secret that was replaced.
+    /// The digest that the value must have. `None` if any value is accepted, as for a secret that may have been
+    /// replaced.
     pub(crate) digest: Option<SmolStr>,
 }
 
 impl Memory {
-    /// Reads a stored memory; `None` if it is not one.
+    /// Parses a stored memory. `None` if the record is not a memory.
     fn read(record: &OutputRecord) -> Option<Memory> {
         let ty = type_json::decode(record.value_type.as_str().as_bytes()).ok()?;
         let value = json::decode(record.value.as_str().as_bytes(), &ty).ok()?;
@@ -83,7 +86,7 @@ impl Memory {
 pub(crate) struct Memories(BTreeMap<ProviderInstance, Memory>);
 
 impl Memories {
-    /// Those of a state.
+    /// The memories in a state.
     pub(crate) fn of(state: &PriorState) -> Memories {
         let stored = state.snapshot().provider_memories();
         let mut found: BTreeMap<ProviderInstance, Memory> =
@@ -96,13 +99,13 @@ impl Memories {
         Memories(found)
     }
 
-    /// What is remembered of an instance.
+    /// The memory of a provider instance.
     pub(crate) fn get(&self, instance: &ProviderInstance) -> Option<&Memory> {
         self.0.get(instance)
     }
 
-    /// The keys of the instances of a block, with the values that they had. Keys whose values are not wholly stored are
-    /// left out.
+    /// The keys of the former instances of a block, with their values of `each.value`. Omits keys whose values are not
+    /// stored completely.
     pub(crate) fn former_keys(&self, block: &ProviderInstance) -> Vec<(SmolStr, Value)> {
         let of_block = self.0.iter().filter(|(instance, _)| {
             (&instance.module, &instance.source, &instance.alias) == (&block.module, &block.source, &block.alias)
@@ -117,13 +120,13 @@ impl Memories {
     }
 }
 
-/// The memory of an instance as it is stored. Unknown parts keep their formulas. `configuration` has the marks of the
-/// schema.
+/// The memory of a provider instance in its stored form. Unknown parts keep their formulas. `configuration` has the
+/// marks of the schema.
 pub(crate) fn remembered(instance: &ProviderInstance, basis: &ProviderBasis, configuration: &Value) -> Value {
     let (mut hidden, mut digests) = (BTreeMap::new(), BTreeMap::new());
     let mut members: Vec<(&str, Value)> = Vec::new();
     if let Some(value) = &basis.each_value {
-        // A value without a mark is a secret, too, if it is an argument that the schema calls sensitive.
+        // A value without a mark is also a secret if it is equal to an argument that the schema calls sensitive.
         let secrets = secret_texts(configuration);
         let value = without_secrets(value, &secrets, &mut |path| {
             hidden.insert(format!("{EACH_VALUE}{path}").into(), Value::string(""));
@@ -153,12 +156,12 @@ pub(crate) fn remembered(instance: &ProviderInstance, basis: &ProviderBasis, con
     Value::object(members)
 }
 
-/// The digest of an argument of an instance; `None` if its value is not known yet.
+/// The digest of an argument of a provider instance. `None` if its value is not known yet.
 pub(crate) fn digest(instance: &ProviderInstance, value: &Value) -> Option<SmolStr> {
     let (value, _) = value.bare().unmark_deep();
     let ty = value.ty();
     let text = json::encode(&value, &ty).ok().filter(|_| value.is_wholly_known())?;
-    // The address keeps equal values of different instances apart.
+    // The hash includes the address, so that equal values of different provider instances have different digests.
     let hash = blake3::hash(format!("{instance}\n{}\n{text}", type_json::encode(&ty)).as_bytes());
     Some(hash.to_hex().as_str()[..DIGEST_DIGITS].into())
 }
@@ -169,8 +172,8 @@ fn without_nulls(configuration: &Value) -> BTreeMap<SmolStr, Value> {
     fields.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// A value with null for each part that must not be stored; `hide` is called with its path. A collection that only apply
-/// knows is left out as a whole if any part of it is a secret.
+/// Replaces each part that must not be stored by null, and calls `hide` with its path. A collection that only apply
+/// knows is replaced as a whole if any part of it is secret.
 fn without_secrets(value: &Value, secrets: &BTreeSet<SmolStr>, hide: &mut dyn FnMut(&Path)) -> Value {
     value.transform(&mut |path, part| {
         let marks = part.marks();
@@ -196,7 +199,7 @@ fn secret_texts(value: &Value) -> BTreeSet<SmolStr> {
     found
 }
 
-/// Reads `var.name.a.b`.
+/// Parses a reference such as `var.name.a.b`.
 fn root_variable(text: &str) -> Option<RootVariable> {
     let mut names = text.strip_prefix("var.")?.split('.').map(SmolStr::new);
     Some(RootVariable { name: names.next()?, attributes: names.collect() })

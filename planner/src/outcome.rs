@@ -20,11 +20,12 @@ use crate::prior::Prior;
 pub struct Planned {
     /// The changes for the reviewer.
     pub changes: Changes,
-    /// The outputs of the objects that a destroy plan read, as deletes. A partial plan does not change them.
+    /// The outputs computed from the objects that a destroy plan read, as deletes. A partial plan does not change these
+    /// outputs.
     pub last_outputs: BTreeMap<SmolStr, OutputChange>,
     /// The execution graph.
     pub graph: ExecutionGraph,
-    /// Instances that the plan changes or reads, with their revisions.
+    /// The instances that the plan changes or reads, with their revisions.
     pub claims: Vec<Claim>,
     /// Schemas of the providers that the plan uses.
     pub schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>>,
@@ -54,11 +55,11 @@ pub struct Planned {
 /// The outcome of planning: the plan, as far as it could be made, and all diagnostics.
 #[derive(Debug, Default)]
 pub struct PlanOutcome {
-    /// The plan; `None` when not even a partial one could be made.
+    /// The plan. `None` if not even a partial plan could be made.
     pub planned: Option<Planned>,
-    /// Ordered by place.
+    /// All diagnostics, ordered by source range.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether any output of a called module was evaluated. A failed plan without other results is shown then.
+    /// Whether any output of a called module was evaluated. If so, a failed plan is shown even without other results.
     pub has_module_outputs: bool,
 }
 

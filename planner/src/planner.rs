@@ -20,7 +20,7 @@ use crate::rules::Drift;
 use crate::whole::protection::{RemovalVerdict, protection, verdict};
 
 /// Plans instances during evaluation. Evaluation is concurrent, so results are behind locks. Each lock is held for a
-/// single step, and never two at a time.
+/// single step, and two locks are never held at the same time.
 pub(crate) struct Planner {
     pub(crate) facts: Facts,
     pub(crate) ask: Ask,
@@ -31,7 +31,7 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    /// One that has not begun.
+    /// Creates the state of a plan that has not begun.
     pub(crate) fn new(facts: Facts, ask: Ask, report: Arc<Report>) -> Planner {
         let (evaluated, found, agenda) = Default::default();
         Planner { facts, ask, report, evaluated, found, agenda }
@@ -52,13 +52,13 @@ impl Planner {
         self.agenda.lock()
     }
 
-    /// Why an unwanted object is forgotten; `None` if it is deleted.
+    /// The reason to forget an unwanted object, or `None` if it is deleted.
     pub(crate) fn left_alone(&self, address: &ResourceInstance, prior: Option<&Prior>) -> Option<Reason> {
         let wanted = self.evaluated().desired.contains(address);
         self.facts.left_alone(address, prior.map(|prior| &prior.record), wanted)
     }
 
-    /// Refuses a change that removes a protected object.
+    /// Refuses a change that removes an object, if the object is protected.
     pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
         let found = protection(&self.evaluated(), &self.facts.declared, address);
         match verdict(found.as_ref(), address, what) {
@@ -68,13 +68,13 @@ impl Planner {
         }
     }
 
-    /// Records an update of state for an instance that does not change otherwise.
+    /// Records an update of the state for an instance that does not change otherwise.
     pub(crate) fn note_record(&self, address: &ResourceInstance, object: Option<PriorObject>, of: &ProviderInstance) {
         let record = Record { address: address.clone(), object, provider: of.clone() };
         self.agenda().records.push(record);
     }
 
-    /// Plans the move of an object to its address, before another step. The first given object counts.
+    /// Plans the move of an object to its address, before any other step. If called again, the first object counts.
     pub(crate) fn move_first(&self, address: &ResourceInstance, prior: Option<&Prior>, provider: &ProviderInstance) {
         if self.facts.previous(address).is_none() {
             return;
@@ -110,19 +110,19 @@ impl Planner {
         found.unwrap_or_else(|| self.facts.holds_nothing(address))
     }
 
-    /// Whether the plan has found that an object is not there.
+    /// Whether the plan has found that an object does not exist.
     pub(crate) fn is_gone(&self, address: &ResourceInstance) -> bool {
         self.found().refreshed.get(address).is_some_and(|prior| prior.value.is_null())
     }
 
-    /// Whether a data source or an ephemeral object waits for the resources that its block names: one that it refers
-    /// to directly is about to change. For a block with conditions this includes all its dependencies.
+    /// Whether a data source or an ephemeral object waits for resources: a resource that its block refers to directly
+    /// is about to change. If the block has conditions, any of its dependencies counts.
     pub(crate) fn waits_for_others(&self, desired: &DesiredInstance) -> bool {
         let agenda = self.agenda();
         if self.facts.rules.reads_first {
             return agenda.effects.is_any_in_plan(&desired.direct);
         }
-        // Conditions apply to the final state of things, so all dependencies of the block must be settled.
+        // Conditions apply to the final state, so all dependencies of the block must be settled.
         agenda.effects.is_any_pending(&desired.direct)
             || agenda.effects.is_any_changing(&desired.awaited)
             || desired.block.has_conditions && agenda.effects.is_any_changing(&desired.dependencies)
@@ -130,7 +130,7 @@ impl Planner {
 }
 
 /// The drift of an object, if the plan shows it. An object that moved to another type always differs from the state, so
-/// its difference is none.
+/// that difference does not count as drift.
 fn drift(
     shown: Drift,
     address: &ResourceInstance,

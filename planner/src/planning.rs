@@ -38,12 +38,12 @@ pub use crate::outcome::{PlanOutcome, Planned};
 
 pub use crate::problems::DEPRECATED_VARIABLE;
 
-/// Makes a plan. An invalid configuration is not planned, and neither is a state whose providers are missing.
+/// Makes a plan. Makes none if the configuration is invalid, or if providers of the state are missing.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     plan_open(inputs, false).await.0
 }
 
-/// Like [`plan`]. With `open`, the evaluated session is returned too.
+/// Makes a plan, like [`plan`]. With `open`, also returns the session of the evaluation.
 pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<Session>) {
     let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
     let planner = match prepare(inputs).await {
@@ -72,8 +72,8 @@ async fn evaluate(planner: &Planner, begun: Begun) -> (bool, Session) {
     (outcome.is_err(), session)
 }
 
-/// The steps after evaluation: orphans, the rules over all instances, and the draft. Evaluation may have `failed` in
-/// part.
+/// The steps after evaluation: orphans, the rules over all instances, and the draft. `failed` means that a part of the
+/// evaluation failed.
 async fn conclude(
     planner: &Arc<Planner>,
     failed: bool,
@@ -88,18 +88,18 @@ async fn conclude(
         return nothing(planner);
     }
     if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure || unread) {
-        // Without evaluation, everything in state goes for certain.
+        // Without evaluation, it is certain that everything in the state is deleted.
         plan_orphans(planner, failed && !unread).await;
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
     if rules.needs_success && !planner.facts.needs_providers_only() && planner.report.has_errors() {
-        // As in OpenTofu, the normal plan has failed, and no object was to be destroyed yet.
+        // As in OpenTofu: the normal plan has failed before any object was to be destroyed.
         planner.report.take_refused();
         return nothing(planner);
     }
     let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.evaluated());
     if !still_there.is_empty() {
-        // Other problems may be consequences of these.
+        // Other problems may be consequences of these, so only these are reported.
         planner.report.replace(still_there);
         return nothing(planner);
     }
@@ -109,7 +109,7 @@ async fn conclude(
     finish(planner, failed)
 }
 
-/// Evaluates the outputs that only apply reaches. Their problems are those of an apply, so the plan has none.
+/// Evaluates the outputs that only apply reaches. Their problems are reported at apply, so the plan omits them.
 async fn evaluate_late_outputs(planner: &Planner, session: &Session) {
     let names = applied_part::late_outputs(&planner.facts, &planner.evaluated(), &planner.agenda().changes);
     for name in names {
@@ -194,7 +194,7 @@ fn refused(diagnostics: Vec<Diagnostic>) -> Box<PlanOutcome> {
     Box::new(PlanOutcome { diagnostics, ..PlanOutcome::default() })
 }
 
-/// Reports the remarks that concern the plan as a whole.
+/// Reports the warnings about the plan as a whole.
 fn remark(planner: &Planner, given: &GivenVariables) {
     let (facts, report) = (&planner.facts, &planner.report);
     selecting::in_effect(facts.selection(), &facts.declared).into_iter().for_each(|warning| report.remark(warning));
@@ -202,7 +202,7 @@ fn remark(planner: &Planner, given: &GivenVariables) {
     report.add(doubts(facts.state.snapshot()));
 }
 
-/// Problems that make a plan from this state impossible.
+/// Problems of the state that make a plan impossible.
 fn unfit(facts: &Facts) -> Vec<Diagnostic> {
     match moved::left_out(&facts.moved, facts.selection()) {
         Some(problem) => vec![problem],
@@ -351,8 +351,8 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     PlanOutcome { planned: Some(planned), diagnostics, has_module_outputs: evaluated.has_module_outputs }
 }
 
-/// The graph. If operations wait for each other the graph is empty: a plan that cannot be applied still shows its
-/// changes.
+/// The finished graph. If operations wait for each other, the graph is empty, so that a plan that cannot be applied
+/// still shows its changes.
 fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option<ExecutionGraph> {
     let error = match builder.finish() {
         Ok(graph) => return Some(graph),
@@ -368,7 +368,8 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
     }
 }
 
-/// Whether apply repeats a warning: apply does not evaluate its subject again, and it concerns more than planning.
+/// Whether apply repeats a warning. It does if apply does not evaluate the subject of the warning again, and if the
+/// warning is not only about planning.
 fn is_kept(facts: &Facts, warning: &Diagnostic) -> bool {
     let open_until_apply = warning.is_open_check() && !facts.rules.looks_again;
     let of_plan = [READ_FOR_CHECK, FAILED_CONDITION, IGNORED_ATTRIBUTE, REDUNDANT_IGNORED];
@@ -383,8 +384,8 @@ pub(crate) fn nothing(planner: &Planner) -> PlanOutcome {
     PlanOutcome { diagnostics, ..PlanOutcome::default() }
 }
 
-/// Plans values only, and keeps the session open for questions. The session is `None` when the configuration cannot be
-/// evaluated as a whole. Other problems do not prevent questions.
+/// Plans values only, and keeps the session open for queries. The session is `None` if the configuration cannot be
+/// evaluated as a whole. Other problems do not prevent queries.
 pub async fn rehearse(inputs: PlanInputs) -> (Option<Session>, Vec<Diagnostic>) {
     let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
     let planner = match prepare(inputs).await {

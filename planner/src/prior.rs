@@ -26,24 +26,24 @@ use crate::progress::{ProgressSender, ProgressStep};
 pub struct Prior {
     /// The stored value, marked sensitive by state and schema.
     pub stored: Value,
-    /// The value as it was read; null if the object no longer exists. A part in which a sensitive path of the state is
-    /// lost is sensitive as a whole.
+    /// The value as it was read; null if the object no longer exists. If the value no longer has a sensitive path of
+    /// the state, the nearest part that remains is sensitive as a whole.
     pub value: Value,
-    /// The value without the marks of lost paths; `None` if no path is lost. Decisions compare this one with the plan:
-    /// a lost path is no difference.
+    /// The value without the marks for such lost paths. `None` if no path is lost. Decisions compare this value with
+    /// the plan, because a lost path is no difference.
     pub located: Option<Value>,
     /// The provider's private data.
     pub private: Vec<u8>,
     /// Whether the object must be replaced.
     pub tainted: bool,
-    /// State lacks marks that the schema requires, and the object was not refreshed.
+    /// Whether the state lacks marks that the schema requires, and the object was not refreshed.
     pub lacks_marks: bool,
     /// The record in state.
     pub record: StateRecord,
 }
 
 impl Prior {
-    /// No object.
+    /// An object that does not exist.
     pub(crate) fn gone() -> Prior {
         let nothing = Value::null(Type::Dynamic);
         Prior {
@@ -57,7 +57,7 @@ impl Prior {
         }
     }
 
-    /// The value for decisions, without the marks of lost paths.
+    /// The value for decisions, without the marks for lost paths.
     pub(crate) fn located(&self) -> &Value {
         self.located.as_ref().unwrap_or(&self.value)
     }
@@ -74,7 +74,7 @@ impl Prior {
     }
 }
 
-/// What is needed to read objects through a provider.
+/// Everything that is needed to read objects through a provider.
 pub struct Reading<'a> {
     /// The provider.
     pub provider: &'a Provider,
@@ -135,7 +135,7 @@ pub async fn read_prior(
         marks.into_iter().partition(|(path, _)| matches!(located(&value, path, &schema.block), Located::Lost(_)));
     prior.located = (!lost.is_empty()).then(|| value.mark_paths(&sensitive_in(&value, &kept, &schema.block)));
     let value = value.mark_paths(&sensitive_in(&value, &[kept, lost].concat(), &schema.block));
-    // Most objects have not changed. Keeps one copy of two equal values.
+    // Most objects have not changed. If both values are equal, only one copy is kept.
     prior.value = if value.same_content(&prior.stored) { prior.stored.clone() } else { value };
     Ok((prior, said))
 }
@@ -176,7 +176,7 @@ async fn real_object(
     Ok((reply.value.state, said))
 }
 
-/// Encodes an identity for state, with the version of its schema.
+/// Encodes an identity for the state, with the version of its schema.
 async fn identity_text(provider: &Provider, type_name: &str, identity: Option<Value>) -> Option<(String, u64)> {
     let identity = identity.filter(|identity| !identity.is_null() && identity.is_wholly_known())?;
     let schemas = provider.schema().await.ok()?;
@@ -205,7 +205,7 @@ fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {
     }
 }
 
-/// The marks of a stored object. If state has a path that cannot be read, the whole object is sensitive.
+/// The marks of a stored object. If the state has a path that cannot be decoded, the whole object is sensitive.
 pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Marks)> {
     let paths: Option<Vec<_>> =
         object.sensitive_paths.iter().map(|steps| Some((value_path(steps)?, Marks::SENSITIVE))).collect();
@@ -215,21 +215,21 @@ pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Mar
     })
 }
 
-/// The given marks, and those that the schema requires for a value. A given path that is lost in the value stays, so
-/// that [`Value::mark_paths`] hides the part in which it is lost.
+/// The given marks, and the marks that the schema requires for a value. A given path that the value no longer has stays
+/// in the result, so that [`Value::mark_paths`] hides the nearest part that remains.
 pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
     let missing = missing_marks(value, given, schema);
     let leads = given.iter().filter(|(path, _)| located(value, path, schema) != Located::Nowhere);
     leads.cloned().chain(missing.into_iter().map(|path| (path, Marks::SENSITIVE))).collect()
 }
 
-/// The paths that the schema requires to be marked, beside the given ones.
+/// The paths that the schema requires to be marked and that are not among the given ones.
 fn missing_marks(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<Path> {
     let there: FxHashSet<&Path> = given.iter().map(|(path, _)| path).collect();
     sensitive_paths(value, schema).into_iter().filter(|path| !there.contains(path)).collect()
 }
 
-/// The marks of a planned value, from the configuration and the schema. Ephemeral values only reach write-only
+/// The marks of a planned value, from the configuration and the schema. Ephemeral values are allowed only in write-only
 /// attributes, so a planned value has no ephemeral marks.
 pub(crate) fn marks_for(planned: &Value, config: &[(Path, Marks)], schema: &Schema) -> Vec<(Path, Marks)> {
     sensitive_in(planned, &sensitive_marks(config), &schema.block)
@@ -245,11 +245,11 @@ pub(crate) fn with_schema_marks(value: &Value, schema: &Schema) -> Value {
     value.mark_paths(&sensitive_in(value, &[], &schema.block))
 }
 
-/// The value of a stored object, with the sensitive marks of its schema. Unknown if a very old version wrote the
-/// object, which only its provider can decode.
+/// The value of a stored object, with the sensitive marks of its schema. The value is unknown if a very old version
+/// wrote the object, because only its provider can decode it.
 ///
 /// # Errors
-/// An object that does not fit the schema.
+/// Returns an error if the object does not match the schema.
 pub(crate) fn stored_value(
     address: &ResourceInstance,
     object: &InstanceObject,
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(marks_of(&stored(vec![vec![PathStep::Attribute("a".into())]]), "a.b"), [(a(), Marks::SENSITIVE)]);
     }
 
-    /// The time for the marks grows linearly with their number.
+    /// The time to compute the marks grows linearly with their number.
     #[test]
     fn the_time_for_marks_is_linear() {
         let mut schema = Block::default();

@@ -1,4 +1,4 @@
-//! The state that a plan begins with.
+//! The state that a plan starts from.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::problems;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriorState {
     snapshot: Arc<Snapshot>,
-    /// Addresses that no configuration can have. The plan reports them, and ignores their objects.
+    /// Addresses that no configuration can have. The plan reports them and ignores their objects.
     invalid: BTreeSet<ResourceInstance>,
 }
 
@@ -61,7 +61,7 @@ impl PriorState {
         self.get(address)?.instance.record.current.as_ref()
     }
 
-    /// The revision of an instance; 0 if state has none.
+    /// The revision of an instance, or 0 if the state does not have it.
     pub(crate) fn revision(&self, address: &ResourceInstance) -> u64 {
         self.get(address).map_or(0, |stored| stored.instance.revision.0)
     }
@@ -91,7 +91,7 @@ impl<'a> Stored<'a> {
     /// The provider instance of an object.
     ///
     /// # Errors
-    /// An address that cannot be parsed.
+    /// Returns an error if the stored address of the provider cannot be parsed.
     pub(crate) fn provider(&self) -> Result<&'a ProviderInstance, Diagnostic> {
         let record = &self.instance.record;
         let provider = record.provider.instance();
@@ -99,14 +99,14 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Configured resources by the text of stored dependencies. Each text is parsed once.
+/// Cache of configured resources by the text of stored dependencies. Each text is parsed once.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     read: FxHashMap<SmolStr, Option<Arc<ConfigResource>>>,
 }
 
 impl Names {
-    /// The resource of a dependency; `None` if the text is not an address.
+    /// The resource of a dependency. `None` if the text is not an address.
     pub(crate) fn resource(&mut self, text: &str) -> Option<Arc<ConfigResource>> {
         if let Some(found) = self.read.get(text) {
             return found.clone();

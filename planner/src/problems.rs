@@ -14,16 +14,16 @@ use weft_state::Doubt;
 /// The code of the warning about a value for a deprecated variable of the root module.
 pub const DEPRECATED_VARIABLE: &str = "deprecated-variable";
 
-/// The summary of an object that a provider may not return.
+/// The summary for an object that violates the rules for providers.
 pub(crate) const INVALID_OBJECT: &str = "Provider produced invalid object";
 
-/// The summary of a provider block that is missing.
+/// The summary for a missing provider block.
 const CONFIGURATION_NOT_PRESENT: &str = "Provider configuration not present";
 
-/// The summary of a key of a provider that is missing.
+/// The summary for a missing key of a provider.
 const INSTANCE_NOT_PRESENT: &str = "Provider instance not present";
 
-/// Problems that the caller reports.
+/// Problems, which the caller reports.
 pub(crate) type Problems = Vec<Diagnostic>;
 
 /// The provider's plan violates a rule.
@@ -41,7 +41,7 @@ pub(crate) fn replace_unsupported() -> Diagnostic {
     )
 }
 
-/// A deprecated variable of the root module has a given value. `notice` is the message of its author.
+/// A deprecated variable of the root module is given a value. `notice` is the message of its author.
 pub(crate) fn deprecated_variable(variable: &Variable, notice: &str) -> Diagnostic {
     let detail = format!(
         "The variable {:?} is deprecated, but has been given a value. Message of the author: {notice}",
@@ -89,7 +89,7 @@ pub(crate) fn failed_without_error() -> Diagnostic {
     )
 }
 
-/// Operations that wait for each other.
+/// Operations wait for each other.
 pub(crate) fn cycle(members: &[String]) -> Diagnostic {
     Diagnostic::error(
         format!("Cycle: {}", members.join(", ")),
@@ -102,7 +102,7 @@ pub(crate) fn plan_unwritable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Plan cannot be written", format!("{error}."))
 }
 
-/// A deleted block with `destroy = false`.
+/// An object is removed from the state without being destroyed.
 pub(crate) fn forgotten(address: &ResourceInstance) -> Diagnostic {
     Diagnostic::warning(
         "Resource will be removed from the state",
@@ -147,7 +147,7 @@ pub(crate) fn ephemeral_not_closed(address: &ResourceInstance, why: &str, at: &S
     Diagnostic::error("Ephemeral object not closed", detail).about(address.to_string()).at(at.clone())
 }
 
-/// An unknown built-in provider.
+/// A provider claims to be built in, but does not exist.
 pub(crate) fn no_such_builtin(source: &ProviderSource) -> Diagnostic {
     Diagnostic::error(
         "Invalid provider source",
@@ -155,7 +155,7 @@ pub(crate) fn no_such_builtin(source: &ProviderSource) -> Diagnostic {
     )
 }
 
-/// State names a provider instance that the configuration no longer has.
+/// The state names a provider instance that the configuration no longer has.
 pub(crate) fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
     let keyed = instance.key != InstanceKey::None;
     // The key of a module instance or of the provider was removed together with its objects.
@@ -176,19 +176,19 @@ pub(crate) fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
 /// A provider instance that has disappeared is used once more.
 pub(crate) fn recalled_instance(instance: &ProviderInstance) -> Diagnostic {
     let source = match instance.key {
-        InstanceKey::None => "the configuration that it had",
-        _ => "the each.value that it had",
+        InstanceKey::None => "the last configuration",
+        _ => "the last each.value",
     };
     Diagnostic::warning(
         "Provider instance from the state",
         format!(
-            "{instance} is no longer in the configuration, and the state still has objects of it. They are planned with \
-             {source}, as the state remembers it."
+            "{instance} is no longer in the configuration, but the state still has objects of it. The plan uses \
+             {source} of this provider instance, as recorded in the state."
         ),
     )
 }
 
-/// The beginning of the errors about a memory that is not complete.
+/// The common start of the errors about an incomplete memory.
 fn not_recalled(instance: &ProviderInstance, why: &str) -> Diagnostic {
     let keyed = instance.key != InstanceKey::None;
     let summary = if keyed { INSTANCE_NOT_PRESENT } else { CONFIGURATION_NOT_PRESENT };
@@ -196,7 +196,7 @@ fn not_recalled(instance: &ProviderInstance, why: &str) -> Diagnostic {
     Diagnostic::error(summary, detail)
 }
 
-/// The way out without a memory.
+/// The remedy if there is no memory.
 const RESTORE: &str = "Restore what was removed, and destroy the objects first: weft apply -destroy -target=ADDRESS.";
 
 /// Parts of the `each.value` of a removed key are not stored.
@@ -215,7 +215,7 @@ pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str) -> Di
 /// An argument comes from a variable that is no longer declared.
 pub(crate) fn undeclared_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
-        "Its argument {argument:?} was {variable}, and the configuration does not declare this variable any more. \
+        "Its argument {argument:?} was {variable}, and the configuration no longer declares this variable. \
          Declare it until the objects are destroyed, and set it with -var {}=VALUE.",
         variable.name
     );
@@ -232,7 +232,7 @@ pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variab
     not_recalled(instance, &why)
 }
 
-/// An argument comes from a variable that has another value now.
+/// An argument comes from a variable whose value has changed.
 pub(crate) fn changed_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
         "Its argument {argument:?} was {variable}, which has another value now, so the objects may not be found. Set the \
@@ -242,7 +242,7 @@ pub(crate) fn changed_variable(instance: &ProviderInstance, argument: &str, vari
     not_recalled(instance, &why)
 }
 
-/// A remembered argument does not fit the current schema.
+/// A remembered argument does not match the current schema.
 pub(crate) fn unsuitable_memory(instance: &ProviderInstance, argument: &str, why: &str) -> Diagnostic {
     let why = format!(
         "The value that the state remembers for its argument {argument:?} does not fit this version of the provider: \

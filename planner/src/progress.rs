@@ -7,7 +7,7 @@ use weft_graph_format::address::{DeposedKey, ObjectName, ResourceInstance};
 use weft_graph_format::shown::ShownName;
 use weft_graph_format::value::Value;
 
-/// The event of an object.
+/// The kind of a progress report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgressStep {
     /// An object is about to be found by its ID, and imported.
@@ -22,15 +22,15 @@ pub enum ProgressStep {
     ReadDone,
     /// Opening an ephemeral object begins.
     OpenStarted,
-    /// It is open.
+    /// The ephemeral object is open.
     OpenDone,
-    /// Its renewal begins.
+    /// The renewal of an ephemeral object begins.
     RenewStarted,
-    /// Its renewal is done.
+    /// The renewal is done.
     RenewDone,
-    /// Its close begins.
+    /// Closing an ephemeral object begins.
     CloseStarted,
-    /// It is closed.
+    /// The ephemeral object is closed.
     CloseDone,
 }
 
@@ -39,11 +39,12 @@ pub enum ProgressStep {
 pub struct ProgressReport {
     /// The instance.
     pub address: ResourceInstance,
-    /// The key of a deposed object; `None` for the current one.
+    /// The key of a deposed object, or `None` for the current object.
     pub deposed: Option<DeposedKey>,
     /// The event.
     pub what: ProgressStep,
-    /// The object's `id`, else its `name`, with the attribute's name. `None` if it has neither, or if it is sensitive.
+    /// The object's `id`, or else its `name`, with the name of the attribute. `None` if it has neither, or if the value
+    /// is sensitive.
     pub id: Option<ShownName>,
     /// The time since the start.
     pub elapsed: Duration,
@@ -68,13 +69,13 @@ impl ProgressSender {
         (ProgressSender(Some(sender)), receiver)
     }
 
-    /// Reports the start. The returned time is for the report of the end.
+    /// Reports a start. Pass the returned time to the report of the end.
     pub(crate) fn begin<'a>(&self, object: impl Into<ObjectName<'a>>, what: ProgressStep, value: &Value) -> Instant {
         self.tell(object, what, value, Duration::ZERO);
         Instant::now()
     }
 
-    /// Reports the end.
+    /// Reports an end.
     pub(crate) fn end<'a>(&self, object: impl Into<ObjectName<'a>>, what: ProgressStep, value: &Value, began: Instant) {
         self.tell(object, what, value, began.elapsed());
     }

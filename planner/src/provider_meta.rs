@@ -16,7 +16,8 @@ use crate::providers::ProviderSet;
 #[derive(Debug, Default)]
 pub(crate) struct ProviderMetas {
     values: BTreeMap<String, Value>,
-    /// Problems of a block. They are reported for each instance that uses the block, and not at all if there is none.
+    /// Problems of a block. They are reported for each instance that uses the block. Without such an instance, they are
+    /// not reported.
     problems: BTreeMap<String, Vec<Diagnostic>>,
 }
 
@@ -64,7 +65,7 @@ impl ProviderMetas {
     /// Checks the block for an instance.
     ///
     /// # Errors
-    /// The problems of the block.
+    /// Returns the problems of the block.
     pub(crate) fn check(&self, module: &ModuleInstance, provider: &ProviderSource) -> Result<(), Vec<Diagnostic>> {
         if self.problems.is_empty() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The provider instances of planning. They are opened when first needed, and calls are limited.
+//! The provider instances of planning. They are opened when first needed, and the number of concurrent calls is
+//! limited.
 
 mod ephemerals;
 mod gate;
@@ -34,7 +35,7 @@ pub struct Registered {
     pub config: Value,
     /// The range of the block.
     pub range: SourceRange,
-    /// What all operations of the provider wait for.
+    /// The operations that all operations of the provider wait for.
     pub origin: Option<Origin>,
 }
 
@@ -43,7 +44,7 @@ pub struct ProviderSet {
     plugins: PluginSource,
     pool: ProviderPool,
     calls: Semaphore,
-    /// Limits reads.
+    /// The gate that limits reads.
     gate: Option<Arc<dyn ReadGate>>,
     registered: Mutex<BTreeMap<ProviderInstance, Arc<Registered>>>,
     schemas: Mutex<BTreeMap<ProviderSource, Arc<ProviderSchema>>>,
@@ -52,7 +53,7 @@ pub struct ProviderSet {
     ephemerals: OpenObjects,
 }
 
-/// A provider in use, with a permit for one call at a time.
+/// A provider in use. It holds a permit for one call at a time.
 pub struct InUse<'a> {
     /// The provider.
     pub provider: Provider,
@@ -76,7 +77,7 @@ impl ProviderSet {
         }
     }
 
-    /// The same set, with limited reads.
+    /// Limits reads with a gate.
     pub fn with_gate(self, gate: Option<Arc<dyn ReadGate>>) -> ProviderSet {
         ProviderSet { gate, ..self }
     }

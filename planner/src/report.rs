@@ -18,7 +18,7 @@ struct CollectedDiagnostics {
     by_evaluation: Vec<Diagnostic>,
     /// Warnings about this plan, not about the configuration.
     remarks: Vec<Diagnostic>,
-    /// Refused changes, with the reason.
+    /// Refused changes, with the reasons.
     refused: Vec<(ResourceInstance, Diagnostic)>,
 }
 
@@ -43,7 +43,8 @@ impl Report {
         Ok(())
     }
 
-    /// The same for what a provider says about the configuration, or about an object that the plan begins with.
+    /// Adds warnings, as `accept` does, for diagnostics of a provider about the configuration or an object of the prior
+    /// state.
     pub(crate) fn accept_evaluated(&self, said: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
         if has_errors(&said) {
             return Err(said);

@@ -1,4 +1,4 @@
-//! The properties of the kinds of plans, as plain data. How a kind plans an instance is in `kind`.
+//! The properties of the kinds of plans, as plain data. `kind` has their behaviour.
 
 use crate::inputs::PlanKind;
 
@@ -9,43 +9,48 @@ pub(crate) enum Drift {
     Nothing,
     /// Objects that differ from the state.
     Differences,
-    /// Also objects that only moved, because the plan shows no changes of resources.
+    /// Also objects that only moved. For plans that show no changes of resources.
     DifferencesAndMoves,
 }
 
 /// The properties of a kind of plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    /// Validates the configuration first.
+    /// Whether the configuration is validated first.
     pub(crate) validates: bool,
-    /// Accepts `-replace`.
+    /// Whether `-replace` is accepted.
     pub(crate) replaces: bool,
-    /// Evaluates nothing if state has no objects and no outputs.
+    /// Whether nothing is evaluated if the state has no objects and no outputs.
     pub(crate) needs_state: bool,
-    /// Apply creates objects, so unknown values become known: it computes named values and reads data sources.
+    /// Whether apply creates objects, so that unknown values become known. If so, apply computes named values and reads
+    /// data sources.
     pub(crate) makes_objects: bool,
-    /// Removes data sources and outputs from state, and deletes also what a `removed` block would forget.
+    /// Whether the plan removes data sources and outputs from the state, and deletes even objects that a `removed`
+    /// block would forget.
     pub(crate) empties_state: bool,
-    /// Makes no plan after errors, not even one to show, if it refreshes.
+    /// Whether errors prevent even a plan that is only shown, if the plan refreshes.
     pub(crate) needs_success: bool,
-    /// Warnings of evaluation are reported.
+    /// Whether warnings of evaluation are reported.
     pub(crate) reports_warnings: bool,
-    /// Plans unwanted objects.
+    /// Whether unwanted objects are planned.
     pub(crate) plans_orphans: bool,
-    /// Plans unwanted objects even after evaluation failed.
+    /// Whether unwanted objects are planned even after evaluation failed.
     pub(crate) plans_orphans_after_failure: bool,
-    /// Covers the objects that go, and not those that the selection names. See `Facts::going`.
+    /// Whether a partial plan covers the objects that it deletes, instead of those that the selection names. See
+    /// `Facts::going`.
     pub(crate) covers_what_goes: bool,
-    /// Data sources and ephemeral objects are read before objects are deleted, so they wait only for objects that
-    /// would have to be created.
+    /// Whether data sources and ephemeral objects are read before objects are deleted. If so, they wait only for
+    /// objects that would have to be created.
     pub(crate) reads_first: bool,
-    /// Objects are destroyed as they were read. With a refresh, the plan starts from what was read.
+    /// Whether objects are destroyed as they were read. With a refresh, the plan then starts from the objects as they
+    /// were read.
     pub(crate) begins_with_found: bool,
-    /// What it shows as drift.
+    /// The drift that the plan shows.
     pub(crate) drift: Drift,
-    /// Apply evaluates conditions again even if their results are known, and repeats the messages of unknown ones.
+    /// Whether apply evaluates conditions again even if their results are known, and repeats the messages of unknown
+    /// ones.
     pub(crate) looks_again: bool,
-    /// Lists the attributes that the plan depends on.
+    /// Whether the plan lists the attributes that it depends on.
     pub(crate) rests_on_attributes: bool,
 }
 
@@ -68,8 +73,8 @@ const NORMAL: Rules = Rules {
     rests_on_attributes: true,
 };
 
-/// The rules of destroy plans. Such a plan reads everything before it decides. Evaluation repeats that, so its warnings
-/// about the configuration are not reported.
+/// The rules of destroy plans. Such a plan evaluates and reads everything before it decides. The decision repeats the
+/// evaluation, so its warnings about the configuration are not reported twice.
 const DESTROY: Rules = Rules {
     replaces: false,
     needs_state: true,
@@ -89,7 +94,8 @@ const DESTROY: Rules = Rules {
 const REFRESH_ONLY: Rules =
     Rules { replaces: false, makes_objects: false, drift: Drift::DifferencesAndMoves, looks_again: true, ..NORMAL };
 
-/// The rules of imports. The rest of the configuration may be unfinished, so such a plan depends on no attributes.
+/// The rules of imports. The rest of the configuration may be unfinished, so such a plan does not list attributes that
+/// it depends on.
 const IMPORT: Rules = Rules {
     validates: false,
     plans_orphans: false,

@@ -1,4 +1,4 @@
-//! Validation: evaluates with unknown values and asks providers only to validate.
+//! Validation: evaluates the configuration with unknown values. Providers are asked only to validate.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::prior::without_provenance;
 use crate::providers::ProviderSet;
 use crate::report::Report;
 
-/// Validates a configuration independently of its variables.
+/// Validates a configuration for any values of its variables.
 pub async fn validate(
     root: Arc<CompiledModule>,
     environment: Environment,

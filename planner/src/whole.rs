@@ -1,8 +1,8 @@
 //! The second pass: rules over all instances, as plain functions.
 //!
-//! Before evaluation: [`moved`] gives stored objects their new addresses, [`selecting`] selects a part of the plan.
-//! During evaluation: [`protection`] answers whether an object may be deleted.
-//! Afterwards: [`orphans`], [`outputs`], [`checking`], [`applied_part`], and the [`order`] of deletes.
+//! Before evaluation: [`moved`] gives stored objects their new addresses, and [`selecting`] selects a part of the plan.
+//! During evaluation: [`protection`] decides whether an object may be deleted. After evaluation: [`orphans`],
+//! [`outputs`], [`checking`], [`applied_part`], and the [`order`] of deletes.
 
 pub(crate) mod applied_part;
 pub(crate) mod checking;

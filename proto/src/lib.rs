@@ -1,13 +1,13 @@
-//! Protobuf sources and the Rust generated from them, clients and servers both.
+//! Protobuf sources and the Rust code generated from them, for clients and servers.
 //!
-//! Generated types stay at the edge: a crate that talks to the other side converts them on arrival and shows none of
-//! them in its own public API. What is here:
+//! Generated types are used only where data enters and leaves: a crate that communicates with the other side converts
+//! them at once, and has none of them in its own public API. Contents:
 //!
-//! - [`tfplugin5`], [`tfplugin6`]: the two provider plugin protocols. Messages that are equal in both exist once, in
-//!   [`tfplugin6`]; protocol 5 has its own schemas, method names and provisioners.
-//! - [`plugin`]: the services of go-plugin that stand beside a provider's own.
+//! - [`tfplugin5`], [`tfplugin6`]: the two provider plugin protocols. Messages that are equal in both exist only in
+//!   [`tfplugin6`]. Protocol 5 has its own schemas, method names and provisioners.
+//! - [`plugin`]: the services of go-plugin that a plugin offers in addition to the provider's.
 //! - [`health`]: gRPC's health check.
-//! - `cluster`: `weft.cluster.v1`, what coordinators, workers and command lines say to each other.
+//! - `cluster`: `weft.cluster.v1`, the messages between coordinators, workers and command lines.
 
 /// Provider plugin protocol 5 (`tfplugin5.proto`).
 #[allow(missing_docs, clippy::all)]

@@ -1,7 +1,8 @@
-//! The Rust in `src/generated` is what the `.proto` files give. `WEFT_UPDATE=1 cargo test -p weft-proto` updates it.
+//! The Rust code in `src/generated` equals the output for the `.proto` files. `WEFT_UPDATE=1 cargo test -p weft-proto`
+//! updates it.
 //!
-//! The files end with `.rs.in`: they are included, and no tool takes them for code that people write. The code is kept in
-//! the repository, so that a build needs neither `protoc` nor the crates that stand in for it.
+//! The files end with `.rs.in`, because they are included, and tools must not treat them as handwritten code. They are
+//! kept in the repository, so that a build needs neither `protoc` nor crates that replace it.
 
 use std::error::Error;
 use std::fs;
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 const SOURCES: &str = "proto";
 const GENERATED: &str = "src/generated";
 
-/// Messages that have the same fields under the same numbers in both plugin protocols. Protocol 5 uses the Rust types
-/// of protocol 6 for them, so that everything but schemas is converted in one place. A message's name never travels.
+/// Messages that have the same fields with the same numbers in both plugin protocols. Protocol 5 uses the Rust types of
+/// protocol 6 for them, so that only schemas need two conversions. The names of messages are not part of the encoding.
 const SHARED: &[&str] = &[
     "DynamicValue",
     "RawState",

@@ -1,8 +1,8 @@
 //! A clock that counts the time while the machine is suspended.
 //!
-//! On Linux, [`std::time::Instant`] stops during a suspend. A worker that slept for an hour would take an old grant for
-//! a fresh one, and call after a successor has looked for evidence. A coordinator that slept would grant intents under a
-//! lease that another coordinator has taken over.
+//! On Linux, [`std::time::Instant`] stops during a suspend. A worker that slept for an hour would treat an old grant as
+//! fresh, and make its call after a successor has looked for evidence. A coordinator that slept would grant intents
+//! under a lease that another coordinator has taken over.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const CLOCK: ClockId = ClockId::Boottime;
 
-/// On other systems the monotonic clock counts a suspend.
+/// Other systems need no special clock: their monotonic clock counts the time of a suspend.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
@@ -20,7 +20,7 @@ const CLOCK: ClockId = ClockId::Monotonic;
 pub struct Moment(Duration);
 
 impl Moment {
-    /// Now.
+    /// The current time.
     pub fn now() -> Moment {
         let time = clock_gettime(CLOCK);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
@@ -28,7 +28,7 @@ impl Moment {
         Moment(Duration::new(seconds, nanoseconds))
     }
 
-    /// The time since then, including suspends.
+    /// The time since this moment, including suspends.
     pub fn elapsed(self) -> Duration {
         Moment::now().0.saturating_sub(self.0)
     }
@@ -51,7 +51,7 @@ mod tests {
     fn the_clock_counts_from_the_start_of_the_machine() {
         let uptime = std::fs::read_to_string("/proc/uptime").expect("the uptime");
         let seconds: f64 = uptime.split_whitespace().next().and_then(|text| text.parse().ok()).expect("seconds");
-        // `/proc/uptime` counts suspends. The difference is the time between the two readings.
+        // `/proc/uptime` includes suspends. The difference is the time between the two readings.
         let apart = Moment::now().0.as_secs_f64() - seconds;
         assert!((-0.1..60.0).contains(&apart), "{apart} s apart");
     }

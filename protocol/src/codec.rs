@@ -1,4 +1,4 @@
-//! Frames as bytes.
+//! The codec of frames.
 
 use prost::Message;
 use weft_proto::cluster as proto;
@@ -20,7 +20,7 @@ impl CoordinatorFrame {
     /// Reads a frame.
     ///
     /// # Errors
-    /// When the bytes are not a frame, or a part of it makes no sense.
+    /// Returns an error if the bytes are not a frame, or a part of the frame is invalid.
     pub fn decode(bytes: &[u8]) -> Result<CoordinatorFrame, FrameError> {
         let frame = proto::CoordinatorFrame::decode(bytes).map_err(|_| FrameError::Undecodable)?;
         wire::read::coordinator_frame(frame)
@@ -36,7 +36,7 @@ impl WorkerFrame {
     /// Reads a frame.
     ///
     /// # Errors
-    /// When the bytes are not a frame, or a part of it makes no sense.
+    /// Returns an error if the bytes are not a frame, or a part of the frame is invalid.
     pub fn decode(bytes: &[u8]) -> Result<WorkerFrame, FrameError> {
         WorkerFrame::from_wire(proto::WorkerFrame::decode(bytes).map_err(|_| FrameError::Undecodable)?)
     }
@@ -44,7 +44,7 @@ impl WorkerFrame {
     /// Reads a frame from the generated type.
     ///
     /// # Errors
-    /// When a part of it makes no sense.
+    /// Returns an error if a part of the frame is invalid.
     pub fn from_wire(frame: proto::WorkerFrame) -> Result<WorkerFrame, FrameError> {
         wire::read::worker_frame(frame)
     }

@@ -1,11 +1,12 @@
-//! Diagnostics as they travel and are stored: encoded once by the worker, decoded where they are shown.
+//! Encoded diagnostics: the worker encodes them once, frames and journals carry the bytes, and the command that shows
+//! them decodes them.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::stored::Opaque;
 
 use crate::problems;
 
-/// Encodes diagnostics; no bytes for none.
+/// Encodes diagnostics. No diagnostics give no bytes.
 pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
     if diagnostics.is_empty() {
         return Opaque::default();

@@ -9,10 +9,10 @@ use crate::report::Report;
 /// One encoded frame of `weft.cluster.v1`.
 pub type EncodedFrame = Vec<u8>;
 
-/// A frame that makes no sense. Its connection ends.
+/// An invalid frame. Its connection ends.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A part is absent, or of a later version.
+    /// A part is missing, or was added by a later version.
     #[error("{0} is missing or of a later version")]
     Missing(&'static str),
     /// A digest is not 32 bytes long.
@@ -24,10 +24,10 @@ pub enum FrameError {
     /// The key of a deposed object does not have eight characters.
     #[error("{0:?} is not the key of a deposed object")]
     DeposedKey(String),
-    /// The address of an object is not that of a resource instance.
+    /// The address of an object is not the address of a resource instance.
     #[error("{0:?} is not the address of a resource instance")]
     Address(String),
-    /// The name of a run has other characters than a run's name may have.
+    /// The name of a run has characters that are not allowed.
     #[error("{0:?} is not the name of a run")]
     Run(String),
     /// The paths of an export cannot be decoded.
@@ -41,9 +41,9 @@ pub enum FrameError {
 /// A frame from a coordinator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoordinatorFrame {
-    /// In the first frame only.
+    /// The coordinator's welcome. Only in the first frame.
     pub welcome: Option<Welcome>,
-    /// Counts up with each heartbeat; 0 in any other frame.
+    /// The number of the heartbeat, which rises by one with each; 0 if the frame is no heartbeat.
     pub heartbeat: u64,
     /// Orders, in the order in which they were given.
     pub orders: Vec<RunOrders>,
@@ -63,14 +63,15 @@ pub struct RunOrders {
 /// A frame from a worker.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkerFrame {
-    /// In the first frame only.
+    /// The worker's greeting. Only in the first frame.
     pub greeting: Option<Greeting>,
-    /// Counts up with each heartbeat; 0 in any other frame.
+    /// The number of the heartbeat, which rises by one with each; 0 if the frame is no heartbeat.
     pub heartbeat: u64,
-    /// The worker is about to leave: running calls end, and it takes no more work. Meant before the reports.
+    /// Whether the worker is about to leave: running calls end, and it takes no more work. It applies before the
+    /// reports of the frame.
     pub leaving: bool,
-    /// Lines that provisioners wrote. Meant before the reports. They are shown and not kept, and may be lost with the
-    /// connection.
+    /// Lines that provisioners wrote before the reports of the frame. They are shown and not stored, and may be lost
+    /// with the connection.
     pub lines: Vec<RunLine>,
     /// Reports, in the order in which they were made.
     pub reports: Vec<RunReports>,
@@ -90,9 +91,9 @@ pub struct RunLine {
 pub struct OutputLine {
     /// The instance of the provisioner.
     pub address: String,
-    /// The kind of provisioner: `local-exec`.
+    /// The kind of provisioner, such as `local-exec`.
     pub provisioner: String,
-    /// The line, without its end.
+    /// The line, without its line break.
     pub text: String,
 }
 
@@ -106,7 +107,7 @@ pub struct RunReports {
 }
 
 impl WorkerFrame {
-    /// Puts reports into a frame, in their order. Neighbours of one run share an entry.
+    /// Puts reports into a frame, in their order. Consecutive reports of one run share an entry.
     pub fn of_reports(reports: impl Iterator<Item = (RunId, Report)>) -> WorkerFrame {
         let mut found: Vec<RunReports> = Vec::new();
         for (run, report) in reports {

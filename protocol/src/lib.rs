@@ -1,66 +1,66 @@
-//! What coordinators and workers say to each other: plain data, and the one codec for both sides.
+//! The messages between coordinators and workers: plain data, and one codec for both sides.
 //!
-//! [`order`] goes from a coordinator to a worker, [`report`] comes back, and [`greeting`] opens a connection in either
-//! direction. [`frame`] has whole frames, and `codec` encodes and decodes them. `proto/proto/cluster.proto` describes
-//! the bytes. The messages contain no generated types.
+//! [`order`] has the messages from a coordinator to a worker, and [`report`] has those in the other direction.
+//! [`greeting`] has the first message of each side. [`frame`] has whole frames, and `codec` encodes and decodes them.
+//! `proto/proto/cluster.proto` describes the bytes. The messages contain no generated types.
 //!
 //! # The rules for workers
 //!
-//! Frames go over channels within one process, and over one stream between two. A worker that follows these rules never
-//! makes two unproven calls for one operation, and never loses a result.
+//! Frames go over channels within one process, and over one stream between two processes. A worker that follows these
+//! rules never makes two calls with unknown outcomes for one operation, and never loses a result.
 //!
 //! 1. **Greeting.** The first frame has a [`Greeting`] and nothing else. `name/incarnation` identifies the worker. The
-//!    incarnation stays the same as long as the process lives, also over reconnects. `held` lists every task, of every
-//!    run, that was started and then not acknowledged, dropped, refused or returned. After the coordinator's
-//!    [`Welcome`], the worker sends again each intent without an answer and each result without an acknowledgement. An
-//!    empty `held` means that no earlier task is under way.
-//! 2. **Shards.** [`Order::Open`] brings the fragment. A shard that is already open stays open, and receives the
+//!    incarnation stays the same while the process lives, even over reconnects. `held` lists every task, of every run,
+//!    that was started and then not acknowledged, dropped, refused or returned. After the coordinator's [`Welcome`],
+//!    the worker sends again each intent without an answer and each result without an acknowledgement. An empty `held`
+//!    means that no earlier task is under way.
+//! 2. **Shards.** [`Order::Open`] has the fragment. A shard that is already open stays open, and receives the
 //!    `restored` results. [`Order::Foreign`] and [`Order::Restored`] come before the tasks that read them, and may come
 //!    twice. After [`Order::Close`] no task of the shard follows, and its provider may end. After [`Order::Leave`] the
 //!    worker forgets the run, except for tasks that were called and not acknowledged. A shard that cannot be opened
 //!    (missing package, unreadable fragment) is reported as [`Report::Refused`], and its started tasks are forgotten.
 //! 3. **Tasks that change nothing outside** are carried out at once and end in a [`TaskResult`].
-//! 4. **Tasks that change the world.** Everything that can be done before the call comes first: the final plan, compared
-//!    with the reviewed one. A failure there is a [`TaskResult::Failed`] without an intent, and a plan without changes
-//!    needs no intent either. Then the worker sends a [`Report::Intent`]. It makes the call only after
+//! 4. **Tasks that change the world.** Everything that can be done before the call comes first: the final plan, which
+//!    is compared with the reviewed one. A failure there is a [`TaskResult::Failed`] without an intent, and a plan
+//!    without changes needs no intent either. Then the worker sends a [`Report::Intent`]. It makes the call only after
 //!    [`Order::Granted`] for that very attempt, and only if less than [`Welcome::intent_age_ms`] has passed on its own
 //!    clock since it first asked; otherwise the result is [`TaskResult::NotCalled`]. After [`Order::IntentRefused`] it
 //!    forgets the task. It answers a grant for a task that it does not hold, or has returned, with
 //!    [`TaskResult::NotCalled`], and ignores a grant for a task that it has already called.
-//! 5. **Results.** [`TaskResult::Done`] has every change of the state, object by object, `local` for readers of the same
-//!    shard, and one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an error that the
-//!    provider returned or, without an intent, an error of Weft. A create that returned an error and no object sets
-//!    `absence_unproven`; if the run was stopped or a deadline had passed before that, it is in doubt instead. A broken
-//!    connection, a crash of the provider, a deadline, or an undecodable reply after the call is a
-//!    [`TaskResult::InDoubt`], with `provider_dead` once the provider's process is known to be dead. Silence proves
-//!    nothing.
+//! 5. **Results.** [`TaskResult::Done`] has every change of the state, object by object, `local` for readers in the
+//!    same shard, and one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an error that
+//!    the provider returned or, without an intent, for an error of Weft. A create that returned an error and no object
+//!    sets `absence_unproven`; if the run was stopped or a deadline had passed before that, it is in doubt instead. If
+//!    the connection breaks, the provider crashes, a deadline passes, or the reply cannot be decoded after the call,
+//!    the result is [`TaskResult::InDoubt`], with `provider_dead` once the provider's process is known to be dead.
+//!    Silence proves nothing.
 //! 6. **Kept until acknowledged.** The worker keeps a result, and sends it again after each reconnect, until
 //!    [`Order::Acknowledged`].
-//! 7. **Ending early.** [`Order::Drop`]: forget the task unless it was called; if its intent was asked for, the result is
-//!    [`TaskResult::NotCalled`]. [`Order::Drain`]: start no new call in this run, and give back with
-//!    [`Report::Returned`] each task that has not asked for an intent. A task that asked ends with the refusal or, if
-//!    its intent is granted, with [`TaskResult::NotCalled`]. A worker that is about to leave sends
+//! 7. **Ending early.** [`Order::Drop`]: the worker forgets the task unless it was called; if the task asked for its
+//!    intent, the result is [`TaskResult::NotCalled`]. [`Order::Drain`]: the worker starts no new call in this run, and
+//!    returns each task that has not asked for an intent with [`Report::Returned`]. A task that asked ends with the
+//!    refusal or, if its intent is granted, with [`TaskResult::NotCalled`]. A worker that is about to leave sends
 //!    [`WorkerFrame::leaving`] once, gets no new task of any run, and returns tasks in the same way. It leaves when the
 //!    results of its calls are acknowledged.
 //! 8. **Settling.** The worker reads the object by its known id (update, delete) or looks it up by its planned identity
-//!    (create), and changes nothing, since the attempt may still be running elsewhere. The verdict is
+//!    (create). It changes nothing, because the attempt may still be running elsewhere. The verdict is
 //!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`],
-//!    [`SettleVerdict::Unknown`] with the reason, or [`SettleVerdict::Found`] with an object that only the user can judge.
-//!    A reason is empty if there was nothing to look at. A deleted object that is absent, and an updated object that is
-//!    as planned, count as applied. `holder_dead` repeats the order's, unless the worker knows more. With `adopt`, the
-//!    worker reads the object with that id. A task with `read_first` reads or looks up before it plans.
+//!    [`SettleVerdict::Unknown`] with the reason, or [`SettleVerdict::Found`] with an object that only the user can
+//!    judge. A reason is empty if there was no way to look. A deleted object that is absent, and an updated object that
+//!    is as planned, count as applied. `holder_dead` repeats the value of the order, unless the worker knows more. With
+//!    `adopt`, the worker reads the object with that id. A task with `read_first` reads or looks up before it plans.
 //! 9. **Silence.** A worker sends a heartbeat every [`Welcome::heartbeat_ms`] on an idle stream. After
 //!    [`Welcome::pause_ms`] without a frame from the coordinator it starts no new call, lets running calls end, and
 //!    connects again.
-//! 10. **Lines of provisioners** are sent as they come, without an acknowledgement, and before the result of their
-//!     operation. A worker that cannot send them drops them: no provisioner waits for a coordinator that is gone.
-//! 11. **Providers die with the worker.** Provider processes are killed when the worker's process dies, so a dead worker
-//!     proves that none of its calls is under way.
-//! 11. **Spools.** A worker may keep results without an acknowledgement in a file, and hand them over after a restart
-//!     under the same name. Then `held` has the task with its [`HeldTask::maker`], and the result follows like one of its
-//!     own. It counts as the report of that process, so the attempt must still be the one of that process. A coordinator
-//!     before [`PROTOCOL_OF_SPOOLS`] would take it for the result of another attempt: it does not get it, and the
-//!     result stays in the file.
+//! 10. **Lines of provisioners** are sent when they are written, without an acknowledgement, and before the result of
+//!     their operation. A worker that cannot send them drops them: no provisioner waits for a coordinator that is gone.
+//! 11. **Providers die with the worker.** Provider processes are killed when the worker's process dies. So the death of
+//!     a worker proves that none of its calls is under way.
+//! 12. **Spools.** A worker may keep results without an acknowledgement in a file, and hand them over after a restart
+//!     under the same name. Then `held` has the task with its [`HeldTask::maker`], and the result follows like a result
+//!     of the worker itself. It counts as a report of the process that made it, so that process must have made the
+//!     current attempt. A coordinator older than [`PROTOCOL_OF_SPOOLS`] would take it for the result of another
+//!     attempt. Such a coordinator does not receive it, and the result stays in the file.
 
 #![forbid(unsafe_code)]
 
@@ -84,10 +84,10 @@ pub use report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, Ta
 
 /// The version of the protocol.
 pub const PROTOCOL: u32 = 2;
-/// The version since which a worker hands over results of earlier processes of its name ([`HeldTask::maker`]).
+/// The first version in which a worker hands over results of earlier processes of its name ([`HeldTask::maker`]).
 pub const PROTOCOL_OF_SPOOLS: u32 = 2;
-/// How far the versions of two sides may be apart, so that a cluster can be upgraded while runs go on: a new version
-/// understands the one before it, and sends nothing that the one before needs to understand.
+/// The maximum distance between the versions of two sides, so that a cluster can be upgraded during runs. A new version
+/// understands the version before it, and sends nothing that the version before must understand.
 pub const PROTOCOL_DISTANCE: u32 = 1;
 
 /// Whether this version works with another one. No version is 0.

@@ -1,4 +1,4 @@
-//! What a coordinator tells a worker.
+//! The orders of a coordinator to a worker.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,9 +24,9 @@ pub enum Order {
         shard: u32,
         /// The operation in the other shard.
         operation: u32,
-        /// Which export of the operation.
+        /// The index of the export in the operation.
         export: u32,
-        /// The value, as its worker exported it.
+        /// The value, as exported by the worker of the operation.
         value: Arc<[u8]>,
     },
     /// A result of this shard that another worker, or an earlier term, produced.
@@ -44,22 +44,22 @@ pub enum Order {
         shard: u32,
         /// The task.
         task: Task,
-        /// An earlier attempt was uncertain or failed: read the object first.
+        /// Whether an earlier attempt was uncertain or failed, so that the object must be read first.
         read_first: bool,
     },
     /// The intent is durable: call the provider now.
     Granted(Task),
     /// The intent is refused: make no call, and forget the task.
     IntentRefused(Task),
-    /// The result is durable or not needed: forget it.
+    /// The result is durable, or not needed: forget it.
     Acknowledged(Task),
-    /// Forget this task unless it was called. If its intent was asked for, report [`crate::TaskResult::NotCalled`].
+    /// Forget this task unless it was called. If it asked for its intent, report [`crate::TaskResult::NotCalled`].
     Drop(Task),
     /// Look for evidence of what an uncertain attempt did.
     Settle(SettleOrder),
     /// Start no new call, let running calls end, and return tasks that have not begun.
     Drain,
-    /// As [`Order::Drain`], and ask providers to end their calls early.
+    /// Like [`Order::Drain`]. Also ask providers to end their calls early.
     Stop,
     /// The run is over for this worker. A task that was called stays until it is acknowledged.
     Leave,
@@ -70,9 +70,9 @@ pub enum Order {
 pub struct OpenShard {
     /// The shard.
     pub shard: u32,
-    /// Results of this shard's operations that other workers or earlier terms produced, by operation.
+    /// Results of operations of this shard that other workers or earlier terms produced, by operation.
     pub restored: Vec<(u32, Arc<[u8]>)>,
-    /// The shard's part of the plan. The deciding core leaves it out; the sender adds it.
+    /// The shard's part of the plan. The coordinator's state machine leaves it out, and the sender adds it.
     pub package: Option<ShardPackage>,
 }
 
@@ -81,17 +81,17 @@ pub struct OpenShard {
 pub struct ShardPackage {
     /// The encoded fragment.
     pub fragment: Arc<[u8]>,
-    /// What other shards read of this shard's results.
+    /// The parts of this shard's results that other shards read.
     pub exports: Vec<Export>,
     /// Inputs that the plan does not contain: name and encoded value. Never written to disk.
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// Digest of the plan file.
     pub plan: Digest,
-    /// The bound on open provider instances that the shard shares with others of its run at this worker.
+    /// The limit on open provider instances that the shard shares with other shards of its run at this worker.
     pub bound: Option<InstanceBound>,
 }
 
-/// Shows sizes only: fragments are large, and inputs are secret.
+/// Shows only sizes, because fragments are large and inputs are secret.
 impl fmt::Debug for ShardPackage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (bytes, exports, inputs) = (self.fragment.len(), self.exports.len(), self.inputs.len());
@@ -99,16 +99,16 @@ impl fmt::Debug for ShardPackage {
     }
 }
 
-/// What other shards read of one operation.
+/// The parts of an operation's result that other shards read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Export {
     /// The operation.
     pub operation: u32,
-    /// Which parts of its result.
+    /// The parts of its result.
     pub paths: Vec<Path>,
 }
 
-/// An uncertain attempt to look into.
+/// An order to settle an uncertain attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettleOrder {
     /// The shard.
@@ -119,7 +119,7 @@ pub struct SettleOrder {
     pub holder: WorkerId,
     /// Whether the coordinator knows that the worker's process is dead.
     pub holder_dead: bool,
-    /// The user says that the object exists and has this id.
+    /// The id of the object, if the user says that the object exists.
     pub adopt: Option<String>,
     /// The digest in the intent of the attempt. `None` if it is not known.
     pub planned: Option<Digest>,

@@ -1,4 +1,4 @@
-//! What a worker tells a coordinator.
+//! The reports of a worker to a coordinator.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ pub enum Report {
         /// Digest of the final planned value.
         planned: Digest,
     },
-    /// How a task ended.
+    /// The end of a task.
     Result {
         /// The task.
         task: Task,
-        /// How it ended. The worker keeps the same value until it is acknowledged.
+        /// The result. The worker keeps the same value until it is acknowledged.
         result: Arc<TaskResult>,
     },
-    /// What the evidence says about an uncertain attempt.
+    /// The evidence about an uncertain attempt.
     Settled {
         /// The uncertain attempt.
         task: Task,
         /// The verdict.
         verdict: SettleVerdict,
     },
-    /// A task that never began, given back.
+    /// A task that never began and is given back.
     Returned(Task),
     /// A shard that cannot be opened.
     Refused {
@@ -44,7 +44,7 @@ pub enum Report {
     },
 }
 
-/// How a task ended.
+/// The end of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskResult {
     /// It is done.
@@ -55,21 +55,21 @@ pub enum TaskResult {
         writes: TaskWrites,
         /// Encoded diagnostics.
         diagnostics: Opaque,
-        /// A create that left neither an object nor proof of absence.
+        /// Whether a create left neither an object nor proof that it created none.
         absence_unproven: bool,
     },
     /// The outcome is unknown.
     InDoubt {
-        /// Why, as text.
+        /// Why the outcome is unknown.
         reason: String,
-        /// The provider process that was called is known to be dead.
+        /// Whether the provider process of the call is known to be dead.
         provider_dead: bool,
         /// Encoded diagnostics.
         diagnostics: Opaque,
     },
     /// The intent was recorded, but no call was made for it and none will be.
     NotCalled {
-        /// Why, as text.
+        /// Why no call was made.
         reason: String,
     },
 }
@@ -86,13 +86,13 @@ impl TaskResult {
 pub struct TaskDone {
     /// Changes of the state.
     pub writes: TaskWrites,
-    /// What operations of the same shard read of the result, in the worker's encoding.
+    /// The part of the result that operations of the same shard read, in the worker's encoding.
     pub local: Arc<[u8]>,
     /// The value of each export of the operation, in the order of [`crate::ShardPackage::exports`].
     pub exports: Vec<Arc<[u8]>>,
     /// Encoded warnings.
     pub diagnostics: Opaque,
-    /// How progress lines name the object.
+    /// The name of the object in progress lines.
     pub shown: Option<ShownName>,
 }
 
@@ -117,7 +117,7 @@ impl TaskWrites {
 pub struct ObjectWrite {
     /// The instance.
     pub address: ResourceInstance,
-    /// The provider instance that manages it, as text; empty to leave it as it is.
+    /// The provider instance that manages it, as text. If empty, the state keeps the earlier one.
     pub provider: String,
     /// The key of the deposed object; `None` for the current object.
     pub deposed: Option<DeposedKey>,
@@ -142,29 +142,29 @@ pub enum ObjectChange {
     Untaint,
 }
 
-/// What the evidence says about an uncertain attempt.
+/// The evidence about an uncertain attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettleVerdict {
-    /// It took effect.
+    /// The attempt took effect.
     Applied(Box<TaskDone>),
-    /// It took no effect. This counts once the process that made the attempt is dead.
+    /// The attempt took no effect. This counts once the process that made the attempt is dead.
     NotApplied {
         /// Whether the worker knows that the process is dead.
         holder_dead: bool,
     },
-    /// The evidence does not say. The reason, as text; empty if there was nothing to look at.
+    /// There is no evidence, for this reason. The reason is empty if there was no way to look.
     Unknown(String),
-    /// The evidence does not say. There is an object that may be the one that the attempt made, or may be older.
+    /// There is no evidence, but an object that the attempt may have created. The object may also be older.
     Found(Box<Candidate>),
 }
 
 /// An object that a look-up found. Only the user can say whether it belongs to the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// Why it is not known whether the attempt made it, as text.
+    /// Why it is not known whether the attempt created the object.
     pub reason: String,
-    /// The import id that it was found by.
+    /// The import id by which it was found.
     pub id: String,
-    /// Some attributes that may be shown: names, and values as JSON text.
+    /// Some attributes that may be shown: names, with values as JSON text.
     pub attributes: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! Messages to the generated types; [`read`] is the way back.
+//! Converts messages to the generated types. [`read`] converts in the other direction.
 
 pub(crate) mod read;
 
@@ -69,7 +69,7 @@ impl OutputLine {
 }
 
 impl Candidate {
-    /// The object as the generated type, which has no reason.
+    /// The object as the generated type, without its reason.
     pub fn into_wire(self) -> proto::Candidate {
         let shown = |(attribute, value)| proto::ShownName { attribute, value };
         proto::Candidate { id: self.id, attributes: self.attributes.into_iter().map(shown).collect() }

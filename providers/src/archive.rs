@@ -1,10 +1,11 @@
 //! Packed packages: zip files from untrusted sources.
 //!
 //! Nothing in an archive is trusted. Names that lead out of the target, links, special files, and sizes beyond the
-//! limits are refused before or during unpacking, and nothing stays of a refused archive.
+//! limits are refused before or during unpacking. No file of a refused archive is kept.
 //!
-//! `registry` unpacks the archives of modules. These may have links and may repeat names, so their folder has its own
-//! rules. Both share the limits, the names and the reading of zip files: [`Quota`], [`inside`], [`zip_entry`].
+//! `registry` unpacks the archives of modules. These may have links and may repeat names, so `registry` has its own
+//! rules for writing them. It shares the limits, the check of names and the reading of zip files: [`Quota`],
+//! [`inside`], [`zip_entry`].
 
 mod entry;
 mod limits;
@@ -32,7 +33,7 @@ pub const FREE_BYTES: u64 = 16 << 20;
 /// Why an archive is not unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// It cannot be opened, or its contents cannot be written.
+    /// The archive cannot be opened, or its contents cannot be written.
     #[error("{path}: {error}")]
     Io {
         /// The file.
@@ -40,7 +41,7 @@ pub enum ArchiveError {
         /// The reason.
         error: io::Error,
     },
-    /// It is not a zip file, or it is damaged.
+    /// The archive is not a zip file, or it is damaged.
     #[error("{path} is not a valid zip archive: {problem}")]
     Damaged {
         /// The archive.
@@ -72,7 +73,7 @@ pub enum ArchiveError {
         /// The entry.
         name: String,
     },
-    /// More than [`MAX_ENTRIES`], [`MAX_UNPACKED`] or [`MAX_RATIO`] allow.
+    /// The archive has more than [`MAX_ENTRIES`], [`MAX_UNPACKED`] or [`MAX_RATIO`] allow.
     #[error("{path} unpacks to more than {entries} files or {bytes} bytes, the limit for an archive of its size")]
     TooLarge {
         /// The archive.
@@ -106,7 +107,7 @@ fn damaged(path: &Path, problem: impl std::fmt::Display) -> ArchiveError {
 /// The `h1` checksum of the unpacked package.
 ///
 /// # Errors
-/// When it is damaged or too large.
+/// Returns an error if the archive is damaged or too large.
 pub fn checksum(path: &Path) -> Result<Checksum, ArchiveError> {
     zip::checksum(path)
 }
@@ -114,7 +115,8 @@ pub fn checksum(path: &Path) -> Result<Checksum, ArchiveError> {
 /// Unpacks a package into an existing, empty directory.
 ///
 /// # Errors
-/// When it is damaged or too large. The caller removes what was unpacked before the error.
+/// Returns an error if the archive is damaged or too large. The caller must remove the files that were unpacked before
+/// the error.
 pub fn unpack(path: &Path, target: &Path) -> Result<(), ArchiveError> {
     let (file, limits) = open(path)?;
     let mut unpacking = Unpacking::new(path, target, limits);
@@ -124,7 +126,7 @@ pub fn unpack(path: &Path, target: &Path) -> Result<(), ArchiveError> {
 /// Packs the files of a directory and its subdirectories.
 ///
 /// # Errors
-/// When a file cannot be read, or the archive cannot be written.
+/// Returns an error if a file cannot be read, or the archive cannot be written.
 pub fn pack(directory: &Path, target: &Path) -> Result<(), ArchiveError> {
     zip::pack(directory, target)
 }

@@ -1,7 +1,7 @@
-//! The built-in provider: `terraform.io/builtin/terraform` with `terraform_data` and
-//! `terraform_remote_state`.
+//! The built-in provider, `terraform.io/builtin/terraform`. It has `terraform_data` and `terraform_remote_state`.
 //!
-//! The former exists only in the state, so its calls are pure computation. The latter reads other states.
+//! `terraform_data` exists only in the state, so its calls are pure computation. `terraform_remote_state` reads other
+//! states.
 
 mod problems;
 mod remote_state;
@@ -84,17 +84,17 @@ fn known_data(type_name: &str) -> Result<(), CallError> {
 }
 
 impl Builtin {
-    /// A provider that opens states by these settings, and reads those in these backends.
+    /// A provider that decrypts states with these settings, and reads states in these backends.
     pub fn new(sealing: Arc<Sealing>, states: Option<Arc<dyn StateBackends>>) -> Builtin {
         Builtin { sealing, states }
     }
 
-    /// Its schema.
+    /// The schema of the provider.
     pub fn schema() -> Arc<ProviderSchema> {
         SCHEMA.clone()
     }
 
-    /// Any input is valid. Computed attributes cannot be set.
+    /// Checks a configuration of `terraform_data`. Any input is valid, but computed attributes cannot be set.
     pub fn validate_resource_config(
         &self,
         type_name: &str,
@@ -108,7 +108,7 @@ impl Builtin {
             .collect())
     }
 
-    /// Whether the configuration of a data source is valid, as far as it is known.
+    /// Checks the known parts of the configuration of a data source.
     pub fn validate_data_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
         known_data(type_name)?;
         Ok(remote_state::validate(config, self.states.as_deref()))
@@ -125,11 +125,11 @@ impl Builtin {
         let (sealing, states) = (self.sealing.clone(), self.states.clone());
         let reading =
             tokio::task::spawn_blocking(move || remote_state::read(&address, &config, &sealing, states.as_deref()));
-        // It ends early only with the process.
+        // The task ends early only if the process ends.
         reading.await.map_err(|_| CallError::Closed)
     }
 
-    /// The stored form is the object itself.
+    /// Decodes a stored object. The stored form is the object itself.
     pub fn upgrade_resource_state(&self, type_name: &str, state: &RawState) -> Result<Reply<Value>, CallError> {
         known_type(type_name)?;
         let RawState::Json(bytes) = state else {
@@ -177,14 +177,14 @@ impl Builtin {
         }
     }
 
-    /// Nothing exists outside of the state.
+    /// Returns the object unchanged, because it exists only in the state.
     pub fn read_resource(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
         known_type(&request.type_name)?;
         let object = ObjectState { state: request.current_state, private: request.private, identity: None };
         Ok(Reply { value: object, diagnostics: Vec::new() })
     }
 
-    /// The output equals the input. A change of the trigger replaces the object.
+    /// Plans a change. The output equals the input, and a change of the trigger replaces the object.
     pub fn plan_resource_change(&self, request: PlanRequest) -> Result<Reply<PlannedChange>, CallError> {
         known_type(&request.type_name)?;
         let (prior, proposed) = (&request.prior_state, &request.proposed_new_state);
@@ -241,7 +241,7 @@ impl Builtin {
         Ok(Reply { value: AppliedChange { object, legacy_type_system: false }, diagnostics: Vec::new() })
     }
 
-    /// Any id is an empty object.
+    /// Imports an empty object, for any id.
     pub fn import_resource_state(
         &self,
         type_name: &str,

@@ -1,8 +1,8 @@
 //! Requests to a provider, its replies, and the errors of a call. Plain data.
 //!
-//! A reply means that the provider answered: its reports are in `diagnostics`, including errors. A [`CallError`] means
-//! that it did not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`]. The two
-//! must never be confused (RUNS.md, step 6).
+//! A reply means that the provider answered. Its reports, including errors, are in `diagnostics`. A [`CallError`] means
+//! that it did not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`] returns
+//! `true`. The two must never be confused: an error of the provider is a failure, and an unknown effect is a doubt.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -43,29 +43,29 @@ pub enum CallKind {
 }
 
 /// The deadline for a reply, per kind of call. After a deadline the outcome is unknown, so these only guard against
-/// hanging forever. They do not keep a provider fast: providers have timeouts of their own.
+/// hanging forever. They do not limit slow operations: providers have their own timeouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
     limits: BTreeMap<CallKind, Duration>,
 }
 
-/// The largest providers take some ten seconds to assemble their schema on a busy machine.
+/// Schemas: the largest providers need about ten seconds to assemble theirs on a busy machine.
 pub const SCHEMA_DEADLINE: Duration = Duration::from_secs(180);
-/// Validation is computation, but some providers look things up.
+/// Validation is computation, but some providers look up data.
 pub const VALIDATE_DEADLINE: Duration = Duration::from_secs(300);
-/// Configuring logs in somewhere, with retries.
+/// Configuration includes a login, with retries.
 pub const CONFIGURE_DEADLINE: Duration = Duration::from_secs(900);
-/// Pure computation.
+/// Upgrades are pure computation.
 pub const UPGRADE_DEADLINE: Duration = Duration::from_secs(300);
-/// A read polls and retries throttled requests; twenty minutes is the default timeout of the SDKs.
+/// A read polls and retries throttled requests. The default timeout of the SDKs is twenty minutes.
 pub const READ_DEADLINE: Duration = Duration::from_secs(3_600);
 /// Plans may read the remote object too.
 pub const PLAN_DEADLINE: Duration = Duration::from_secs(3_600);
-/// The slowest creates known (databases, network appliances) take hours, as configured in their `timeouts` blocks.
+/// The slowest known creates (databases, network appliances) take hours. Their `timeouts` blocks allow that.
 pub const APPLY_DEADLINE: Duration = Duration::from_secs(24 * 3_600);
 /// A data source may wait for something to appear.
 pub const DATA_DEADLINE: Duration = Duration::from_secs(3_600);
-/// Opening asks a service for a secret.
+/// To open an ephemeral object, the provider requests a secret from a service.
 pub const EPHEMERAL_DEADLINE: Duration = Duration::from_secs(900);
 /// Functions are pure computation.
 pub const FUNCTION_DEADLINE: Duration = Duration::from_secs(300);
@@ -73,7 +73,7 @@ pub const FUNCTION_DEADLINE: Duration = Duration::from_secs(300);
 pub const STOP_DEADLINE: Duration = Duration::from_secs(10);
 
 impl Deadlines {
-    /// The same deadlines, with another one for one kind.
+    /// Sets the deadline of one kind of call.
     #[must_use]
     pub fn with(mut self, kind: CallKind, limit: Duration) -> Deadlines {
         self.limits.insert(kind, limit);
@@ -98,7 +98,8 @@ impl Deadlines {
     }
 }
 
-/// Why there is no reply. All but the first five leave the effect of the call unknown.
+/// Why there is no reply. The first five variants mean that the call was not sent or not possible. After all others,
+/// the effect of the call is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The session was already closed. Nothing was sent.
@@ -129,7 +130,7 @@ pub enum CallError {
     /// The plugin's process had ended before the call. Nothing was sent.
     #[error("the plugin process is not running: {status}{}", tail(.stderr))]
     NotRunning {
-        /// How it ended.
+        /// The exit status of the process.
         status: String,
         /// Its last output.
         stderr: String,
@@ -139,7 +140,7 @@ pub enum CallError {
     Crashed {
         /// The call.
         method: &'static str,
-        /// How it ended.
+        /// The exit status of the process.
         status: String,
         /// Its last output.
         stderr: String,
@@ -152,7 +153,7 @@ pub enum CallError {
         /// The reason.
         reason: String,
     },
-    /// No reply in time.
+    /// No reply arrived before the deadline.
     #[error("no reply to {method} within {} s", .limit.as_secs())]
     Deadline {
         /// The call.
@@ -232,9 +233,9 @@ pub enum StatusCode {
 /// A reply with the provider's diagnostics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply<T> {
-    /// The reply. After an error, whatever the provider returned.
+    /// The reply. After an error, the value that the provider returned with it.
     pub value: T,
-    /// In the provider's order.
+    /// The diagnostics, in the provider's order.
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
@@ -299,11 +300,12 @@ pub struct PlanRequest {
 pub struct PlannedChange {
     /// The planned object, with unknown parts.
     pub planned_state: Value,
-    /// Changes of these paths need a new object.
+    /// The paths whose changes need a new object.
     pub requires_replace: Vec<Path>,
     /// Bytes to pass to the apply.
     pub planned_private: Vec<u8>,
-    /// The provider uses an SDK that cannot follow the rules for planned values, so they are not enforced.
+    /// Whether the provider uses an SDK that cannot follow the rules for planned values, so that the rules are not
+    /// enforced.
     pub legacy_type_system: bool,
     /// The planned identity, with unknown parts.
     pub planned_identity: Option<Value>,
@@ -339,7 +341,7 @@ pub struct AppliedChange {
     pub legacy_type_system: bool,
 }
 
-/// What to import.
+/// The object to import.
 #[derive(Clone, Debug)]
 pub enum ImportTarget {
     /// The provider's id.

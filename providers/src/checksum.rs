@@ -18,7 +18,7 @@ use data_encoding::HEXLOWER;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Checksum(String);
 
-/// A text without a scheme.
+/// The text has no scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a checksum: it must begin with a scheme, such as \"h1:\"")]
 pub struct ChecksumFormatError(pub String);
@@ -40,7 +40,7 @@ pub enum ChecksumError {
 }
 
 impl Checksum {
-    /// `h1`, `zh`, ...
+    /// The scheme: `h1`, `zh`, ...
     pub fn scheme(&self) -> &str {
         self.0.split_once(':').map_or("", |(scheme, _)| scheme)
     }

@@ -1,7 +1,7 @@
 //! Version constraints: `~> 1.2, != 1.2.5`.
 //!
-//! They differ from those of other package systems. Versions may be abbreviated: missing numbers count as 0. `~> 1.2`
-//! fixes the first number, `~> 1.2.3` the first two. A prerelease matches only an exact `= VERSION`.
+//! They differ from the constraints of other package systems. Versions may be abbreviated: missing numbers count as 0.
+//! `~> 1.2` fixes the first number, and `~> 1.2.3` fixes the first two. A prerelease matches only an exact `= VERSION`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -18,9 +18,9 @@ pub enum Operator {
     GreaterOrEqual,
     /// `=`, or nothing.
     Equal,
-    /// `~> 1.2.3`: at least this, with the same first two numbers.
+    /// `~> 1.2.3`: at least this version, with the same first two numbers.
     SameMinor,
-    /// `~> 1.2`: at least this, with the same first number.
+    /// `~> 1.2`: at least this version, with the same first number.
     SameMajor,
     /// `<=`
     LessOrEqual,
@@ -33,13 +33,14 @@ pub enum Operator {
 /// One comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Constraint {
-    /// The other version. It comes first because constraints are sorted by it.
+    /// The version to compare with. It comes first because constraints are sorted by it.
     pub version: Version,
     /// The operator.
     pub operator: Operator,
 }
 
-/// Comparisons that must all hold. Empty means any release. Without duplicates, in the order of printing.
+/// Comparisons that must all hold. An empty list matches any release. There are no duplicates, and the order is the
+/// order of printing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Constraints(Vec<Constraint>);
 
@@ -132,7 +133,7 @@ impl Constraint {
     }
 }
 
-/// A version of one to three numbers, and their count. Only a full one may be a prerelease.
+/// A version of one to three numbers, and how many numbers it has. Only a version with three may be a prerelease.
 fn abbreviated(text: &str) -> Option<(Version, usize)> {
     let (numbers, prerelease, metadata) = version::split_extra(text)?;
     let numbers = numbers.split('.').map(version::number).collect::<Option<Vec<u64>>>()?;

@@ -40,7 +40,7 @@ pub(crate) fn diagnostics(from: Vec<messages::Diagnostic>) -> Vec<ProviderDiagno
         .collect()
 }
 
-/// A path as far as it is valid: it ends before a step that names nothing.
+/// Converts the valid beginning of a path: the result ends before the first empty step.
 pub(crate) fn path(from: messages::AttributePath) -> Path {
     use messages::attribute_path::step::Selector;
     let step = |step: messages::attribute_path::Step| match step.selector? {
@@ -112,7 +112,8 @@ pub(crate) fn identities(
         .collect()
 }
 
-/// The schemas of both protocols have the same shape in different Rust types. Only protocol 6 has nested attributes.
+/// Converts schemas. Both protocols have schemas of the same form, in different Rust types. Only protocol 6 has nested
+/// attributes.
 macro_rules! schema_conversion {
     ($proto:ident, $nested:path) => {
         pub(crate) mod $proto {

@@ -1,4 +1,4 @@
-//! A provider's message about its work, with a path into the value that it is about.
+//! A provider's message about its work, with a path into the value that it concerns.
 
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::explain::{SAID_BY_A_PROVIDER, code_of};
@@ -15,7 +15,7 @@ pub struct ProviderDiagnostic {
     pub detail: String,
     /// The path in the configuration or object; the root if the provider gave none.
     pub path: Path,
-    /// The message names its subject, so it is shown without an address and a source range.
+    /// Whether the message names its subject itself, so that it is shown without an address and a source range.
     pub bare: bool,
 }
 
@@ -36,7 +36,7 @@ impl ProviderDiagnostic {
         ProviderDiagnostic { bare: true, ..ProviderDiagnostic::error(summary, detail) }
     }
 
-    /// The same about a part of the value.
+    /// Sets the part of the value that the diagnostic is about.
     pub fn at(self, path: Path) -> ProviderDiagnostic {
         ProviderDiagnostic { path, ..self }
     }

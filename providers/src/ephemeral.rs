@@ -1,8 +1,8 @@
-//! Open ephemeral objects: renewed when their provider asks for it, until they are closed.
+//! Open ephemeral objects. Each is renewed when its provider requires that, until it is closed.
 //!
 //! Each call takes the provider's process from its pool and returns it, so an open object never prevents another
-//! provider from being started. The provider keeps its own data for later calls as private data (protocol: open, renew
-//! and close of ephemeral resources).
+//! provider from being started. The provider's data for later calls is in the object's private data (protocol: open,
+//! renew and close of ephemeral resources).
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,8 +16,8 @@ use crate::call::OpenedEphemeral;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::provider::Provider;
 
-/// The shortest time between two renewals. A provider that asks for less would cause an endless series of calls. Ten in
-/// a second do no harm.
+/// The shortest time between two renewals. A provider that asks for less would cause an endless series of calls. Ten
+/// calls per second do no harm.
 pub const SHORTEST_RENEWAL: Duration = Duration::from_millis(100);
 
 /// Gets the configured provider, or the reason why it is not available.
@@ -29,13 +29,13 @@ pub type RenewalHeard = Arc<dyn Fn(Renewal) -> BoxFuture<'static, ()> + Send + S
 /// An event of a renewal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Renewal {
-    /// It begins.
+    /// The renewal begins.
     Started,
-    /// It is done.
+    /// The renewal is done.
     Done(Vec<ProviderDiagnostic>),
-    /// The provider refuses it. No other follows.
+    /// The provider refuses the renewal. No other one follows.
     Refused(Vec<ProviderDiagnostic>),
-    /// The provider could not be called. No other follows.
+    /// The provider could not be called. No other renewal follows.
     Failed(String),
 }
 
@@ -50,7 +50,7 @@ pub struct OpenObject {
 }
 
 impl OpenObject {
-    /// Keeps an object open that has just been opened. Must be called within a tokio runtime.
+    /// Keeps an object open that was just opened. Must be called within a tokio runtime.
     pub fn new(
         type_name: SmolStr,
         opened: &OpenedEphemeral,
@@ -64,10 +64,10 @@ impl OpenObject {
         OpenObject { type_name, private, provider, renewing }
     }
 
-    /// Closes it. Returns the provider's diagnostics.
+    /// Closes the object. Returns the provider's diagnostics.
     ///
     /// # Errors
-    /// The reason why the provider could not be called.
+    /// Returns the reason why the provider could not be called.
     pub async fn close(mut self) -> Result<Vec<ProviderDiagnostic>, String> {
         let private = self.private.clone();
         // A running renewal finishes first.
@@ -88,7 +88,7 @@ impl Drop for OpenObject {
     }
 }
 
-/// Renews an object until it needs no renewal, or a renewal fails.
+/// Renews an object until it needs no more renewals, or a renewal fails.
 async fn keep_open(
     type_name: SmolStr,
     private: Arc<Mutex<Option<Vec<u8>>>>,

@@ -1,4 +1,4 @@
-//! Detects, without reading them again, whether the files of a package have changed since they were hashed.
+//! Detects whether the files of a package have changed since they were hashed, without reading them again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -55,7 +55,8 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of the current files below a directory. Taken before they are hashed, it covers what was hashed.
+    /// The fingerprint of the current files below a directory. Take it before the files are hashed: then it covers the
+    /// content that was hashed.
     ///
     /// # Errors
     /// When a file's metadata cannot be read.

@@ -1,11 +1,12 @@
-//! A plugin must not outlive the process that started it, because nothing would see what it still does.
+//! Plugins that end with their parent. A plugin must not outlive the process that started it, because nothing would
+//! observe its later effects.
 //!
-//! Linux can send a signal when a parent dies, but a process can only ask for it itself, after the fork. So a plugin is
-//! started through a guard: our own program again, with [`COMMAND`] as its first argument. It asks for the signal,
-//! checks that the parent is still alive, and then becomes the plugin. On other systems, and without a known guard
-//! program, plugins are started directly and end when their session is closed or dropped.
+//! On Linux, a process can receive a signal when its parent dies, but only if it requests that itself, after the fork.
+//! So a plugin is started through a guard: this program again, with [`COMMAND`] as its first argument. The guard
+//! requests the signal, checks that the parent is still alive, and then becomes the plugin. On other systems, and
+//! without a known guard program, plugins are started directly and end when their session is closed or dropped.
 //!
-//! The signal comes when the *thread* that forked dies, not the process: `process` keeps one thread for this.
+//! The signal is sent when the *thread* that forked ends, not the process. So `process` keeps one thread for this.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub fn set_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
-/// The program to start plugins through, if one was set and this system supports it.
+/// The guard program, if one was set and this system supports it.
 pub fn program() -> Option<&'static Path> {
     if cfg!(target_os = "linux") { PROGRAM.get().map(PathBuf::as_path) } else { None }
 }
@@ -42,7 +43,7 @@ pub fn arguments(parent: u32, program: &Path) -> Vec<OsString> {
     vec![COMMAND.into(), parent.to_string().into(), "--".into(), program.as_os_str().to_owned()]
 }
 
-/// The guard itself, with the arguments after [`COMMAND`]. Returns only if the plugin could not be started.
+/// Runs the guard with the arguments after [`COMMAND`]. Returns only if the plugin could not be started.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let parent = args.next().and_then(|a| a.to_str().and_then(|a| a.parse::<i32>().ok()));

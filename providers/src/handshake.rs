@@ -1,7 +1,7 @@
 //! The line that a plugin prints when it is ready, and the environment that makes it print the line.
 //!
 //! The format is go-plugin's, with fields between `|`: version of the scheme, version of the application protocol,
-//! network, address, wire protocol, certificate and, from newer plugins, whether connections can be multiplexed.
+//! network, address, wire protocol, certificate and, in newer plugins, whether connections can be multiplexed.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// The variable that tells a program that it was started as a provider plugin, and not directly by a user.
+/// The variable that shows a program that it was started as a provider plugin, and not directly by a user.
 pub const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
@@ -36,7 +36,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// 5 or 6.
+    /// The number of the protocol: 5 or 6.
     pub fn number(self) -> u8 {
         match self {
             Protocol::V5 => 5,
@@ -68,14 +68,14 @@ pub struct Handshake {
 /// Why a line is not a usable handshake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// The program printed something else.
+    /// The program printed something that is not a handshake.
     #[error("the program printed \"{0}\" instead of a plugin handshake, so it may not be a provider plugin")]
     NotAHandshake(String),
     /// A scheme version other than 1.
     #[error("the plugin uses version {0} of the handshake scheme; only version 1 is supported")]
     Scheme(String),
     /// A protocol version other than 5 and 6.
-    #[error("the plugin speaks provider protocol {0}; only 5 and 6 are supported")]
+    #[error("the plugin uses version {0} of the provider protocol; only 5 and 6 are supported")]
     Protocol(String),
     /// A network other than unix and tcp, or an address that does not parse.
     #[error("the plugin listens at the {network} address \"{address}\", which is not supported")]
@@ -85,7 +85,7 @@ pub enum HandshakeError {
         /// The field as received.
         address: String,
     },
-    /// The old net/rpc transport.
+    /// The plugin uses the old net/rpc transport.
     #[error("the plugin uses the transport \"{0}\"; only grpc is supported")]
     Transport(String),
     /// The certificate field is not base64.

@@ -1,4 +1,4 @@
-//! From a program on disk to an open gRPC connection with a plugin.
+//! Starts a plugin program, and opens a gRPC connection to it.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,11 +22,11 @@ use crate::plugin_log;
 use crate::process::{self, PluginProcess};
 use crate::tls::{self, ClientIdentity, PluginTlsError};
 
-/// The time for a plugin to print its handshake. Large ones on a busy machine take many seconds; go-plugin waits a
-/// minute.
+/// The time limit for a plugin to print its handshake. Large plugins on a busy machine need many seconds. go-plugin
+/// waits a minute.
 pub const START_DEADLINE: Duration = Duration::from_secs(60);
 
-/// The time to connect once the plugin has given its address.
+/// The time limit to connect once the plugin has printed its address.
 pub const CONNECT_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The flow control window of the connection. HTTP/2's 64 KiB would make a schema of 40 MiB wait for hundreds of round
@@ -36,8 +36,8 @@ const WINDOW: u32 = 8 * 1024 * 1024;
 /// The variable that disables TLS, for debuggers and for plugins without TLS.
 pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
-/// Variables that no plugin needs and that may hold secrets of Weft: the token for coordinators, the password of the
-/// store, and passphrases.
+/// Variables that no plugin needs and that may contain secrets of Weft: the token for coordinators, the password of the
+/// store, and passphrases. Plugins do not receive them.
 const KEPT_BACK: [&str; 3] = ["WEFT_TOKEN", "WEFT_STORE", "TF_ENCRYPTION"];
 
 /// How to start a plugin.
@@ -51,9 +51,9 @@ pub struct LaunchSpec {
     pub working_directory: Option<PathBuf>,
     /// Variables added to this process's environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// The program to start it through; that of [`guard::set_program`] if `None`.
+    /// The guard program; [`guard::program`] if `None`.
     pub guard: Option<PathBuf>,
-    /// The time for its handshake.
+    /// The time limit for its handshake.
     pub start_deadline: Duration,
     /// The files of its package, which must be unchanged when it starts; `None` if they may change.
     pub files: Option<Arc<HashedFiles>>,
@@ -100,15 +100,15 @@ pub enum LaunchError {
     /// It ended before its handshake.
     #[error("the plugin ended before it was ready: {status}{}", hint(.stderr))]
     Ended {
-        /// How it ended.
+        /// The exit status of the process.
         status: String,
         /// Its last output.
         stderr: String,
     },
-    /// Its handshake did not come in time.
+    /// It did not print a handshake in time.
     #[error("the plugin was not ready within {} s{}", .limit.as_secs(), hint(.stderr))]
     Silent {
-        /// The time it had.
+        /// The time limit.
         limit: Duration,
         /// Its last output.
         stderr: String,
@@ -116,13 +116,13 @@ pub enum LaunchError {
     /// Its handshake is not usable.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
-    /// TLS with it is not possible.
+    /// TLS with the plugin is not possible.
     #[error(transparent)]
     Tls(#[from] PluginTlsError),
-    /// It offers no TLS although it was asked to use it.
+    /// The plugin offers no TLS, although it was asked to use it.
     #[error("the plugin does not support TLS; set {NO_TLS_VARIABLE}=1 to connect without TLS")]
     TlsRefused,
-    /// It does not accept connections.
+    /// The plugin does not accept connections.
     #[error("cannot connect to the plugin: {0}{tail}", tail = hint(.1))]
     Connect(String, String),
 }
@@ -187,7 +187,7 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         Ok(Err(error)) => return Err(LaunchError::Connect(causes(&error), process.last_lines())),
         Err(_) => return Err(LaunchError::Connect("it does not respond".into(), process.last_lines())),
     };
-    // Only one connection is ever made, so the socket can be removed now, and nothing stays behind.
+    // Only one connection is made, so the socket can be removed now. Then no file is left behind.
     drop(socket_directory);
     Ok(Launched { process, channel, protocol: handshake.protocol })
 }
@@ -276,7 +276,7 @@ async fn open(address: PluginAddress, tls: Option<TlsConnector>) -> io::Result<B
     }
 }
 
-/// An error with all its causes. The outermost one alone is just "transport error".
+/// An error with all its causes. The outermost error alone is just "transport error".
 pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,14 +1,14 @@
 //! Provider plugins: sessions with running plugins, and their packages.
 //!
-//! Sessions, from the outside in: [`provider`] is a plugin or the [`builtin`] provider. [`pool`] limits the number of
-//! running plugins. A [`stand_in`] answers instead of a plugin while a configuration is tested. [`session`] is one
-//! plugin with every call of the protocols ([`call`] has requests, replies and errors), and [`ephemeral`] an object
-//! that is kept open. [`launch`] starts a plugin ([`handshake`], [`tls`], [`guard`]). [`schema_cache`] stores schemas.
-//! Protocols 5 and 6 look the same outside of this crate, and their generated types are never in its public interface.
+//! Sessions, from the outside in: a [`provider`] is a plugin, or the [`builtin`] provider, or a [`stand_in`] while a
+//! configuration is tested. A [`pool`] limits the number of running plugins. A [`session`] is one running plugin with
+//! every call of the protocols. [`call`] has the requests, replies and errors. [`ephemeral`] keeps ephemeral objects
+//! open. [`launch`] starts a plugin, with [`handshake`], [`tls`] and [`guard`]. [`schema_cache`] stores schemas. Users
+//! of this crate see no difference between protocols 5 and 6, and no generated type is in its public interface.
 //!
 //! Packages: [`source`] addresses, [`version`], [`constraint`] and [`platform`] identify them. A [`mirror`] is a
 //! directory with packages, the [`lock_file`] has the selected ones, and [`packages`] finds them. [`checksum`] verifies
-//! a package, and its [`fingerprint`] that it is unchanged when its program starts. [`archive`] unpacks it.
+//! a package. Its [`fingerprint`] shows that it is unchanged when its program starts. [`archive`] unpacks it.
 //! [`settings`] parses files without expressions. The crate `registry` fetches packages.
 
 mod convert;

@@ -1,5 +1,5 @@
-//! The dependency lock file, `.terraform.lock.hcl`: read leniently, and written byte for byte as OpenTofu does, so that
-//! both tools can use the same file.
+//! The dependency lock file, `.terraform.lock.hcl`. It is read leniently, and written byte for byte as OpenTofu does,
+//! so that both tools can use the same file.
 
 mod problems;
 
@@ -25,10 +25,10 @@ pub const FILE_NAME: &str = ".terraform.lock.hcl";
 const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\n\
                       # Manual edits may be lost in future updates.\n";
 
-/// The maximum size of a lock file. A thousand providers with checksums for all platforms take less.
+/// The maximum size of a lock file. A thousand providers with checksums for all platforms need less.
 const MAX_LENGTH: u64 = 16 * 1024 * 1024;
 
-/// The selections of earlier runs of `init`.
+/// The provider versions that `init` has selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockFile {
     /// The selections, by provider.
@@ -47,8 +47,8 @@ pub struct Lock {
 }
 
 impl LockFile {
-    /// Reads the file. A missing one is empty. If the diagnostics contain an error, the result has what could be
-    /// parsed.
+    /// Reads the file. A missing file gives no selections. If the diagnostics contain an error, the result has the
+    /// parts that could be parsed.
     pub fn load(path: &Path) -> (LockFile, Vec<Diagnostic>) {
         let failed = |error: String| (LockFile::default(), vec![problems::unreadable(path, &error)]);
         match std::fs::metadata(path) {
@@ -146,12 +146,12 @@ impl LockFile {
         Ok(())
     }
 
-    /// Whether both have selections for the same providers.
+    /// Whether both files have selections for the same providers.
     pub fn same_providers(&self, other: &LockFile) -> bool {
         self.providers.keys().eq(other.providers.keys())
     }
 
-    /// Whether both select the same versions and packages. Constraints do not matter, since they are only
+    /// Whether both files select the same versions and packages. Constraints are not compared, because they are only
     /// informational.
     pub fn selects_the_same(&self, other: &LockFile) -> bool {
         let same = |(source, lock): (&ProviderSource, &Lock)| {
@@ -161,9 +161,9 @@ impl LockFile {
         self.same_providers(other) && self.providers.iter().all(same)
     }
 
-    /// The lock of a provider. An unlocked one of the default registry takes over the version that Terraform selected
-    /// for the provider of the same name. Its checksums do not carry over, because the packages are signed and packed
-    /// separately.
+    /// The lock of a provider. If a provider of the default registry is not locked, it uses the version that Terraform
+    /// selected for the provider of the same name. The checksums of that lock are not used, because the packages are
+    /// signed and packed separately.
     pub fn get(&self, source: &ProviderSource) -> Option<Lock> {
         if let Some(lock) = self.providers.get(source) {
             return Some(lock.clone());
@@ -242,7 +242,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As recorded from OpenTofu 1.12.6.
+    /// Recorded from OpenTofu 1.12.6.
     const RECORDED: &str = r#"# This file is maintained automatically by "tofu init".
 # Manual edits may be lost in future updates.
 

@@ -1,7 +1,7 @@
-//! Packages in directories: filesystem mirrors, `-plugin-dir`, the implied local directories, and the data directory,
-//! which all have the same layout.
+//! Directories with packages: filesystem mirrors, `-plugin-dir`, the implied local directories, and the data directory.
+//! All have the same layout.
 //!
-//! Unpacked: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`. Packed:
+//! Unpacked package: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`. Packed package:
 //! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use weft_graph_format::version::Version;
 /// The prefix of every provider program's name.
 pub const PROGRAM_PREFIX: &str = "terraform-provider-";
 
-/// The place of a package.
+/// The location of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// A directory with its files.
@@ -34,7 +34,7 @@ pub type MirrorPackages = BTreeMap<Version, BTreeMap<Platform, Location>>;
 pub struct SearchError {
     /// The directory.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub error: io::Error,
 }
 
@@ -48,7 +48,7 @@ pub fn package_folder(root: &Path, source: &ProviderSource, version: &Version, p
     provider_folder(root, source).join(version.to_string()).join(platform.to_string())
 }
 
-/// Everything that a mirror has of a provider. Other names are ignored. If a package is both packed and unpacked, the
+/// All packages of a provider in a mirror. Other names are ignored. If a package is both packed and unpacked, the
 /// unpacked one is used.
 pub fn search(root: &Path, source: &ProviderSource) -> Result<MirrorPackages, SearchError> {
     let failed = |path: &Path| {
@@ -73,7 +73,7 @@ pub fn search(root: &Path, source: &ProviderSource) -> Result<MirrorPackages, Se
             for entry in platforms.filter_map(Result::ok) {
                 let path = entry.path();
                 let platform = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.parse().ok());
-                // A link to a directory is what we put into data directories ourselves.
+                // Weft itself puts links to directories into data directories.
                 if let Some(platform) = platform.filter(|_| path.is_dir()) {
                     found.entry(version.clone()).or_default().insert(platform, Location::Unpacked(path));
                 }
@@ -104,7 +104,7 @@ pub fn providers(root: &Path) -> Vec<ProviderSource> {
     found
 }
 
-/// The version and platform in the name of a packed package. Case does not matter, as on some file systems.
+/// The version and platform in the name of a packed package. Case does not matter, because some file systems ignore it.
 fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform)> {
     let name = name.to_lowercase();
     let prefix = format!("{PROGRAM_PREFIX}{}_", source.type_name);
@@ -113,7 +113,7 @@ fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform
 }
 
 /// The program in an unpacked package: `terraform-provider-TYPE` or `terraform-provider-TYPE_v1.0.0`, with or without
-/// an extension. If there are several, the first by name.
+/// an extension. If there are several, the first one by name.
 pub fn program(folder: &Path, source: &ProviderSource) -> io::Result<Option<PathBuf>> {
     let prefix = format!("{PROGRAM_PREFIX}{}", source.type_name);
     let mut found: Option<PathBuf> = None;

@@ -1,5 +1,5 @@
-//! Installed packages: how planning checks them before it starts a plugin, and how a worker finds the exact package
-//! that a plan names.
+//! Installed packages. Planning checks them before it starts a plugin, and a worker finds the exact package that a plan
+//! names.
 
 mod problems;
 
@@ -52,7 +52,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// How to start it. The provider's relative paths are relative to `working_directory`, the root module's directory.
+    /// The plugin to start. The provider's relative paths are relative to `working_directory`, the root module's
+    /// directory.
     pub fn plugin(&self, working_directory: Option<PathBuf>) -> Plugin {
         let mut spec = LaunchSpec::new(self.source.to_string(), self.program.clone());
         spec.working_directory = working_directory;
@@ -80,7 +81,7 @@ pub enum PackageProblem {
     NotInstalled {
         /// The provider.
         name: String,
-        /// The version selected.
+        /// The selected version.
         version: Version,
         /// The expected folder.
         folder: PathBuf,
@@ -93,9 +94,9 @@ pub enum PackageProblem {
     Changed {
         /// The provider.
         name: String,
-        /// The version selected.
+        /// The selected version.
         version: Version,
-        /// Its folder.
+        /// The folder of the package.
         folder: PathBuf,
     },
     /// There is no package with the checksum that a plan names.
@@ -120,7 +121,7 @@ pub enum PackageProblem {
     },
 }
 
-/// The package that a plan names was not found.
+/// The package that a plan names, if it was not found.
 #[derive(Debug, thiserror::Error)]
 #[error("no package for {name} {version} with the checksum {checksum} was found in {}", places(.searched))]
 pub struct NotFound {
@@ -226,7 +227,7 @@ fn fingerprint(folder: &Path) -> Result<Fingerprint, PackageProblem> {
 /// The program of an unpacked package. An absolute path, because plugins run in the root module's directory.
 ///
 /// # Errors
-/// When the package has no program.
+/// Returns an error if the package has no program.
 pub fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf, PackageProblem> {
     let io = |error| PackageProblem::Io { path: folder.to_owned(), error };
     let program = mirror::program(folder, source).map_err(io)?;
@@ -234,7 +235,7 @@ pub fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf, Packag
     std::path::absolute(program).map_err(io)
 }
 
-/// The diagnostics of plan and apply for these problems. `nothing_locked`: the lock file is missing or empty.
+/// The diagnostics of plan and apply for these problems. `nothing_locked` says that the lock file is missing or empty.
 pub fn plan_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>, nothing_locked: bool) -> Vec<Diagnostic> {
     let is_lock = |p: &PackageProblem| matches!(p, PackageProblem::NotLocked | PackageProblem::LockedVersion { .. });
     let lines = |prefix: &str, of_lock: bool| -> String {
@@ -264,8 +265,8 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
         .collect()
 }
 
-/// Finds the package that a plan names in any of these mirrors. A packed one is unpacked below `unpack_into`. Missing
-/// mirrors are ignored.
+/// Finds the package that a plan names in any of these mirrors. A packed package is unpacked below `unpack_into`.
+/// Missing mirrors are ignored.
 pub fn find(
     source: &ProviderSource,
     version: &Version,
@@ -310,7 +311,7 @@ pub fn find(
 /// Unpacks an archive to the folder of a package, replacing its contents atomically.
 ///
 /// # Errors
-/// When the archive is damaged, or the folder cannot be written.
+/// Returns an error if the archive is damaged, or the folder cannot be written.
 pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
     let parent = target.parent().unwrap_or(Path::new("."));
     let io = |path: &Path| {
@@ -330,10 +331,10 @@ pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
     fs::rename(fresh.path(), target).map_err(io(target))
 }
 
-/// Removes a package's folder, or the link in its place.
+/// Removes the folder of a package, or the link in its place.
 ///
 /// # Errors
-/// When it exists and cannot be removed.
+/// Returns an error if the folder or link exists and cannot be removed.
 pub fn remove(target: &Path) -> std::io::Result<()> {
     match fs::symlink_metadata(target) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(target),

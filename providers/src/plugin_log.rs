@@ -1,12 +1,12 @@
-//! A plugin's output as entries of our log.
+//! A plugin's output as entries of Weft's log.
 
 use serde_json::Value as Json;
 
-/// The variables that set the log level of plugin SDKs. By default they log everything, which costs a third of a cheap
-/// call, and leave it to the reader to discard entries.
+/// The variables that set the log level of plugin SDKs. By default, plugins log everything and leave it to the reader
+/// to discard entries. That costs a third of a cheap call.
 pub(crate) const LEVEL_VARIABLES: [&str; 2] = ["TF_LOG_SDK", "TF_LOG_PROVIDER"];
 
-/// The value of [`LEVEL_VARIABLES`] that makes plugins log exactly what our log shows.
+/// The value of [`LEVEL_VARIABLES`] that makes plugins log exactly the entries that Weft's log shows.
 pub(crate) fn wanted_level() -> &'static str {
     macro_rules! shown {
         ($level:ident) => {
@@ -23,7 +23,7 @@ pub(crate) fn wanted_level() -> &'static str {
     }
 }
 
-/// Logs one line of a plugin's standard error. Returns whether it was plain text, like a crash, and not a log entry.
+/// Logs one line of a plugin's standard error. Returns whether it was plain text, as in a crash, and not a log entry.
 pub(crate) fn relay(plugin: &str, line: &str) -> bool {
     let Some(entry) = LogEntry::parse(line) else {
         if !line.is_empty() {

@@ -1,11 +1,11 @@
 //! Configured plugins, with a limit on the number of processes.
 //!
 //! One process serves one configured provider instance. It is started and configured at its first use, kept while there
-//! is room, and restarted when it has died. When there is no room, the instance that has been idle longest is closed.
-//! When all are in use, the caller waits. Instances with a [`SharedBound`] also need room among those that share it.
+//! is room, and restarted if it has died. If there is no room, the instance that has been idle longest is closed. If
+//! all are in use, the caller waits. Instances with a [`SharedBound`] also need room within that limit.
 //!
-//! A caller that holds a [`PooledProvider`] and asks for another instance may deadlock with another such caller: take one at a
-//! time.
+//! A caller that holds a [`PooledProvider`] and asks for another instance may deadlock with another such caller. Take
+//! one instance at a time.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -27,7 +27,7 @@ use crate::session::{ProviderSession, SessionOptions};
 use crate::stand_in::{StandInExtent, StandIns};
 use crate::states::StateBackends;
 
-/// The default number of open instances. A large provider takes 100 MB and more.
+/// The default number of open instances. A large provider takes 100 MB or more.
 pub const DEFAULT_MAX_OPEN: usize = 32;
 
 /// A plugin, and how to start it.
@@ -42,13 +42,14 @@ pub struct Plugin {
 /// A provider instance that a caller needs.
 #[derive(Clone, Debug)]
 pub struct InstanceRequest {
-    /// Its address. Two requests with the same key share a process, and must have the same plugin and configuration.
+    /// The key of the instance. Two requests with the same key share a process, and must have the same plugin and
+    /// configuration.
     pub key: String,
     /// Its plugin.
     pub plugin: Plugin,
     /// Its configuration; `None` for a process that only serves schemas, validation and functions.
     pub config: Option<Value>,
-    /// A bound that it shares with other instances.
+    /// A limit that it shares with other instances.
     pub bound: Option<SharedBound>,
 }
 
@@ -89,11 +90,11 @@ pub struct PoolOptions {
     pub deadlines_of: BTreeMap<String, Deadlines>,
     /// The schema cache.
     pub schema_cache: Arc<SchemaCache>,
-    /// The settings that open the states that the built-in provider reads.
+    /// The settings that decrypt the states that the built-in provider reads.
     pub sealing: Arc<Sealing>,
-    /// The backends whose states the built-in provider can read, `local` apart.
+    /// The backends, other than `local`, whose states the built-in provider can read.
     pub states: Option<Arc<dyn StateBackends>>,
-    /// The stand-ins for providers, if a configuration is tested.
+    /// The stand-ins for providers, while a configuration is tested.
     pub stand_ins: Option<Arc<dyn StandIns>>,
 }
 
@@ -130,12 +131,12 @@ struct Slots {
     clock: u64,
     /// The number of callers that wait for room.
     waiting: usize,
-    /// The groups that share a bound.
+    /// The groups that share a limit.
     groups: BTreeMap<String, Group>,
     closed: bool,
 }
 
-/// The instances that share a bound.
+/// The instances that share a limit.
 struct Group {
     room: Arc<Semaphore>,
     /// The number of callers that wait for room.
@@ -144,7 +145,7 @@ struct Group {
 
 #[derive(Default)]
 struct Slot {
-    /// The process. Locked while it is started, so that it is started once.
+    /// The process. Locked during its start, so that it is started only once.
     running: RunningSlot,
     leases: usize,
     /// Its group.
@@ -157,9 +158,9 @@ type RunningSlot = Arc<AsyncMutex<Option<Running>>>;
 
 struct Running {
     session: ProviderSession,
-    /// The room for one process.
+    /// The permit for one process.
     _room: OwnedSemaphorePermit,
-    /// The room for one process of its group.
+    /// The permit for one process of its group.
     _room_of_group: Option<OwnedSemaphorePermit>,
 }
 
@@ -206,7 +207,7 @@ impl ProviderPool {
         ProviderPool { shared: Arc::new(Shared { options, room, slots: Mutex::default() }) }
     }
 
-    /// The provider that needs no process.
+    /// The built-in provider, which needs no process.
     pub fn builtin(&self) -> Builtin {
         let options = &self.shared.options;
         Builtin::new(options.sealing.clone(), options.states.clone())
@@ -223,7 +224,7 @@ impl ProviderPool {
         stand_ins.is_some_and(|answers| answers.extent(&instance.config()) == StandInExtent::Whole)
     }
 
-    /// The instance. It is started and configured if it is not running.
+    /// Returns the instance. It is started and configured if it is not running.
     pub async fn open(&self, wanted: InstanceRequest) -> Result<PooledProvider, ProviderOpenError> {
         let (running, in_use) = self.reserve(&wanted)?;
         let mut running = running.lock().await;
@@ -234,19 +235,19 @@ impl ProviderPool {
             tracing::warn!(instance = %wanted.key, "the plugin has ended; restarting it");
             *running = None;
         }
-        // First in the group: a caller that waits there takes no room from others.
+        // The permit of the group comes first: a caller that waits for it takes no room from others.
         let room_of_group = match &wanted.bound {
             Some(bound) => Some(self.room_of_group(bound).await?),
             None => None,
         };
         let room = self.room().await?;
-        // On the heap, because most callers find the instance already started.
+        // On the heap, because most callers find the instance already running.
         let (session, warnings) = Box::pin(self.start(&wanted)).await?;
         *running = Some(Running { session: session.clone(), _room: room, _room_of_group: room_of_group });
         Ok(PooledProvider { session, warnings, _use: in_use })
     }
 
-    /// The schema of a plugin, from the cache, or from a process started for this purpose.
+    /// The schema of a plugin, from the cache, or from a process that is started to read it.
     pub async fn schema(&self, plugin: &Plugin) -> Result<Arc<ProviderSchema>, ProviderOpenError> {
         if let Some(checksum) = &plugin.checksum
             && let Some(schema) = self.shared.options.schema_cache.load(checksum).await
@@ -258,7 +259,7 @@ impl ProviderPool {
         Ok(lease.schema().await?)
     }
 
-    /// Ends the process of an unused instance after its last operation. Otherwise does nothing.
+    /// Ends the process of an instance after its last operation. Does nothing if the instance is in use.
     pub async fn close(&self, key: &str) {
         let slot = {
             let mut slots = self.shared.slots.lock();
@@ -289,7 +290,7 @@ impl ProviderPool {
         .await;
     }
 
-    /// Ends all processes, in use or not. No instance can be opened afterwards.
+    /// Ends all processes, even if they are in use. No instance can be opened afterwards.
     pub async fn close_all(&self) {
         {
             let mut slots = self.shared.slots.lock();
@@ -343,7 +344,7 @@ impl ProviderPool {
     async fn room_of_group(&self, bound: &SharedBound) -> Result<OwnedSemaphorePermit, ProviderOpenError> {
         let room = {
             let mut slots = self.shared.slots.lock();
-            // Groups of runs that have ended: nothing else has their room.
+            // Remove the groups of runs that have ended: nothing else uses their room.
             slots.groups.retain(|_, group| group.waiting > 0 || Arc::strong_count(&group.room) > 1);
             let new = || Group { room: Arc::new(Semaphore::new(bound.most.max(1))), waiting: 0 };
             slots.groups.entry(bound.group.clone()).or_insert_with(new).room.clone()
@@ -376,7 +377,8 @@ impl ProviderPool {
 }
 
 impl Shared {
-    /// If a caller waits for room, ends the process that has been idle longest, also in each group where a caller waits.
+    /// If a caller waits for room, ends the process that has been idle longest. Does the same in each group in which a
+    /// caller waits.
     fn make_room(&self) {
         let taken: Vec<Running> = {
             let mut slots = self.slots.lock();
@@ -392,7 +394,8 @@ impl Shared {
 }
 
 impl Slots {
-    /// Takes out the process that has been idle longest, in a group or anywhere.
+    /// Removes and returns the process that has been idle longest, in a group or, if `group` is `None`, among all
+    /// processes.
     fn take_idle(&mut self, group: Option<&str>) -> Option<Running> {
         let fits = |slot: &Slot| slot.leases == 0 && (group.is_none() || slot.group.as_deref() == group);
         let idle = self.by_key.iter().filter(|(_, slot)| fits(slot));
@@ -419,7 +422,7 @@ fn end(running: Running) {
 /// Counts a caller that waits for room.
 struct WaitingCaller<'a> {
     shared: &'a Shared,
-    /// Where it waits; `None` for room among all processes.
+    /// The group in which it waits; `None` if it waits for room among all processes.
     group: Option<&'a str>,
 }
 
@@ -433,7 +436,7 @@ impl<'a> WaitingCaller<'a> {
 }
 
 impl Slots {
-    /// The number of callers that wait in a group, or for room among all processes.
+    /// The number of callers that wait in a group or, if `group` is `None`, for room among all processes.
     fn waiting(&mut self, group: Option<&str>) -> Option<&mut usize> {
         match group {
             Some(group) => self.groups.get_mut(group).map(|group| &mut group.waiting),

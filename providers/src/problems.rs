@@ -1,4 +1,4 @@
-//! The diagnostics of calls of providers, as constructors.
+//! The diagnostics of calls to providers, as constructors.
 
 use crate::diagnostic::ProviderDiagnostic;
 

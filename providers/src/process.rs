@@ -1,4 +1,4 @@
-//! Plugin processes: started from one thread that lives as long as this process, and watched until they end.
+//! Plugin processes. They are started from one thread that lives as long as this process, and watched until they end.
 //!
 //! On Linux, the signal that ends a plugin with its parent is sent when the *thread* that forked it ends. Threads of
 //! the async runtime come and go, so a dedicated thread does all the forking.
@@ -19,13 +19,14 @@ use crate::plugin_log;
 /// The maximum length of a line of a plugin's output. The rest of a longer one is logged as a separate line.
 const MAX_LOG_LINE: u64 = 64 * 1024;
 
-/// The number of lines of standard error for the message about a crash, about the length of a Go panic.
+/// The number of lines of standard error that are kept for the message about a crash. This is about the length of a Go
+/// panic.
 const KEPT_LINES: usize = 60;
 
 /// The maximum length of these lines.
 const KEPT_LINE_BYTES: usize = 2_000;
 
-/// How long to wait for the last lines of a process that has ended. A grandchild may hold the pipe open.
+/// The time limit for the last lines of a process that has ended. A grandchild may hold the pipe open.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
 type SpawnRequest = (Command, Handle, oneshot::Sender<std::io::Result<Child>>);
@@ -39,7 +40,7 @@ pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
         let thread = std::thread::Builder::new().name("plugin-spawner".into()).spawn(move || {
             while let Ok((mut command, runtime, reply)) = receiver.recv() {
                 let _inside = runtime.enter();
-                // The caller may have given up. Then the child is killed when it is dropped.
+                // The caller may have stopped waiting. Then the child is killed when it is dropped.
                 let _ = reply.send(command.spawn());
             }
         });
@@ -70,7 +71,7 @@ impl PluginProcess {
         tokio::spawn(async move {
             let status = tokio::select! {
                 status = child.wait() => status,
-                // Asked to kill it, or the session was dropped.
+                // The session asked to kill it, or was dropped.
                 _ = killed => {
                     let _ = child.start_kill();
                     child.wait().await
@@ -88,12 +89,12 @@ impl PluginProcess {
         self.pid
     }
 
-    /// How it ended; `None` while it is running.
+    /// How the process ended; `None` while it is running.
     pub(crate) fn ended(&self) -> Option<String> {
         self.ended.borrow().clone()
     }
 
-    /// Waits for its end, and returns how it ended.
+    /// Waits for the end of the process, and returns how it ended.
     pub(crate) fn wait(&self) -> impl Future<Output = String> + Send + 'static {
         let mut ended = self.ended.clone();
         async move {
@@ -109,7 +110,7 @@ impl PluginProcess {
         self.last_lines.lock().iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
-    /// Ends it now.
+    /// Kills the process.
     pub(crate) fn kill(&self) {
         *self.kill.lock() = None;
     }

@@ -1,7 +1,8 @@
-//! A configured provider, either a plugin or built in, with one interface for planner and executor.
+//! A configured provider with one interface for planner and executor, whether it is a plugin, built in, or a stand-in.
 //!
 //! A running call of a plugin needs about nine kilobytes. Planning has a task for each resource instance, and most of
-//! them wait for something else. So calls are on the heap, and only while they are running.
+//! these tasks are waiting for something else. So the state of a call is on the heap, and only while the call is
+//! running.
 
 mod stood_in_for;
 
@@ -32,7 +33,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// The plugin behind it; `None` for the built-in provider.
+    /// The plugin of the provider; `None` for the built-in provider.
     pub fn plugin(&self) -> Option<&PooledProvider> {
         match self {
             Provider::Builtin(_) => None,
@@ -61,7 +62,7 @@ impl Provider {
         match (self, mode) {
             (Provider::Builtin(builtin), ResourceMode::Managed) => builtin.validate_resource_config(type_name, config),
             (Provider::Builtin(builtin), ResourceMode::Data) => builtin.validate_data_config(type_name, config),
-            // It has no ephemeral resources, so their configuration never passes decoding.
+            // The provider has no ephemeral resources, so a configuration of one never passes decoding.
             (Provider::Builtin(_), ResourceMode::Ephemeral) => Ok(Vec::new()),
             (Provider::Plugin(lease), ResourceMode::Managed) => {
                 Box::pin(lease.validate_resource_config(type_name, config)).await

@@ -1,6 +1,6 @@
 //! A cache of schemas in memory and on disk, by the checksum of the package.
 //!
-//! A file holds the plugin's replies as received, so its format does not change when our types do. A damaged or
+//! A file contains the plugin's replies as received, so its format does not change when Weft's types do. A damaged or
 //! unreadable file counts as missing, and a failure to write one is only logged.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub const FOLDER: &str = "weft/schemas";
 pub struct SchemaCache {
     folder: Option<PathBuf>,
     known: Mutex<BTreeMap<String, Arc<ProviderSchema>>>,
-    /// Held while a file is read, so that other callers find the result afterwards.
+    /// Held while a file is read, so that other callers find its schema in memory afterwards.
     reading: AsyncMutex<()>,
 }
 
@@ -46,7 +46,7 @@ impl SchemaCache {
     }
 
     /// The schema of the package with this checksum, if it is cached. A file is read once for all callers, on a thread
-    /// that blocks no one else: the schema of a large provider takes a good part of a second.
+    /// that may block: the schema of a large provider takes a considerable part of a second.
     pub async fn load(self: &Arc<Self>, checksum: &str) -> Option<Arc<ProviderSchema>> {
         let known = || self.known.lock().get(checksum).cloned();
         if let Some(schema) = known() {
@@ -60,7 +60,7 @@ impl SchemaCache {
         tokio::task::spawn_blocking(move || cache.get(&checksum)).await.ok().flatten()
     }
 
-    /// As [`SchemaCache::load`], on the current thread.
+    /// Like [`SchemaCache::load`], but on the current thread.
     pub fn get(&self, checksum: &str) -> Option<Arc<ProviderSchema>> {
         if let Some(schema) = self.known.lock().get(checksum) {
             return Some(schema.clone());
@@ -105,7 +105,8 @@ impl SchemaCache {
     }
 }
 
-/// Magic, SHA-256 of the rest; protocol (one byte), length of the schema (8 bytes, little endian), schema, identities.
+/// Encodes a cache file: [`MAGIC`]; SHA-256 of the rest; protocol (one byte); length of the schema (8 bytes,
+/// little-endian); schema; identities.
 fn encode(reply: &SchemaReply, identities: &get_resource_identity_schemas::Response) -> Vec<u8> {
     let schema = reply.encode();
     let mut rest = vec![reply.protocol().number()];

@@ -1,4 +1,4 @@
-//! One running plugin and its calls. This file has those about the provider as a whole.
+//! One running plugin and its calls. This file has the calls that concern the provider as a whole.
 
 mod data;
 mod exchange;
@@ -31,14 +31,14 @@ use crate::schema_cache::SchemaCache;
 use crate::wire::Wire;
 use exchange::capabilities;
 
-/// The engine version that providers receive when they are configured. Some compare it, so it is that of the OpenTofu
-/// release whose behavior we follow.
+/// The engine version that providers receive when they are configured. Some providers compare it, so it is the version
+/// of the OpenTofu release whose behavior Weft follows.
 pub const REPORTED_VERSION: &str = "1.12.6";
 
-/// How long a plugin may take to end gracefully before it is killed.
+/// The time that a plugin has to end gracefully before it is killed.
 pub const CLOSE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// What a session needs beside its program.
+/// Options of a session.
 #[derive(Clone, Debug, Default)]
 pub struct SessionOptions {
     /// The deadlines for replies.
@@ -78,7 +78,7 @@ enum TypeOf {
 }
 
 impl ProviderSession {
-    /// Starts a plugin and connects to it. Makes no call yet.
+    /// Starts a plugin and connects to it. No call is made yet.
     pub async fn launch(spec: &LaunchSpec, options: SessionOptions) -> Result<ProviderSession, LaunchError> {
         let launched = launch::launch(spec).await?;
         tracing::debug!(plugin = %spec.name, pid = launched.process.pid(), "plugin started");
@@ -103,17 +103,17 @@ impl ProviderSession {
         &self.inner.name
     }
 
-    /// The protocol that it speaks.
+    /// The protocol that the plugin uses.
     pub fn protocol(&self) -> Protocol {
         self.inner.protocol
     }
 
-    /// Its process id.
+    /// The process id of the plugin.
     pub fn pid(&self) -> u32 {
         self.inner.process.pid()
     }
 
-    /// Whether it can still be called.
+    /// Whether the plugin can still be called.
     pub fn is_alive(&self) -> bool {
         !self.inner.closed.load(Ordering::Acquire) && self.inner.process.ended().is_none()
     }
@@ -134,7 +134,7 @@ impl ProviderSession {
         if let Some(schema) = cached.as_ref().filter(|schema| schema.schema_optional) {
             return Ok(schema.clone());
         }
-        // Other providers build their tables in this call, so a new process must receive it even if the answer is
+        // Other providers initialize themselves in this call, so a new process must receive it even if the schema is
         // cached.
         let mut reply = self.call(CallKind::Schema, METHOD, self.inner.wire.schema()).await?;
         let diagnostics = convert::diagnostics(reply.take_diagnostics());
@@ -150,7 +150,7 @@ impl ProviderSession {
         let Some((cache, checksum)) = cache.cloned() else {
             return Ok(Arc::new(reply.convert(identities).map_err(|e| undecodable(e.to_string()))?));
         };
-        // The largest have tens of megabytes, so this runs on a blocking thread.
+        // The largest schemas have tens of megabytes, so this runs on a blocking thread.
         let converted = tokio::task::spawn_blocking(move || {
             let copy = (reply.clone(), identities.clone());
             let schema = Arc::new(reply.convert(identities)?);
@@ -174,7 +174,7 @@ impl ProviderSession {
                 }
                 Ok(reply)
             }
-            // The protocol version is older than identities.
+            // The plugin's version of the protocol is older than identities.
             Err(error) if error.is_unimplemented() => Ok(Default::default()),
             Err(error) => Err(error),
         }
@@ -226,8 +226,8 @@ impl ProviderSession {
     }
 }
 
-/// Logs what the plugin writes to its standard streams through go-plugin's own channel. It must be read, because a
-/// plugin blocks until it is.
+/// Logs the output that the plugin sends through go-plugin's own channel. It must be read, because otherwise the plugin
+/// blocks.
 fn relay_output(channel: Channel, name: String) {
     tokio::spawn(async move {
         // Plugins that are not written in Go may lack this service.

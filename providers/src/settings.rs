@@ -1,8 +1,8 @@
-//! Settings without expressions, in the subset of HCL that lock files and CLI configuration files use.
+//! A parser of settings without expressions, in the subset of HCL that lock files and CLI configuration files use.
 //!
-//! Neither the language's own parser nor hcl-edit fits: CLI configuration files use the first version of HCL, where a
-//! key may be a quoted string (as in `dev_overrides`) and an object may follow with or without `=`. A JSON object is
-//! allowed as well.
+//! Neither Weft's parser of the language nor hcl-edit can read them: CLI configuration files use the first version of
+//! HCL, where a key may be a quoted string (as in `dev_overrides`) and an object may follow with or without `=`. A JSON
+//! object is allowed as well.
 
 /// The maximum nesting of lists and objects. Real files need three levels.
 const MAX_DEPTH: usize = 32;
@@ -59,13 +59,13 @@ pub struct SettingsError {
 /// Parses a whole file.
 ///
 /// # Errors
-/// The first syntax error.
+/// Returns the first syntax error.
 pub fn parse(text: &str) -> Result<Vec<Setting>, SettingsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader { rest: text, line: 1 };
     reader.skip_space()?;
     if reader.rest.starts_with('{') {
-        // The JSON form.
+        // The file is a JSON object.
         let settings = match reader.item(0)? {
             Item::Object(settings) => settings,
             _ => Vec::new(),

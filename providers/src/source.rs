@@ -14,10 +14,10 @@ const MAX_PART: usize = 253;
 /// Why a text is not a provider source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// No parts, or more than three.
+    /// The text has no parts, or more than three.
     #[error("\"{0}\" is not in the format \"[hostname/][namespace/]name\"")]
     Format(String),
-    /// A part with characters that are not allowed.
+    /// A part has characters that are not allowed.
     #[error(
         "invalid provider {part} \"{text}\": must contain only letters, digits, and dashes, and may not use leading \
          or trailing dashes"
@@ -28,12 +28,12 @@ pub enum SourceError {
         /// The part as written.
         text: String,
     },
-    /// A type that begins with the prefix of program names.
+    /// The type begins with the prefix of program names.
     #[error("the provider type \"{0}\" begins with \"terraform-provider-\", which source addresses do not include")]
     ProgramPrefix(String),
 }
 
-/// Parses a source address. Missing parts have their defaults.
+/// Parses a source address. Missing parts get their defaults.
 pub fn parse(text: &str) -> Result<ProviderSource, SourceError> {
     let parts: Vec<&str> = text.split('/').collect();
     let (host, namespace, type_name) = match parts.as_slice() {
@@ -56,7 +56,8 @@ pub fn parse(text: &str) -> Result<ProviderSource, SourceError> {
 /// Normalizes one part to lower case.
 ///
 /// # Errors
-/// When it has characters other than letters, digits and dashes. `what` names the part in the error.
+/// Returns an error if the part has characters other than letters, digits and dashes. `what` names the part in the
+/// error.
 pub fn part(what: &'static str, text: &str) -> Result<String, SourceError> {
     let refused = || SourceError::Part { part: what, text: text.to_owned() };
     let normal = text.to_lowercase();
@@ -71,7 +72,7 @@ pub fn part(what: &'static str, text: &str) -> Result<String, SourceError> {
 /// Normalizes a host name, with its port if it has one.
 ///
 /// # Errors
-/// When it is not a valid host name.
+/// Returns an error if the text is not a valid host name.
 pub fn host(text: &str) -> Result<String, SourceError> {
     let refused = || SourceError::Part { part: "hostname", text: text.to_owned() };
     let (name, port) = match text.split_once(':') {

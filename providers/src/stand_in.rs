@@ -1,8 +1,8 @@
 //! Stand-ins for providers, so that a test of a configuration makes no calls.
 //!
-//! A stand-in takes the place of a real provider: [`crate::Provider::standing_in`] wraps one. It may replace the whole
-//! provider, which is not configured then, or single resources. Schemas, validation, functions and the upgrade of
-//! stored objects still come from the real one.
+//! A stand-in replaces a real provider: [`crate::Provider::standing_in`] wraps one. It may replace the whole provider,
+//! which is then not configured, or single resources. Schemas, validation, functions and the upgrade of stored objects
+//! still come from the real provider.
 
 use std::fmt::Debug;
 
@@ -16,13 +16,14 @@ use crate::diagnostic::ProviderDiagnostic;
 
 /// Answers in place of providers.
 pub trait StandIns: Debug + Send + Sync {
-    /// How much of this provider it replaces.
+    /// How much of this provider the stand-in replaces.
     fn extent(&self, provider: &ProviderConfig) -> StandInExtent;
 
-    /// Whether it replaces the objects of a resource.
+    /// Whether the stand-in replaces the objects of a resource.
     fn covers(&self, provider: &ProviderConfig, resource: &ConfigResource) -> bool;
 
-    /// The whole object for a configuration, unknown only where the configuration is. Neither is null.
+    /// The complete object for a configuration. It is unknown only where the configuration is unknown. Neither the
+    /// object nor the configuration is null.
     fn object(
         &self,
         provider: &ProviderConfig,
@@ -35,15 +36,15 @@ pub trait StandIns: Debug + Send + Sync {
 /// How much of a provider is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandInExtent {
-    /// Nothing of it.
+    /// Nothing is replaced.
     Nothing,
-    /// Single resources. The real provider is configured, and handles the others.
+    /// Single resources are replaced. The real provider is configured, and handles the others.
     Some,
-    /// Everything.
+    /// The whole provider is replaced.
     Whole,
 }
 
-/// The error of an object that could not be made.
+/// The reply for an object that could not be created, with the errors.
 pub fn nothing_made(diagnostics: Vec<ProviderDiagnostic>) -> Reply<Value> {
     Reply { value: Value::null(Type::Dynamic), diagnostics }
 }

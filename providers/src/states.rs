@@ -11,15 +11,15 @@ pub trait StateBackends: fmt::Debug + Send + Sync {
     /// Whether the backend can be read.
     fn has(&self, backend: &str) -> bool;
 
-    /// Checks settings without asking the service.
+    /// Checks settings without a request to the service.
     ///
     /// # Errors
-    /// What does not fit, in words.
+    /// Returns the text of a message about the invalid setting.
     fn check(&self, backend: &str, settings: &Value) -> Result<(), String>;
 
     /// The state of a workspace, or `None` if there is none.
     ///
     /// # Errors
-    /// What went wrong, in words without secrets.
+    /// Returns a description of the error, without secrets.
     async fn read(&self, backend: &str, settings: &Value, workspace: &str) -> Result<Option<Vec<u8>>, String>;
 }

@@ -1,8 +1,8 @@
-//! Mutual TLS with a plugin. Each side makes a certificate for this one process, and passes it to the other over a
-//! channel that no other process can write to (the environment, and standard output).
+//! Mutual TLS with a plugin. Each side makes a certificate for one plugin process only, and passes it to the other over
+//! a channel that no other process can write to (the environment, and standard output).
 //!
-//! So the certificate must equal the announced one, and the other side must prove that it holds the key. Chains, names
-//! and dates do not matter, and a check of the chain would fail: these certificates are self-signed.
+//! So each side accepts only the announced certificate, and the other side must prove that it holds the key. Chains,
+//! names and dates do not matter, and a check of the chain would fail: these certificates are self-signed.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 /// The name in the certificates of both sides.
 pub const SERVER_NAME: &str = "localhost";
 
-/// Our certificate for one plugin process.
+/// Weft's certificate for one plugin process.
 pub struct ClientIdentity {
     certificate: CertificateDer<'static>,
     key: KeyPair,
@@ -40,7 +40,7 @@ impl ClientIdentity {
         let mut params = CertificateParams::new(vec![SERVER_NAME.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, SERVER_NAME);
         params.distinguished_name.push(DnType::OrganizationName, "Weft");
-        // The plugin accepts our certificate as its only authority.
+        // The plugin accepts Weft's certificate as its only authority.
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,

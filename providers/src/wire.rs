@@ -1,5 +1,5 @@
-//! The clients of both protocols with one set of calls. Messages are protocol 6's. Where protocol 5 has other names for
-//! calls, this module translates.
+//! The clients of both protocols, with one set of calls. The messages are those of protocol 6. If protocol 5 has
+//! another name for a call, this module translates it.
 
 use prost::Message as _;
 use tonic::transport::Channel;
@@ -12,11 +12,11 @@ use weft_proto::{tfplugin5, tfplugin6};
 use crate::convert::{self, ConvertError};
 use crate::handshake::Protocol;
 
-/// The maximum size of a schema. The largest provider's has 40 MiB; OpenTofu's limit is 64.
+/// The maximum size of a schema. The largest provider has a schema of 40 MiB, and OpenTofu's limit is 64 MiB.
 pub const MAX_SCHEMA_REPLY: usize = 128 * 1024 * 1024;
 
-/// The maximum size of any other reply: one object with its private data. State files of that size do not work
-/// anywhere, so a larger reply is a bug of the plugin.
+/// The maximum size of any other reply: one object with its private data. No tool can handle state files of that size,
+/// so a larger reply is a bug of the plugin.
 pub const MAX_REPLY: usize = 256 * 1024 * 1024;
 
 /// A connection with one of the protocols.
@@ -111,7 +111,7 @@ impl Wire {
     }
 }
 
-/// A provider's schema as received, which is also its form in the cache.
+/// A provider's schema as received. The cache stores it in this form.
 #[derive(Clone, Debug)]
 pub(crate) enum SchemaReply {
     V5(tfplugin5::get_provider_schema::Response),
@@ -140,7 +140,7 @@ impl SchemaReply {
         })
     }
 
-    /// Takes the provider's diagnostics out.
+    /// Removes and returns the provider's diagnostics.
     pub(crate) fn take_diagnostics(&mut self) -> Vec<tfplugin6::Diagnostic> {
         match self {
             SchemaReply::V5(reply) => std::mem::take(&mut reply.diagnostics),
@@ -148,7 +148,7 @@ impl SchemaReply {
         }
     }
 
-    /// Our form of the schema, identities included.
+    /// Converts the schema and the identities to Weft's types.
     pub(crate) fn convert(
         self,
         identities: tfplugin6::get_resource_identity_schemas::Response,

@@ -1,18 +1,18 @@
-//! Values in the form of the protocol.
+//! Values in the encodings of the protocol.
 
 use weft_graph_format::codec::{json, msgpack};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_proto::tfplugin6::DynamicValue;
 
-/// The value without its marks, which providers do not know.
+/// Encodes a value without its marks, because providers do not know marks.
 pub(crate) fn encode(value: &Value, ty: &Type) -> Result<DynamicValue, String> {
     let (plain, _marks) = value.unmark_deep();
     let bytes = msgpack::encode(&plain, ty).map_err(|e| e.to_string())?;
     Ok(DynamicValue { msgpack: bytes, json: Vec::new() })
 }
 
-/// The value in the encoding that the plugin chose; null if it sent none.
+/// Decodes a value in the encoding that the plugin chose. The result is null if the plugin sent none.
 pub(crate) fn decode(value: Option<DynamicValue>, ty: &Type) -> Result<Value, String> {
     match value {
         Some(value) if !value.msgpack.is_empty() => msgpack::decode(&value.msgpack, ty).map_err(|e| e.to_string()),

@@ -34,7 +34,7 @@ fn program(folder: &Path, name: &str) -> PathBuf {
     platform.join(format!("terraform-provider-{name}_v1.0.0"))
 }
 
-/// A plugin with a store of its own.
+/// A plugin with its own store.
 struct Lab {
     session: ProviderSession,
     store: tempfile::TempDir,
@@ -203,7 +203,7 @@ async fn an_object_is_created_updated_and_deleted_over_protocol_6() {
     let updated = change(session, request).await;
     assert_eq!(attribute(&updated.state, "revision"), Value::int(2));
 
-    // A change of the name needs a new object.
+    // A changed name needs a new object.
     let renamed = with(&updated.state, &[("name", Value::string("b"))]);
     let request =
         plan_request("lab_thing", updated.state.clone(), renamed, with(&bigger, &[("name", Value::string("b"))]));
@@ -238,7 +238,7 @@ async fn an_object_is_created_updated_and_deleted_over_protocol_6() {
     let found = session.read_data_source("lab_thing", &wanted, None).await.unwrap();
     assert_eq!(attribute(&found.value, "id"), id);
 
-    // Delete; then it is gone.
+    // Delete. Then the object is gone.
     let ty = thing.block.implied_type();
     let mut request =
         plan_request("lab_thing", updated.state.clone(), Value::null(ty.clone()), Value::null(ty.clone()));
@@ -329,7 +329,7 @@ async fn protocol_5_has_the_legacy_type_system() {
     flat.insert("size".to_owned(), "2".to_owned());
     let upgraded = session.upgrade_resource_state("oldlab_box", 0, RawState::Flatmap(flat)).await.unwrap();
     assert_eq!(attribute(&upgraded.value, "name"), Value::string("old"));
-    // The legacy SDK does not plan destroys unless it is asked. The planned value is null and has the prior private
+    // The legacy SDK does not plan a destroy unless it is asked to. The planned value is null and has the prior private
     // data.
     let deletion = ApplyRequest {
         address: address("oldlab_box"),
@@ -371,10 +371,10 @@ async fn only_errors_of_the_provider_are_replies() {
     assert!(refused.has_errors());
     assert_eq!(refused.diagnostics[0].summary, "lab_thing delete failed");
     assert!(!refused.value.object.state.is_null());
-    // Not sent at all.
+    // The request is not sent at all.
     let wrong = session.apply_resource_change(deletion(Value::string("no object"))).await.unwrap_err();
     assert!(matches!(wrong, CallError::Unencodable { argument: "prior_state", .. }) && wrong.was_not_sent());
-    // No reply in time.
+    // The reply does not arrive in time.
     let slow = with(&created.state, &[("fail_on", Value::null(Type::String)), ("delay_ms", Value::int(5_000))]);
     let late = session.apply_resource_change(deletion(slow.clone())).await.unwrap_err();
     assert!(matches!(late, CallError::Deadline { .. }) && !late.was_not_sent(), "{late:?}");
@@ -388,7 +388,7 @@ async fn only_errors_of_the_provider_are_replies() {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let crashed = dying.await.unwrap().unwrap_err();
     assert!(matches!(crashed, CallError::Crashed { .. }) && !crashed.was_not_sent(), "{crashed:?}");
-    // And is dead before the next.
+    // The process is dead before the next call.
     let dead = session.apply_resource_change(deletion(slow)).await.unwrap_err();
     assert!(matches!(dead, CallError::NotRunning { .. }) && dead.was_not_sent(), "{dead:?}");
     assert!(!session.is_alive());
@@ -474,7 +474,7 @@ async fn a_pool_keeps_its_limit_and_restarts_dead_plugins() {
     let a = pool.open(wanted("a")).await.unwrap();
     let again = pool.open(wanted("a")).await.unwrap();
     assert_eq!(a.pid(), again.pid());
-    // The process of the schema is closed to make room.
+    // The process that served the schema is closed to make room.
     let b = pool.open(wanted("b")).await.unwrap();
     assert_eq!(pool.open_count(), 2);
     let third = tokio::spawn({

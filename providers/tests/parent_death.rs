@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 /// Starts the plugin, which never becomes ready, and waits to be killed.
 fn parent(plugin: &Path) -> ExitCode {
     guard::set_program(guard::own_program().unwrap());
-    // Several threads, so that the asking thread is not the one that lives longest.
+    // Several threads, so that the forking thread is not the one that lives longest.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let spec = LaunchSpec::new("waiting", plugin);
     let launched = runtime.block_on(async move {
@@ -49,7 +49,7 @@ fn the_plugin_dies_with_its_parent() {
     let pid_file = folder.path().join("pid");
     let plugin = script(folder.path(), &format!("#!/bin/sh\necho $$ > {}\nexec sleep 60\n", pid_file.display()));
     let mut parent = Command::new(std::env::current_exe().unwrap());
-    // The folder is removed with what the killed process leaves behind.
+    // The folder is removed together with the files that the killed process leaves behind.
     let mut parent = parent.arg(PARENT).arg(&plugin).env("TMPDIR", folder.path()).spawn().unwrap();
     let pid = wait_for(|| std::fs::read_to_string(&pid_file).ok()?.trim().parse::<u32>().ok());
     assert!(running(pid));

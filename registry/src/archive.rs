@@ -1,9 +1,9 @@
-//! Archives of modules from untrusted sources, each unpacked into a new folder.
+//! Archives of modules from untrusted sources. Each is unpacked into a new directory.
 //!
-//! Nothing in them is trusted. Names and links that lead out of the folder, devices, and more bytes or files than the
-//! limits allow are refused before or while they are written, and nothing of a refused archive remains. Links are created
-//! last, so that nothing is ever written through one. Packages of providers have stricter rules: see
-//! [`weft_providers::archive`], which also has the parts that both share.
+//! The contents are not trusted. Names and links that lead out of the directory, devices, and archives that exceed the
+//! limits for bytes or files are refused before or while they are written. Nothing of a refused archive remains. Links
+//! are created last, so that nothing is ever written through one. Packages of providers have stricter rules: see
+//! [`weft_providers::archive`], which also has the code that both share.
 
 mod bundle;
 mod folder;
@@ -17,16 +17,16 @@ use folder::Folder;
 use weft_providers::archive::Limits;
 pub use weft_providers::archive::MAX_RATIO;
 
-/// The maximum number of files, folders and links. The largest module repositories have a tenth of it.
+/// The maximum number of files, directories and links. The largest module repositories have a tenth of it.
 pub const MAX_ENTRIES: usize = 100_000;
 
 /// The maximum number of unpacked bytes.
 pub const MAX_UNPACKED: u64 = 2 << 30;
 
-/// An unpacked size that is always allowed: small files of blanks are harmless.
+/// An unpacked size that is allowed at any compression ratio: small files of blanks are harmless.
 pub const FREE_BYTES: u64 = 32 << 20;
 
-/// The memory limit for unpacking xz, in KiB. Its highest usual level needs 65 MiB.
+/// The memory limit for unpacking xz, in KiB. The highest usual level needs 65 MiB.
 const XZ_MEMORY_KIB: u32 = 256 << 10;
 
 /// The number of bytes that identify the format of a file.
@@ -45,7 +45,7 @@ pub enum Packing {
     TarBzip2,
     /// tar in xz
     TarXz,
-    /// One file in gzip, bzip2 or xz. Only recognized by name, and never a package.
+    /// A single file in gzip, bzip2 or xz. It is recognized by its name only, and is never a package.
     SingleFile,
 }
 
@@ -60,41 +60,41 @@ pub enum ArchiveError {
         /// The reason.
         error: io::Error,
     },
-    /// It is not an archive, or it is damaged.
+    /// The file is not an archive, or it is damaged.
     #[error("the archive is damaged: {0}")]
     Damaged(String),
     /// An unsupported format.
     #[error("it is neither a zip archive nor a tar archive in gzip, bzip2 or xz")]
     Unknown,
-    /// A single file instead of a folder.
-    #[error("it contains a single file, but a module is a folder")]
+    /// The archive is a single file, not a directory.
+    #[error("it contains a single file, but a module is a directory")]
     SingleFile,
-    /// A name that leads out of the folder.
-    #[error("the archive has an entry named {0:?}, which leads out of its folder")]
+    /// A name that leads out of the directory.
+    #[error("the archive has an entry named {0:?}, which leads out of its directory")]
     Escapes(String),
-    /// A link that leads out of the folder.
-    #[error("the archive has a link from {name:?} to {target:?}, which leads out of its folder")]
+    /// A link that leads out of the directory.
+    #[error("the archive has a link from {name:?} to {target:?}, which leads out of its directory")]
     Link {
-        /// Its name.
+        /// The name of the link.
         name: String,
-        /// Its target.
+        /// The target of the link.
         target: String,
     },
-    /// Not a file, a folder or a link.
-    #[error("the archive has an entry {0:?} that is neither a file nor a folder")]
+    /// An entry that is not a file, a directory or a link.
+    #[error("the archive has an entry {0:?} that is neither a file nor a directory")]
     Special(String),
     /// Two entries with the same name.
     #[error("the archive has two entries for {0:?}")]
     Twice(String),
-    /// Over [`MAX_ENTRIES`].
+    /// More than [`MAX_ENTRIES`] entries.
     #[error("the archive has more than {MAX_ENTRIES} entries")]
     TooMany,
-    /// Over [`MAX_UNPACKED`] or [`MAX_RATIO`].
+    /// Larger than [`MAX_UNPACKED`] or [`MAX_RATIO`] allow.
     #[error("the archive unpacks to more than {0} bytes")]
     TooLarge(u64),
 }
 
-/// Names of formats. Longer suffixes precede the shorter ones that they end with.
+/// The suffixes of formats. A longer suffix precedes the shorter ones that it ends with.
 const ENDS: [(&str, Packing); 10] = [
     ("tar.tbz2", Packing::TarBzip2),
     ("tar.bz2", Packing::TarBzip2),
@@ -109,21 +109,21 @@ const ENDS: [(&str, Packing); 10] = [
 ];
 
 impl Packing {
-    /// The format with this name in the query of an address: `zip`, `tar.gz`, `tgz`.
+    /// The format with this name. The query of an address may have such a name: `zip`, `tar.gz`, `tgz`.
     pub fn named(name: &str) -> Option<Packing> {
         ENDS.iter().find(|(end, _)| *end == name).map(|(_, packing)| *packing)
     }
 
-    /// The format by the suffix of a file's name.
+    /// The format that the suffix of a file's name indicates.
     pub fn of_path(path: &str) -> Option<Packing> {
         let found = ENDS.iter().find(|(end, _)| path.strip_suffix(end).is_some_and(|rest| rest.ends_with('.')));
         found.map(|(_, packing)| *packing)
     }
 
-    /// The format by the first bytes of a file. Everything in gzip, bzip2 or xz is assumed to be tar.
+    /// The format that the first bytes of a file indicate. Everything in gzip, bzip2 or xz is assumed to be tar.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn of_content(archive: &Path) -> Result<Option<Packing>, ArchiveError> {
         let io = |error| ArchiveError::Io { path: archive.to_owned(), error };
         let mut start = Vec::new();
@@ -138,10 +138,11 @@ impl Packing {
     }
 }
 
-/// Unpacks an archive into a folder, which must not exist yet.
+/// Unpacks an archive into a directory that does not exist yet.
 ///
 /// # Errors
-/// When it is damaged, has forbidden entries, exceeds the limits, or cannot be written. Then the folder does not exist.
+/// Returns an error if the archive is damaged, has forbidden entries, exceeds the limits, or cannot be written. The
+/// directory then does not exist.
 pub fn unpack(archive: &Path, packing: Packing, into: &Path) -> Result<(), ArchiveError> {
     fs::create_dir_all(into).map_err(|error| ArchiveError::Io { path: into.to_owned(), error })?;
     let done = unpack_all(archive, packing, into);

@@ -30,7 +30,7 @@ const MAX_LENGTH: u64 = 16 * 1024 * 1024;
 /// A program that provides tokens: `credentials_helper`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Helper {
-    /// Its name, without the prefix of its program.
+    /// The name, without the prefix of the program.
     pub name: String,
     /// Arguments before `get HOST`.
     pub arguments: Vec<String>,
@@ -49,17 +49,18 @@ pub struct CliConfig {
     pub plugin_cache_may_break: bool,
     /// `host` blocks: addresses of services, instead of discovery.
     pub hosts: BTreeMap<Host, BTreeMap<String, String>>,
-    /// `credentials` blocks and files.
+    /// `credentials` blocks, and the file with the tokens of logins.
     pub credentials: BTreeMap<Host, SecretString>,
-    /// `credentials_helper`.
+    /// A `credentials_helper` block.
     pub credentials_helper: Option<Helper>,
     /// `registry_protocols`: settings of requests to registries.
     pub registry: RegistrySettings,
-    /// `provider_deadlines` blocks: how long the calls of a provider may take, by kind.
+    /// `provider_deadlines` blocks: the time limits of calls to a provider, by kind.
     pub provider_deadlines: BTreeMap<ProviderSource, BTreeMap<CallKind, Duration>>,
     /// `oci_default_credentials`: other sources of credentials for OCI registries.
     pub oci_default_credentials: OciDefaults,
-    /// `oci_credentials` blocks, by registry and, after a slash, the prefix of the repository's name.
+    /// `oci_credentials` blocks. The key is the registry, which may be followed by a slash and the prefix of the
+    /// repository's name.
     pub oci_credentials: BTreeMap<String, OciCredentials>,
 }
 
@@ -75,7 +76,7 @@ pub struct RegistrySettings {
 /// The sources of credentials for OCI registries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciDefaults {
-    /// Whether files and helpers of other programs are used at all.
+    /// Whether files and helpers of other programs are used.
     pub ambient: bool,
     /// Files in Docker's format, instead of the default ones.
     pub files: Option<Vec<PathBuf>>,
@@ -94,28 +95,28 @@ impl Default for OciDefaults {
 pub enum OciCredentials {
     /// `username` and `password`
     Password {
-        /// The name.
+        /// The user name.
         user: String,
         /// The password.
         password: SecretString,
     },
     /// `access_token` and `refresh_token`
     Token {
-        /// Sent unchanged.
+        /// The access token, which is sent unchanged.
         access: SecretString,
-        /// Exchanged for another token.
+        /// The refresh token, which is exchanged for an access token.
         refresh: Option<SecretString>,
     },
     /// `docker_credentials_helper`: the name after `docker-credential-`.
     Helper(String),
 }
 
-/// The code of the error for a plugin cache that does not exist. An installation creates it.
+/// The code of the error for a missing directory of the plugin cache. An installation creates the directory.
 pub const NO_PLUGIN_CACHE: &str = "no-plugin-cache";
 
 impl CliConfig {
-    /// Reads the file that the environment names, or those in their default places. Settings in the environment take
-    /// precedence over those in files.
+    /// Reads the file that the environment names, or else the files at the default locations. Settings in the
+    /// environment take precedence over settings in files.
     pub fn load(environment: &ProcessEnvironment) -> (CliConfig, Vec<Diagnostic>) {
         let mut reader = Reader::new(environment.working_directory());
         if let Some((path, named)) = environment.config_file() {

@@ -1,5 +1,4 @@
-//! The places of tokens, and how a token gets there: `credentials.tfrc.json` in the user's settings, or a
-//! credentials helper.
+//! Stores tokens: in `credentials.tfrc.json` in the user's settings, or with a credentials helper.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -13,23 +12,23 @@ use crate::environment::ProcessEnvironment;
 use crate::host::Host;
 use crate::secret::SecretString;
 
-/// The member of the file with the tokens.
+/// The key of the file's object with the tokens.
 const CREDENTIALS: &str = "credentials";
 
-/// Where the token for a host is, or would be kept.
+/// The location of the token for a host, or the location where it would be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenPlace {
-    /// In a CLI configuration file of the user, which is not changed.
+    /// A CLI configuration file of the user, which Weft does not change.
     Elsewhere,
-    /// In this file.
+    /// This file has the token.
     File(PathBuf),
-    /// This helper keeps it, if there is one.
+    /// This helper stores the token, if it exists.
     Helper(String),
-    /// Nowhere yet. It would be kept in this file.
+    /// There is no token yet. It would be stored in this file.
     Nowhere(PathBuf),
 }
 
-/// Why a token was not kept or removed.
+/// Why a token was not stored or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialStoreError {
     /// The file cannot be read or written.
@@ -43,12 +42,12 @@ pub enum CredentialStoreError {
     /// The helper failed.
     #[error(transparent)]
     Helper(#[from] CredentialsError),
-    /// The user keeps this token in a file of their own, or has no home directory.
-    #[error("the credentials for {0} are not kept by this program")]
+    /// The user has this token in their own file, or has no home directory.
+    #[error("Weft does not manage the credentials for {0}")]
     Elsewhere(Host),
 }
 
-/// The place of tokens.
+/// The store of tokens.
 #[derive(Debug)]
 pub struct CredentialStore {
     file: Option<PathBuf>,
@@ -58,7 +57,7 @@ pub struct CredentialStore {
 }
 
 impl CredentialStore {
-    /// The place that the configuration and the environment determine.
+    /// The store that the configuration and the environment determine.
     pub fn new(config: &CliConfig, environment: &ProcessEnvironment) -> CredentialStore {
         CredentialStore {
             file: environment.credentials_file(),
@@ -68,7 +67,7 @@ impl CredentialStore {
         }
     }
 
-    /// Where the token for a host is.
+    /// The location of the token for a host.
     pub fn place(&self, host: &Host) -> TokenPlace {
         let Some(file) = &self.file else { return TokenPlace::Elsewhere };
         let in_file = hosts_in(file).contains(host);
@@ -81,10 +80,10 @@ impl CredentialStore {
         }
     }
 
-    /// Keeps a token for a host.
+    /// Stores a token for a host.
     ///
     /// # Errors
-    /// When it cannot be kept.
+    /// Returns an error if the token cannot be stored.
     pub async fn keep(&self, host: &Host, token: &SecretString) -> Result<(), CredentialStoreError> {
         match self.place(host) {
             TokenPlace::Elsewhere => Err(CredentialStoreError::Elsewhere(host.clone())),
@@ -96,7 +95,7 @@ impl CredentialStore {
     /// Removes the token for a host.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// Returns an error if the token cannot be removed.
     pub async fn forget(&self, host: &Host) -> Result<(), CredentialStoreError> {
         match self.place(host) {
             TokenPlace::Elsewhere => Err(CredentialStoreError::Elsewhere(host.clone())),
@@ -122,7 +121,7 @@ fn hosts_in(path: &Path) -> BTreeSet<Host> {
     all.into_iter().flatten().filter_map(|(name, _)| name.parse().ok()).collect()
 }
 
-/// Replaces the file by one with another token for a host, or none. Its other content stays.
+/// Replaces the file by one with another token for a host, or with none. The rest of the file's content stays.
 fn change(path: &Path, host: &Host, token: Option<&SecretString>) -> Result<(), CredentialStoreError> {
     let failed = |error: String| CredentialStoreError::File { path: path.to_owned(), error };
     let mut content = read(path)?;
@@ -130,7 +129,7 @@ fn change(path: &Path, host: &Host, token: Option<&SecretString>) -> Result<(), 
     let Some(all) = all.as_object_mut() else {
         return Err(failed(format!("the member {CREDENTIALS:?} is not an object")));
     };
-    // The same host may be written in another way.
+    // The file may have the same host in another spelling.
     all.retain(|name, _| name.parse::<Host>().ok().as_ref() != Some(host));
     if let Some(token) = token {
         all.insert(host.to_string(), json!({ "token": token.expose() }));
@@ -139,7 +138,7 @@ fn change(path: &Path, host: &Host, token: Option<&SecretString>) -> Result<(), 
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        // Temporary files can be read by their owner only.
+        // Only their owner can read temporary files.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&text)?;
         file.as_file().sync_all()?;

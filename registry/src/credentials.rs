@@ -27,7 +27,7 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// The time limit for a helper, which may ask the user a question.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Why a helper returned nothing.
+/// Why a helper returned no token.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CredentialsError {
     /// The program was not found.
@@ -38,26 +38,26 @@ pub enum CredentialsError {
         /// The directories that were searched.
         places: String,
     },
-    /// It cannot be started, or does not end.
+    /// The helper cannot be started, or did not end in time.
     #[error("the credentials helper {program} cannot be run: {problem}")]
     Run {
-        /// Its program.
+        /// The helper's program.
         program: PathBuf,
         /// The reason.
         problem: String,
     },
-    /// It reported a failure.
+    /// The helper reported a failure.
     #[error("the credentials helper {program} failed: {said}")]
     Failed {
-        /// Its program.
+        /// The helper's program.
         program: PathBuf,
-        /// Its error output.
+        /// The helper's error output.
         said: String,
     },
-    /// Its output is not a JSON object.
+    /// The helper's output is not a JSON object.
     #[error("the credentials helper {program} did not print a JSON object of credentials")]
     Answer {
-        /// Its program.
+        /// The helper's program.
         program: PathBuf,
     },
 }
@@ -68,7 +68,7 @@ pub struct Credentials {
     known: BTreeMap<Host, SecretString>,
     helper: Option<Helper>,
     directories: Vec<PathBuf>,
-    /// The answers of the helper, so that it runs once for each host.
+    /// The results of the helper. They are cached, so the helper runs once for each host.
     asked: Mutex<BTreeMap<Host, Result<Option<SecretString>, CredentialsError>>>,
 }
 
@@ -92,7 +92,7 @@ impl Credentials {
     /// The token for a host, if there is one.
     ///
     /// # Errors
-    /// When a helper must be asked and fails.
+    /// Returns an error if the helper is needed and fails.
     pub async fn token(&self, host: &Host) -> Result<Option<SecretString>, CredentialsError> {
         if let Some(token) = self.known.get(host) {
             return Ok(Some(token.clone()));
@@ -107,10 +107,10 @@ impl Credentials {
         answer
     }
 
-    /// Tells the helper to `store` or `forget` the token for a host. Without a helper, nothing happens.
+    /// Calls the helper to `store` or `forget` the token for a host. Without a helper, nothing happens.
     ///
     /// # Errors
-    /// When the helper fails.
+    /// Returns an error if the helper fails.
     pub async fn tell_helper(
         &self,
         verb: &str,
@@ -151,7 +151,7 @@ impl Credentials {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let talk = async {
             if let (Some(mut stdin), Some(content)) = (stdin, content) {
-                // A helper that does not read it says why by its exit code.
+                // A helper that does not read its input gives the reason with its exit code.
                 let _ = stdin.write_all(content.as_bytes()).await;
             }
             let (mut answer, mut said) = (Vec::new(), Vec::new());
@@ -173,7 +173,7 @@ impl Credentials {
         };
         let (status, answer, said) = tokio::time::timeout(HELPER_TIMEOUT, talk)
             .await
-            .map_err(|_| failed(format!("it does not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
+            .map_err(|_| failed(format!("it did not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
             .map_err(|error| failed(error.to_string()))?;
         if !status.success() {
             let said = String::from_utf8_lossy(&said).trim().to_owned();
@@ -193,7 +193,8 @@ impl Credentials {
     }
 }
 
-/// `TF_TOKEN_app_example_com`: underscores stand for dots, and two of them for a dash.
+/// The host of a variable such as `TF_TOKEN_app_example_com`. An underscore stands for a dot, and two underscores for a
+/// dash.
 fn host_of_variable(name: &str) -> Option<Host> {
     let name = name.strip_prefix(TOKEN_PREFIX)?;
     name.replace("__", "-").replace('_', ".").parse().ok()

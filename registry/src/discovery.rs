@@ -1,5 +1,5 @@
-//! Discovery of a host's services: `https://HOST/.well-known/terraform.json`, or `host` blocks of the CLI configuration
-//! instead.
+//! Discovery of a host's services, with `https://HOST/.well-known/terraform.json`. A `host` block of the CLI
+//! configuration replaces that document.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,12 +17,12 @@ use crate::login::{LOGIN, LoginClient};
 /// The path of the discovery document.
 const WELL_KNOWN: &str = "/.well-known/terraform.json";
 
-/// The maximum size of this document. Real ones have less than a kilobyte.
+/// The maximum size of the discovery document. Real ones have less than a kilobyte.
 const MAX_DOCUMENT: u64 = 1 << 20;
 
-/// The service of provider registries.
+/// The name of the service for provider registries.
 pub const PROVIDERS: &str = "providers.v1";
-/// The service of module registries.
+/// The name of the service for module registries.
 pub const MODULES: &str = "modules.v1";
 
 /// Why a service was not found.
@@ -36,12 +36,12 @@ pub enum DiscoveryError {
         /// The reason.
         error: HttpError,
     },
-    /// The answer is not JSON; most likely it is a page for people.
-    #[error("host {host} answered with a discovery document of the type {kind:?} instead of application/json")]
+    /// The response is not JSON. Most likely it is a web page.
+    #[error("host {host} responded with a discovery document of the type {kind:?} instead of application/json")]
     Type {
         /// The host.
         host: Host,
-        /// The content type of its answer.
+        /// The content type of the response.
         kind: String,
     },
     /// The host does not offer this service.
@@ -70,12 +70,12 @@ pub enum DiscoveryError {
         /// The service.
         service: String,
     },
-    /// The client for logins is not described as it must be.
+    /// The description of the OAuth client for logins is not valid.
     #[error("host {host} does not describe its logins as it must: {problem}")]
     Login {
         /// The host.
         host: Host,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A credentials helper failed.
@@ -83,7 +83,7 @@ pub enum DiscoveryError {
     Credentials(#[from] CredentialsError),
 }
 
-/// Looks up services. Asks every host once.
+/// Finds the services of hosts. Requests the document of each host once.
 #[derive(Debug)]
 pub struct Discovery {
     http: Http,
@@ -92,7 +92,7 @@ pub struct Discovery {
     found: Mutex<BTreeMap<Host, Discovered>>,
 }
 
-/// The answer of a host, or a pending request.
+/// The services of a host, or a pending request for them.
 type Discovered = Arc<OnceCell<Result<Services, DiscoveryError>>>;
 
 /// The services of a host, and the base of relative addresses.
@@ -103,7 +103,7 @@ struct Services {
 }
 
 impl Discovery {
-    /// Uses this client and these credentials, unless the configuration has the answer.
+    /// Uses this client and these credentials. `host` blocks of the configuration replace requests.
     pub fn new(http: Http, credentials: Arc<Credentials>, config: &CliConfig) -> Discovery {
         Discovery { http, credentials, forced: config.hosts.clone(), found: Mutex::default() }
     }
@@ -111,16 +111,16 @@ impl Discovery {
     /// The address of a service, such as [`PROVIDERS`], with a final slash.
     ///
     /// # Errors
-    /// When the host does not answer or does not offer the service.
+    /// Returns an error if the host does not respond, or does not offer the service.
     pub async fn service(&self, host: &Host, service: &str) -> Result<Url, DiscoveryError> {
         let services = self.services(host).await?;
         services.address(host, service)
     }
 
-    /// The client for logins at a host.
+    /// The OAuth client for logins at a host.
     ///
     /// # Errors
-    /// When the host does not answer, has no logins, or describes them in a way that cannot be used.
+    /// Returns an error if the host does not respond, has no logins, or describes them in an unusable way.
     pub async fn login(&self, host: &Host) -> Result<LoginClient, DiscoveryError> {
         let services = self.services(host).await?;
         let Some(document) = services.services.get(LOGIN) else { return Err(services.missing(host, LOGIN)) };
@@ -155,7 +155,7 @@ impl Discovery {
             .with_limit(MAX_DOCUMENT);
         let answer = self.http.send(&request).await.map_err(unnamed)?;
         if answer.status == StatusCode::NOT_FOUND {
-            // A host without any services.
+            // The host has no services at all.
             return Ok(Services { base: answer.url, services: BTreeMap::new() });
         }
         let answer = answer.sound().map_err(unnamed)?;
@@ -169,7 +169,7 @@ impl Discovery {
 }
 
 impl Services {
-    /// The host does not have this service, or another version of it.
+    /// The error for a service that the host does not have, or has in another version only.
     fn missing(&self, host: &Host, service: &str) -> DiscoveryError {
         let name = service.split('.').next().unwrap_or(service);
         let same = |other: &&String| other.split_once('.').is_some_and(|(n, v)| n == name && v.starts_with('v'));

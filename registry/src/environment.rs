@@ -1,5 +1,5 @@
-//! The parts of the environment that affect where packages come from. They are a value, so that tests do not change the
-//! real environment.
+//! The parts of the environment that determine the sources of packages. They are a value, so that tests need not change
+//! the real environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weft_providers::platform::Platform;
 
-/// The variables that are used, beside tokens.
+/// The names of the variables that are used, except tokens.
 const NAMES: [&str; 14] = [
     "TF_CLI_CONFIG_FILE",
     "TERRAFORM_CONFIG",
@@ -33,7 +33,7 @@ const TOKENS: &str = "TF_TOKEN_";
 pub struct ProcessEnvironment {
     variables: BTreeMap<String, OsString>,
     working_directory: PathBuf,
-    /// Where the process was started, before `-chdir`.
+    /// The directory in which the process was started, before `-chdir`.
     launch_directory: PathBuf,
 }
 
@@ -55,8 +55,8 @@ impl ProcessEnvironment {
         ProcessEnvironment { variables: heeded.collect(), working_directory, launch_directory }
     }
 
-    /// The same for a process that was started in another directory. The path of the configuration file in a variable
-    /// is relative to that one.
+    /// Sets the directory in which the process was started. The path of the configuration file in a variable is
+    /// relative to it.
     pub fn launched_in(self, launch_directory: impl Into<PathBuf>) -> ProcessEnvironment {
         ProcessEnvironment { launch_directory: launch_directory.into(), ..self }
     }
@@ -69,12 +69,12 @@ impl ProcessEnvironment {
         ProcessEnvironment { variables: variables.collect(), working_directory, launch_directory }
     }
 
-    /// The directory that relative paths are relative to.
+    /// The directory to which relative paths are relative.
     pub fn working_directory(&self) -> &Path {
         &self.working_directory
     }
 
-    /// The path in a variable.
+    /// The path in a variable. `None` if the variable is empty or not set.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
@@ -84,7 +84,7 @@ impl ProcessEnvironment {
         self.variables.get(name)?.to_str().filter(|text| !text.is_empty())
     }
 
-    /// Whether a variable is set, and not to a false value.
+    /// Whether a variable is set to a value that does not mean false.
     pub fn is_on(&self, name: &str) -> bool {
         self.text(name).is_some_and(|text| !matches!(text, "0" | "false" | "FALSE" | "False"))
     }
@@ -107,7 +107,8 @@ impl ProcessEnvironment {
         data
     }
 
-    /// The implied local directories, which are searched when no method is configured; the root module's comes first.
+    /// The implied local directories, which are searched if no method is configured. The directory in the root module
+    /// comes first.
     pub fn implied_directories(&self) -> Vec<PathBuf> {
         let mut directories = vec![self.working_directory.join("terraform.d/plugins")];
         directories.extend(self.path("HOME").map(|home| home.join(".terraform.d/plugins")));
@@ -118,7 +119,7 @@ impl ProcessEnvironment {
         directories
     }
 
-    /// The directories of credentials helpers.
+    /// The directories in which credentials helpers are searched.
     pub(crate) fn helper_directories(&self) -> Vec<PathBuf> {
         let mut directories: Vec<PathBuf> =
             self.path("HOME").map(|home| home.join(".terraform.d/plugins")).into_iter().collect();
@@ -129,19 +130,19 @@ impl ProcessEnvironment {
         directories
     }
 
-    /// The folder of user settings, such as `~/.config`.
+    /// The directory of user settings, such as `~/.config`.
     pub(crate) fn config_home(&self) -> Option<PathBuf> {
         self.path("XDG_CONFIG_HOME").or_else(|| Some(self.path("HOME")?.join(".config")))
     }
 
-    /// The file of the tokens that logins have brought.
+    /// The file with the tokens of logins.
     pub(crate) fn credentials_file(&self) -> Option<PathBuf> {
         let usual = self.path("HOME")?.join(".terraform.d");
         let other = self.path("XDG_CONFIG_HOME").filter(|_| !usual.exists()).map(|config| config.join("opentofu"));
         Some(other.unwrap_or(usual).join("credentials.tfrc.json"))
     }
 
-    /// The CLI configuration file, and whether the user named it, so that it must exist.
+    /// The CLI configuration file, and whether the user named it. A named file must exist.
     pub(crate) fn config_file(&self) -> Option<(PathBuf, bool)> {
         if let Some(named) = self.named_config_file() {
             return Some((self.launch_directory.join(named), true));
@@ -159,7 +160,7 @@ impl ProcessEnvironment {
         self.path("TF_CLI_CONFIG_FILE").or_else(|| self.path("TERRAFORM_CONFIG"))
     }
 
-    /// Additional configuration files, sorted by name; none if the user named a file.
+    /// Additional configuration files, sorted by name. Empty if the user named a file.
     pub(crate) fn more_config_files(&self) -> Vec<PathBuf> {
         if self.named_config_file().is_some() {
             return Vec::new();

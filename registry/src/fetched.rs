@@ -1,4 +1,4 @@
-//! A package on this machine, from any source, with what is known about it.
+//! A package on this machine, from any source, with its checksums and its authentication.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ use crate::sources::Candidate;
 /// Why a package is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchProblem {
-    /// It cannot be downloaded.
+    /// The package cannot be downloaded.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// A temporary file cannot be created.
     #[error("a temporary file cannot be created: {0}")]
     Room(std::io::Error),
-    /// It cannot be read.
+    /// The package cannot be read.
     #[error(transparent)]
     Package(#[from] PackageProblem),
-    /// Its checksum is not the one that its source lists.
+    /// The package's checksum is not the one that its source lists.
     #[error(
         "the provider package doesn't match any of the expected checksums: its source says {expected}, and the package \
          has {found}"
@@ -41,20 +41,20 @@ pub enum FetchProblem {
     },
 }
 
-/// A package on this machine. Dropping it removes a downloaded one.
+/// A package on this machine. If it was downloaded, it is removed when dropped.
 #[derive(Debug)]
 pub struct Fetched {
-    /// Its place.
+    /// The location of the package.
     pub location: Location,
-    /// `h1` of its files.
+    /// The `h1` checksum of its files.
     pub h1: Checksum,
-    /// `zh` of its archive, if it is packed.
+    /// The `zh` checksum of its archive, if it is packed.
     pub zh: Option<Checksum>,
-    /// Checksums from its source, of packages for any platform.
+    /// The checksums that its source lists, for packages of any platform.
     pub trusted: BTreeSet<Checksum>,
     /// Whether its source also lists checksums of the packages for other platforms.
     pub vouched: bool,
-    /// How it was authenticated.
+    /// How the package was authenticated.
     pub authentication: Authentication,
     /// Removes the download when dropped.
     _downloaded: Option<TempPath>,
@@ -89,7 +89,7 @@ impl Fetched {
 
     fn remote(offer: Offer, path: TempPath, digest: &str) -> Result<Fetched, FetchProblem> {
         let zh = Checksum::of_archive_digest(digest);
-        // Before unpacking: only the expected package is ever unpacked.
+        // Checked before unpacking, so that only the expected package is ever unpacked.
         let of_archive: BTreeSet<&Checksum> = offer.expected.iter().filter(|sum| sum.scheme() == "zh").collect();
         let mismatch = |found: &[&Checksum]| FetchProblem::Unexpected {
             expected: offer.expected.iter().map(Checksum::as_str).collect::<Vec<_>>().join(" or "),
@@ -115,15 +115,15 @@ impl Fetched {
         Ok(Fetched { location, h1, zh, trusted, vouched, authentication, _downloaded: Some(path) })
     }
 
-    /// Its checksums, one of each scheme that it has.
+    /// The package's own checksums, one of each scheme.
     pub(crate) fn own(&self) -> impl Iterator<Item = &Checksum> {
         self.zh.iter().chain([&self.h1])
     }
 
-    /// Copies it, packed, into a mirror. Replaces a file with the same name.
+    /// Copies the package, packed, into a mirror. Replaces a file with the same name.
     ///
     /// # Errors
-    /// When it cannot be read or written.
+    /// Returns an error if the package cannot be read or written.
     pub fn put(
         &self,
         root: &Path,
@@ -144,7 +144,7 @@ impl Fetched {
                 #[cfg(unix)]
                 {
                     use std::os::unix::fs::PermissionsExt as _;
-                    // Downloads are readable only by their owner, mirrors by everyone.
+                    // Only their owner can read downloads, but everyone must be able to read a mirror.
                     let readable = std::fs::Permissions::from_mode(0o644);
                     std::fs::set_permissions(&target, readable).map_err(io(&target))?;
                 }
@@ -166,7 +166,7 @@ pub(crate) async fn in_background<T: Send + 'static, E: From<PackageProblem> + S
 ) -> Result<T, E> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        // A panic in the work is a bug of ours, and is passed on.
+        // A panic in the work is a bug in Weft, so it is propagated.
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(error) => {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use smol_str::SmolStr;
 use url::Url;
 
-/// A host, with its port unless that is 443, in lower case and ASCII.
+/// A host name in lower case and ASCII, with the port unless it is 443.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host(SmolStr);
 
@@ -23,7 +23,7 @@ impl Host {
         Some(Host(port.map_or_else(|| name.into(), |port| format!("{name}:{port}").into())))
     }
 
-    /// Its name.
+    /// The normalized name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

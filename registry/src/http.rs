@@ -1,9 +1,9 @@
 //! The HTTP client. All requests for packages, modules and documents go through it.
 //!
-//! It bounds every answer: its size, the time until it begins and between its parts, the number of redirects, which
-//! never lead from TLS to plain text. It retries when a server is overloaded or briefly unavailable. Proxies come from
-//! the environment, certificates from the system or from `SSL_CERT_FILE` and `SSL_CERT_DIR` ([`roots`]). Nothing is
-//! opened before the first request.
+//! It limits every response: its size, the time until it begins, the time between its parts, and the number of
+//! redirects. Redirects never lead from TLS to plain text. Requests are retried if a server is overloaded or briefly
+//! unavailable. Proxies come from the environment. Certificates come from the system, or from `SSL_CERT_FILE` and
+//! `SSL_CERT_DIR` ([`roots`]). No file or connection is opened before the first request.
 
 mod request;
 mod roots;
@@ -24,16 +24,16 @@ use url::Url;
 pub use request::{Request, shown};
 pub use settings::{CertificatePlaces, HttpSettings};
 
-/// The maximum number of redirects; the same as in Go's client, which servers are tested with.
+/// The maximum number of redirects. It is the same as in Go's client, with which servers are tested.
 const MAX_REDIRECTS: usize = 10;
 
-/// The time limit for a connection.
+/// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The time limit for each pause of a server within an answer.
+/// The time limit for each pause within a response.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The maximum pause between two attempts, even if a server asks for a longer one.
+/// The maximum pause between two attempts, even if a server requests a longer one.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// A client. Clones share their connections.
@@ -45,45 +45,45 @@ pub struct Http {
 #[derive(Debug)]
 struct Inner {
     settings: HttpSettings,
-    /// One for other hosts, and one for this machine, which never uses a proxy.
+    /// The client for other hosts. The other client, `inward`, is for this machine and never uses a proxy.
     outward: OnceLock<reqwest::Client>,
     inward: OnceLock<reqwest::Client>,
 }
 
-/// A complete answer.
+/// A complete response.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// Its status, below 500: a request with any other status fails.
+    /// The status, which is below 500: a request with any other status fails.
     pub status: StatusCode,
-    /// Its headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Its address, after redirects.
+    /// The address, after redirects.
     pub url: Url,
-    /// Its content, within the limit of the request.
+    /// The content, within the size limit of the request.
     pub body: Vec<u8>,
 }
 
-/// A download in a file.
+/// A file that was downloaded.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// The length in bytes.
     pub length: u64,
     /// The SHA-256 of the content.
     pub sha256: Digest,
-    /// Its address, after redirects.
+    /// The address, after redirects.
     pub url: Url,
-    /// The headers of the answer.
+    /// The headers of the response.
     pub headers: HeaderMap,
 }
 
-/// Why there is no answer. The messages name hosts and paths, but no passwords and no signed queries.
+/// Why there is no response. The messages have hosts and paths, but no passwords and no signed queries.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HttpError {
     /// The client cannot be set up.
     #[error("secure connections cannot be made: {0}")]
     Setup(String),
     /// An invalid request.
-    #[error("cannot ask for {url}: {problem}")]
+    #[error("cannot request {url}: {problem}")]
     Request {
         /// The address.
         url: String,
@@ -100,8 +100,8 @@ pub enum HttpError {
         /// The reason, with its causes.
         problem: String,
     },
-    /// An answer with an error status.
-    #[error("{}{url} answered {status}{}", after(*.attempts), meaning(*.status))]
+    /// A response with an error status.
+    #[error("{}{url} responded with {status}{}", after(*.attempts), meaning(*.status))]
     Status {
         /// The address.
         url: String,
@@ -110,23 +110,23 @@ pub enum HttpError {
         /// The number of attempts.
         attempts: u32,
     },
-    /// An answer over the size limit.
-    #[error("{url} answered with more than {limit} bytes")]
+    /// A response that exceeds the size limit.
+    #[error("the response of {url} has more than {limit} bytes")]
     TooLarge {
         /// The address.
         url: String,
         /// The limit.
         limit: u64,
     },
-    /// An answer of an unexpected form.
-    #[error("{url} did not answer with the expected JSON document: {problem}")]
+    /// A response with content of an unexpected form.
+    #[error("the response of {url} is not the expected JSON document: {problem}")]
     Document {
         /// The address.
         url: String,
         /// The problem.
         problem: String,
     },
-    /// The answer cannot be written to a file.
+    /// The response cannot be written to a file.
     #[error("{path}: {problem}")]
     Write {
         /// The file.
@@ -149,7 +149,7 @@ fn meaning(status: StatusCode) -> &'static str {
 }
 
 impl HttpError {
-    /// The status of the answer, if that is the problem.
+    /// The status of the response, if the error is a status.
     pub fn status(&self) -> Option<StatusCode> {
         if let HttpError::Status { status, .. } = self { Some(*status) } else { None }
     }
@@ -173,16 +173,16 @@ impl Http {
         Http::new(HttpSettings::of_process())
     }
 
-    /// Its settings.
+    /// The settings of the client.
     pub fn settings(&self) -> &HttpSettings {
         &self.inner.settings
     }
 
-    /// Sends a request, and reads the whole answer. Every status below 500 except 429 is an answer: the caller handles
-    /// 404.
+    /// Sends a request, and reads the whole response. Every status below 500 except 429 counts as a response, so the
+    /// caller must handle 404.
     ///
     /// # Errors
-    /// When there is no answer after all attempts that the request allows, or one over the size limit.
+    /// Returns an error if all attempts that the request allows fail, or if the response exceeds the size limit.
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
         self.repeat(request, async |client, attempts| {
             let mut response = match open(client, request, attempts).await {
@@ -207,19 +207,21 @@ impl Http {
         .await
     }
 
-    /// Requests a JSON document. Members that the type does not have are ignored.
+    /// Requests a JSON document. Fields that the type does not have are ignored.
     ///
     /// # Errors
-    /// As [`send`](Http::send), and when the status is not 200 or the document has another form.
+    /// Errors of [`send`](Http::send). Also returns an error if the status is not 200, or if the document has another
+    /// form.
     pub async fn json<T: DeserializeOwned>(&self, request: &Request) -> Result<T, HttpError> {
         self.send(request).await?.sound()?.json()
     }
 
-    /// Downloads into a file, which is overwritten. The contents of the file after an error are useless. Returns the
-    /// digest, which is computed along the way.
+    /// Downloads into a file, which is overwritten. After an error, the contents of the file are not usable. The result
+    /// has the digest, which is computed during the download.
     ///
     /// # Errors
-    /// As [`send`](Http::send), and when the status is not 200 or the file cannot be written.
+    /// Errors of [`send`](Http::send). Also returns an error if the status is not 200, or if the file cannot be
+    /// written.
     pub async fn download(&self, request: &Request, to: &Path) -> Result<Download, HttpError> {
         self.repeat(request, async |client, attempts| {
             let response = match open(client, request, attempts).await {
@@ -279,10 +281,10 @@ impl Http {
 }
 
 impl Response {
-    /// The answer, if its status is 200.
+    /// Returns the response if its status is 200.
     ///
     /// # Errors
-    /// When it is another.
+    /// Returns an error for any other status.
     pub fn sound(self) -> Result<Response, HttpError> {
         match self.status {
             StatusCode::OK => Ok(self),
@@ -293,7 +295,7 @@ impl Response {
     /// Parses the content as JSON.
     ///
     /// # Errors
-    /// When it is not JSON, or has another form.
+    /// Returns an error if the content is not JSON, or has another form.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
         serde_json::from_slice(&self.body)
             .map_err(|error| HttpError::Document { url: shown(&self.url), problem: error.to_string() })
@@ -305,7 +307,7 @@ impl Response {
     }
 }
 
-/// Sends a request, and reads the headers of the answer.
+/// Sends a request, and reads the headers of the response.
 async fn open(client: &reqwest::Client, request: &Request, attempts: u32) -> AttemptOutcome<reqwest::Response> {
     let mut builder =
         client.request(request.method().clone(), request.url().clone()).headers(request.headers().clone());
@@ -388,12 +390,12 @@ fn broken(request: &Request, attempts: u32, error: &reqwest::Error) -> HttpError
     HttpError::Unreachable { url: shown(request.url()), attempts, problem }
 }
 
-/// The delay that a server asks for, in seconds. Dates, which some send instead, are ignored.
+/// The delay that a server requests, in seconds. A date in place of a number is ignored.
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// The inner causes of an error. The outer ones repeat the address, with any secrets in it.
+/// The inner causes of an error. The outer errors repeat the address, which may contain secrets.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut texts = Vec::new();
     let mut next = error.source();
@@ -406,7 +408,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     if texts.is_empty() { "the connection failed".to_owned() } else { texts.join(": ") }
 }
 
-/// Addresses of this machine, for which Go's clients use no proxy either.
+/// Whether the address belongs to this machine. Go's clients use no proxy for it either.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

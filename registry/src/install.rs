@@ -1,8 +1,8 @@
 //! `init` for providers: selects versions, and installs packages into the data directory.
 //!
-//! First the version of every provider is selected. Packages are installed only if that succeeded for all. A locked
-//! version is kept as long as the constraints allow it, but its sources are still asked, as OpenTofu does. Several
-//! providers are queried and fetched concurrently, and events come in the order of providers.
+//! First, the version of every provider is selected. Packages are installed only if all providers have one. A locked
+//! version is kept as long as the constraints allow it. As in OpenTofu, its sources are queried even then. Several
+//! providers are queried and fetched concurrently. Their events are reported in the order of providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -27,7 +27,8 @@ use crate::problems;
 use crate::select::{self, Choice};
 use crate::sources::{Candidate, Network, Sources};
 
-/// The maximum number of concurrent queries and downloads. More would only share the same bandwidth.
+/// The maximum number of concurrent queries and downloads. More of them would not be faster, because they share the
+/// bandwidth.
 const AT_A_TIME: usize = 4;
 
 /// Installs the packages that a configuration needs.
@@ -47,7 +48,7 @@ pub struct Installation {
     pub lock: LockFile,
     /// The packages that were installed or already present.
     pub packages: BTreeMap<ProviderSource, Package>,
-    /// The providers whose checksums are known for this platform only, in order.
+    /// The providers whose checksums are known for this platform only, in the order of providers.
     pub incomplete: Vec<ProviderSource>,
     /// All diagnostics.
     pub diagnostics: Vec<Diagnostic>,
@@ -60,41 +61,41 @@ pub struct Selected {
     pub source: ProviderSource,
     /// The selected version.
     pub version: Version,
-    /// Its platform.
+    /// The platform of the package.
     pub platform: Platform,
     candidate: Candidate,
     network: Network,
 }
 
 impl Selected {
-    /// Fetches it, unless it is local.
+    /// Fetches the package, unless it is local.
     ///
     /// # Errors
-    /// When it is not available, or does not match the checksum of its source.
+    /// Returns an error if the package is not available, or if it does not match the checksum of its source.
     pub async fn fetch(&self) -> Result<Fetched, FetchProblem> {
         Fetched::of(self.candidate.clone(), &self.network.http).await
     }
 }
 
-/// The place of a package that need not be fetched.
+/// The location of a package that need not be fetched.
 enum PresentPackage {
-    /// Its final folder.
+    /// The final directory of the package.
     There(Package),
-    /// The cache, with a link from its final folder.
+    /// The plugin cache. The final directory becomes a link to the package there.
     Cached(Package),
 }
 
-/// A package in its final folder.
+/// A package in its final directory.
 struct Placed {
     package: Package,
-    /// Checksums to lock beside its own.
+    /// Further checksums to lock, beside the package's own.
     trusted: BTreeSet<Checksum>,
-    /// Whether only its own checksums will be locked, so that it cannot be installed on other platforms.
+    /// Whether only the package's own checksums will be locked, so that it cannot be installed on other platforms.
     incomplete: bool,
 }
 
 impl Placed {
-    /// A package that was just fetched, or one in the cache.
+    /// A package that was just fetched, or that is in the cache.
     fn new(package: Package, trusted: BTreeSet<Checksum>, vouched: bool, locked: &BTreeSet<Checksum>) -> Placed {
         let own: BTreeSet<&Checksum> = trusted.iter().chain(&package.checksum).collect();
         let incomplete = !vouched && (locked.is_empty() || locked.iter().eq(own));
@@ -119,7 +120,7 @@ enum InstallProblem {
 
 impl Installer {
     /// An installer with the methods of the CLI configuration. `plugin_directories` (`-plugin-dir`) replace all of
-    /// them. Without either: the implied local directories, and the registry for other providers.
+    /// them. Without either, the implied local directories are used, and the registry for all other providers.
     pub fn new(
         config: &CliConfig,
         environment: &ProcessEnvironment,
@@ -161,15 +162,15 @@ impl Installer {
         self
     }
 
-    /// Uses another network than the process's environment describes.
+    /// Uses this network in place of the one that the process's environment describes.
     #[must_use]
     pub fn with_network(mut self, network: Network) -> Installer {
         self.sources = self.sources.over(network);
         self
     }
 
-    /// Installs what is required. `upgrade` ignores locked versions. Writes nothing outside of the data directory and
-    /// the plugin cache: the caller settles the lock file.
+    /// Installs the required providers. `upgrade` ignores locked versions. Writes only to the data directory and the
+    /// plugin cache: the caller settles the lock file.
     pub async fn install(
         &self,
         requirements: &Requirements,
@@ -252,7 +253,7 @@ impl Installer {
         (selected.collect(), problems)
     }
 
-    /// Selects the version of each provider. Those that need no package are omitted.
+    /// Selects the version of each provider. Providers that need no package are omitted.
     async fn choose<'a>(
         &self,
         requirements: &'a Requirements,
@@ -297,7 +298,7 @@ impl Installer {
             warning.into_iter().for_each(|warning| report(InstallEvent::Warning(warning)));
             match chosen {
                 Ok((version, candidate)) => {
-                    // Checksums belong to a version, even if it was selected again.
+                    // Locked checksums apply only if the selected version is the locked one.
                     let same = lock.get(one.source).filter(|lock| lock.version == version);
                     let locked = same.map(|lock| lock.known_checksums().cloned().collect()).unwrap_or_default();
                     let (source, constraints) = (one.source, one.constraints);
@@ -313,7 +314,7 @@ impl Installer {
         mirror::package_folder(&self.data_directory.join(FOLDER), source, version, &self.platform)
     }
 
-    /// A locked package that is already in its folder, or can be linked there from the cache.
+    /// A locked package that is already in its directory, or that can be linked there from the cache.
     async fn there(
         &self,
         source: &ProviderSource,
@@ -344,7 +345,8 @@ impl Installer {
         })
     }
 
-    /// Puts a package into its folder, after checking it against the lock file. Returns it with the checksums to lock.
+    /// Puts a package into its directory, after checking it against the lock file. Returns the package with the
+    /// checksums to lock.
     async fn fetch(&self, choice: &Choice<'_>) -> Result<(Placed, Authentication), InstallProblem> {
         let is_local = matches!(choice.candidate, Candidate::Local(_));
         let fetched = Fetched::of(choice.candidate.clone(), &self.sources.network().http).await?;
@@ -363,7 +365,7 @@ impl Installer {
         let (source, version, platform) = (choice.source.clone(), choice.version.clone(), self.platform.clone());
         let (cache, locked) = (self.cache.clone(), choice.locked.clone());
         in_background(move || -> Result<_, PackageProblem> {
-            // A package that is unpacked in a mirror is linked to.
+            // A package that is unpacked in a mirror is not copied, but linked.
             match (cache, &fetched.location) {
                 (Some(cache), Location::Packed(file)) => {
                     let _held = cache.lock(&source, &version, &platform);

@@ -9,10 +9,10 @@ use weft_providers::constraint::Constraints;
 
 use crate::offer::Authentication;
 
-/// An event of an installation. `Display` writes the line that `init` prints.
+/// An event of an installation. Its `Display` is the line that `init` prints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InstallEvent {
-    /// Nothing to install.
+    /// The provider is built in: nothing is installed.
     BuiltIn(ProviderSource),
     /// The version is locked.
     Reusing(ProviderSource),
@@ -31,7 +31,7 @@ pub enum InstallEvent {
 }
 
 impl InstallEvent {
-    /// Whether a signature was checked, so that users may want to read about signatures.
+    /// Whether a signature was checked. Users may then want to read about signatures.
     pub fn is_signed(&self) -> bool {
         matches!(self, InstallEvent::Installed(_, _, Authentication::Signed { .. }))
     }

@@ -1,14 +1,15 @@
-//! Access to the network: provider packages and modules, and the documents that lead to them.
+//! Fetches provider packages and modules, and the documents that describe where they are.
 //!
 //! [`http`] is the client for all requests. [`cli_config`] and [`environment`] have the settings. [`discovery`] finds
-//! the services of a [`host`], and [`credentials`] has tokens. [`login`] gets new ones, and [`credential_store`] keeps them.
+//! the services of a [`host`], and [`credentials`] has tokens. [`login`] gets new tokens, and [`credential_store`]
+//! stores them.
 //!
-//! Providers: [`sources`] combines all methods of installation: [`provider_registry`] with [`signature`]s,
-//! [`network_mirror`] and [`oci`]. Each makes an [`offer`] or returns a [`problem`]. [`install`] selects versions and
-//! fetches packages ([`fetched`]) into the data directory, and reports it with [`install_event`]s. [`settle`] writes
-//! the lock file.
+//! Providers: [`sources`] combines all installation methods: [`provider_registry`] with [`signature`]s,
+//! [`network_mirror`] and [`oci`]. Each of them makes an [`offer`] or returns a [`package_error`]. [`install`] selects
+//! versions, fetches packages ([`fetched`]) into the data directory, and reports progress with [`install_event`]s.
+//! [`settle`] writes the lock file.
 //!
-//! [`modules`] fetches modules, and unpacks each [`archive`] of them.
+//! [`modules`] fetches modules, and unpacks their [`archive`]s.
 
 mod plugin_cache;
 mod problems;

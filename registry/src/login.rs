@@ -1,6 +1,7 @@
 //! Logins by OAuth 2: the authorization code grant with a proof key (RFC 7636), and the password grant.
 //!
-//! The service `login.v1` describes the client. The browser of the user brings the code to a server on this machine.
+//! The discovery service `login.v1` describes the client. The user's browser sends the code to a server on this
+//! machine.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -16,21 +17,21 @@ use url::Url;
 use crate::http::{Http, HttpError, Request};
 use crate::secret::SecretString;
 
-/// The service.
+/// The name of the discovery service.
 pub const LOGIN: &str = "login.v1";
-/// The authorization code grant, the default of a service that names none.
+/// The authorization code grant, which is the default if a service lists no grants.
 pub const BY_CODE: &str = "authz_code";
 /// The password grant.
 pub const BY_PASSWORD: &str = "password";
-/// Ports that need no special rights.
+/// The default ports: those that need no special rights.
 const PORTS: (u16, u16) = (1024, u16::MAX);
 /// The path of the browser's request.
 const CALLBACK: &str = "/login";
 /// The maximum length of a request of the browser.
 const MAX_REQUEST: usize = 64 << 10;
-/// How long a browser may take for its request.
+/// The time limit for a browser to send its request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The number of random bytes of a state and of a proof key.
+/// The number of random bytes of an OAuth state and of a proof key.
 const RANDOM: usize = 32;
 /// The text that the browser shows at the end.
 const PAGE: &str = "<html><head><title>Weft</title></head><body><p>The login server has returned an authorization code to \
@@ -39,50 +40,50 @@ const PAGE: &str = "<html><head><title>Weft</title></head><body><p>The login ser
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// There are no random numbers.
-    #[error("there are no random numbers")]
+    /// The operating system provides no random numbers.
+    #[error("the operating system provides no random numbers")]
     Random,
     /// No port is free.
     #[error("no port from {0} to {1} is free")]
     Ports(u16, u16),
-    /// The server for the browser failed.
-    #[error("the server for the browser failed: {0}")]
+    /// The local server, which receives the redirect of the browser, failed.
+    #[error("the local server that waits for the browser failed: {0}")]
     Server(String),
     /// The token endpoint failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The token endpoint refused.
-    #[error("the answer is {status}{words}")]
+    /// The token endpoint returned an error.
+    #[error("the response is {status}{words}")]
     Refused {
         /// The status.
         status: u16,
-        /// The error in the answer.
+        /// The error in the response.
         words: String,
     },
 }
 
-/// The client that a service wants for logins.
+/// The OAuth client that a service describes for logins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginClient {
     /// `client_id`
     pub id: String,
-    /// Where the user allows it.
+    /// The address where the user allows the login.
     pub authorization: Option<Url>,
-    /// Where the token comes from.
+    /// The token endpoint.
     pub token: Option<Url>,
-    /// The first and the last port of this machine that the service sends the browser to.
+    /// The first and the last port of this machine to which the service may redirect the browser.
     pub ports: (u16, u16),
-    /// The grants that the service has.
+    /// The grants that the service offers.
     pub grants: Vec<String>,
-    /// The scopes to ask for.
+    /// The scopes to request.
     pub scopes: Vec<String>,
 }
 
 impl LoginClient {
-    /// The client in a discovery document with this address.
+    /// Reads the client from the discovery document at this address.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// Returns a message about the invalid part of the document.
     pub fn of(document: &Json, base: &Url) -> Result<LoginClient, String> {
         let Some(content) = document.as_object() else { return Err(format!("the service {LOGIN} is not an object")) };
         let texts = |name: &str| match content.get(name) {
@@ -114,7 +115,7 @@ impl LoginClient {
         Ok(LoginClient { id, authorization, token, ports, grants, scopes })
     }
 
-    /// Whether the service has a grant.
+    /// Whether the service offers a grant.
     pub fn has(&self, grant: &str) -> bool {
         self.grants.iter().any(|known| known == grant)
     }
@@ -122,7 +123,7 @@ impl LoginClient {
     /// Exchanges a password for a token.
     ///
     /// # Errors
-    /// When the service returns no token.
+    /// Returns an error if the service returns no token.
     pub async fn by_password(
         &self,
         http: &Http,
@@ -180,17 +181,17 @@ fn random() -> Result<String, LoginError> {
 }
 
 impl CodeLogin {
-    /// Begins to listen on one of the ports of the service.
+    /// Starts to listen on one of the client's ports.
     ///
     /// # Errors
-    /// None of them is free.
+    /// Returns an error if none of the ports is free.
     pub fn begin(client: LoginClient) -> Result<CodeLogin, LoginError> {
         let (first, last) = client.ports;
         let mut bytes = [0; 2];
         rand::fill(&mut bytes).map_err(|_| LoginError::Random)?;
         let count = u32::from(last - first) + 1;
         let start = u32::from(u16::from_le_bytes(bytes));
-        // From a random one on, because the lowest ones are most likely taken.
+        // The search starts at a random port, because the lowest ones are most likely in use.
         let mut all = (0..count).filter_map(|step| u16::try_from(u32::from(first) + (start + step) % count).ok());
         let server = all.find_map(|port| Some((TcpListener::bind(("127.0.0.1", port)).ok()?, port)));
         let Some((server, port)) = server else { return Err(LoginError::Ports(first, last)) };
@@ -217,10 +218,10 @@ impl CodeLogin {
         Some(url)
     }
 
-    /// Waits until the browser has brought a code. Requests without one are refused.
+    /// Waits until the browser sends a code. Requests without a code are refused.
     ///
     /// # Errors
-    /// The server fails.
+    /// Returns an error if the server fails.
     pub fn wait(&self) -> Result<SecretString, LoginError> {
         for connection in self.server.incoming() {
             let mut connection = connection.map_err(|error| LoginError::Server(error.to_string()))?;
@@ -230,7 +231,7 @@ impl CodeLogin {
                 "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
                 page.len()
             );
-            // The browser may be gone. What it brought counts.
+            // The browser may have closed the connection. Its code is still valid.
             let _ = connection.write_all(answer.as_bytes());
             if let Some(code) = code {
                 return Ok(SecretString::new(code));
@@ -239,10 +240,10 @@ impl CodeLogin {
         Err(LoginError::Server("it has ended".to_owned()))
     }
 
-    /// Trades the code for a token.
+    /// Exchanges the code for a token.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns an error if the token endpoint returns no token.
     pub async fn token(&self, http: &Http, code: &SecretString) -> Result<SecretString, LoginError> {
         let fields = [
             ("grant_type", "authorization_code"),
@@ -255,7 +256,7 @@ impl CodeLogin {
     }
 }
 
-/// The target in the first line of a request.
+/// The target in the first line of an HTTP request.
 fn target(connection: &mut TcpStream) -> Option<String> {
     connection.set_read_timeout(Some(PATIENCE)).ok()?;
     let mut request = Vec::new();
@@ -273,7 +274,7 @@ fn target(connection: &mut TcpStream) -> Option<String> {
     words.next().map(str::to_owned)
 }
 
-/// The code in a target, if it comes with the right state.
+/// The code in a target, if the target has the right state.
 fn code_of(target: &str, state: &str) -> Option<String> {
     let url = Url::parse("http://localhost/").ok()?.join(target).ok()?;
     let value = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());

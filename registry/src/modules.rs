@@ -1,7 +1,8 @@
 //! Modules that are not local: finding and fetching their packages.
 //!
-//! [`PackageAddress`] is a parsed address. [`ModuleFetcher`] fetches packages by git, over HTTP or from OCI registries,
-//! and asks module registries for versions ([`constraint`] selects them) and their addresses.
+//! [`PackageAddress`] is a parsed address. [`ModuleFetcher`] fetches packages by git, over HTTP or from OCI registries.
+//! It queries module registries for versions, from which [`constraint`] selects, and for the addresses of their
+//! packages.
 
 mod address;
 mod artifact;

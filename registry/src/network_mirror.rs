@@ -43,15 +43,15 @@ struct Archive {
 }
 
 impl NetworkMirror {
-    /// Uses this client.
+    /// Makes a client that uses this HTTP client.
     pub fn new(http: Http, credentials: Arc<Credentials>) -> NetworkMirror {
         NetworkMirror { http, credentials }
     }
 
-    /// All versions of a provider on a mirror; empty if the mirror does not have the provider.
+    /// All versions of a provider on a mirror. `None` if the mirror does not have the provider.
     ///
     /// # Errors
-    /// When it does not answer, or its answer is not valid.
+    /// Returns an error if the mirror does not respond, or if its response is not valid.
     pub async fn versions(&self, base: &Url, source: &ProviderSource) -> Result<Option<Vec<Version>>, PackageError> {
         let (answer, _) = self.ask(base, source, "index.json").await?;
         if answer.status == StatusCode::NOT_FOUND {
@@ -65,7 +65,7 @@ impl NetworkMirror {
     /// The package of a version for a platform, if the mirror has it.
     ///
     /// # Errors
-    /// When it does not answer, or its answer is not valid.
+    /// Returns an error if the mirror does not respond, or if its response is not valid.
     pub async fn package(
         &self,
         base: &Url,
@@ -98,7 +98,7 @@ impl NetworkMirror {
         let url = url.ok_or_else(|| unusable(format!("{address:?} is not an address")))?;
         let expected: BTreeSet<Checksum> = sums.into_iter().filter(Checksum::is_known).collect();
         let authentication = if expected.is_empty() { Authentication::None } else { Authentication::Checksum };
-        // The mirror's token is sent only to the mirror itself.
+        // The token of the mirror is sent only to the mirror itself.
         let same = url.scheme() == "https" && Host::of_url(&url) == Host::of_url(base);
         let authorization = token.filter(|_| same).into();
         let trusted = if trust_all { trusted } else { BTreeSet::new() };

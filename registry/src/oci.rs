@@ -64,20 +64,20 @@ struct Package {
 }
 
 impl OciMirror {
-    /// Uses this client, with the credentials of configuration and environment.
+    /// Uses this HTTP client, with the credentials from the configuration and the environment.
     pub fn new(http: Http, config: &CliConfig, environment: &ProcessEnvironment) -> OciMirror {
         OciMirror { client: OciClient::new(http, config, environment) }
     }
 
-    /// The client, for other artifacts.
+    /// The client of OCI registries, for other artifacts.
     pub fn client(&self) -> &OciClient {
         &self.client
     }
 
-    /// All versions of a provider; empty if the repository does not exist. Tags that are not versions are ignored.
+    /// All versions of a provider. `None` if the repository does not exist. Tags that are not versions are ignored.
     ///
     /// # Errors
-    /// When the registry does not answer, or its answer is not valid.
+    /// Returns an error if the registry does not respond, or if its response is not valid.
     pub async fn versions(&self, repository: &str) -> Result<Option<Vec<Version>>, PackageError> {
         let repository = Repository::parse(repository)?;
         let tags = self.client.tags(&repository).await?;
@@ -87,7 +87,7 @@ impl OciMirror {
     /// The package of a version for a platform, if there is one.
     ///
     /// # Errors
-    /// When the registry does not answer, or its answer is not valid.
+    /// Returns an error if the registry does not respond, or if its response is not valid.
     pub async fn package(
         &self,
         repository: &str,

@@ -17,16 +17,16 @@ pub(crate) const MAX_PACKAGE: u64 = 4 << 30;
 /// How a package was authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// Not at all: there is no checksum to compare with.
+    /// Not authenticated: there is no checksum to compare with.
     None,
-    /// It has the checksum that its source lists.
+    /// The package has the checksum that its source lists.
     Checksum,
-    /// Its checksum is in a list that a key of the registry signed.
+    /// The package's checksum is in a list that a key of the registry signed.
     Signed {
         /// The key's id.
         key: String,
     },
-    /// Its checksum is in a list, and the registry has no key for it.
+    /// The package's checksum is in a list of the registry, but the registry has no key to verify the list with.
     SigningSkipped,
 }
 
@@ -44,11 +44,11 @@ impl fmt::Display for Authentication {
 /// A package that a source offers.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// Its place.
+    /// The location of the package.
     pub url: Url,
-    /// The credentials for the place.
+    /// The credentials for that location.
     pub authorization: Authorization,
-    /// Accepted checksums of this package; empty if there are none.
+    /// The accepted checksums of this package. Empty if the source lists none.
     pub expected: BTreeSet<Checksum>,
     /// Checksums of the packages of this version for all platforms, for the lock file.
     pub trusted: BTreeSet<Checksum>,
@@ -58,16 +58,16 @@ pub struct Offer {
     pub retries: u32,
 }
 
-/// Credentials for a place.
+/// Credentials for a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authorization {
-    /// None needed.
+    /// No credentials are needed.
     None,
     /// A token.
     Bearer(SecretString),
-    /// A name and a password.
+    /// A user name and a password.
     Basic {
-        /// The name.
+        /// The user name.
         user: String,
         /// The password.
         password: SecretString,
@@ -75,7 +75,7 @@ pub enum Authorization {
 }
 
 impl Authorization {
-    /// Adds them to a request.
+    /// Adds the credentials to a request.
     #[must_use]
     pub fn on(&self, request: Request) -> Request {
         match self {
@@ -99,12 +99,12 @@ impl Offer {
     }
 }
 
-/// Adds the protocol header that registries expect of clients.
+/// The name of the protocol header that registries expect from clients.
 pub(crate) fn protocol_header() -> HeaderName {
     HeaderName::from_static("x-terraform-version")
 }
 
-/// The client version that registries see. They may omit what older clients cannot use.
+/// The client version that registries see. A registry may omit packages that older clients cannot use.
 pub(crate) const PROTOCOL_VERSION: &str = "1.12.6";
 
 /// An offered version, with its protocols if they are known.
@@ -112,11 +112,11 @@ pub(crate) const PROTOCOL_VERSION: &str = "1.12.6";
 pub struct Offered {
     /// The version.
     pub version: Version,
-    /// Such as `5.0`; empty if the source does not list them.
+    /// The plugin protocols, such as `5.0`. Empty if the source does not list them.
     pub protocols: Vec<String>,
 }
 
-/// Whether one of its protocols is supported.
+/// Whether Weft supports one of these protocols.
 pub(crate) fn speaks(protocols: &[String]) -> bool {
     protocols.is_empty() || protocols.iter().any(|p| matches!(p.split('.').next(), Some("5" | "6")))
 }

@@ -13,15 +13,15 @@ use crate::http::HttpError;
 /// Why a package is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
-    /// The registry does not have it.
+    /// The registry does not have the provider.
     #[error("provider registry {registry} does not have a provider named {provider}")]
     UnknownProvider {
-        /// Its name.
+        /// The name of the registry.
         registry: String,
         /// The provider.
         provider: ProviderSource,
     },
-    /// The host is not a registry, or does not answer.
+    /// The host is not a registry, or does not respond.
     #[error("{error}")]
     Discovery {
         /// The provider.
@@ -38,7 +38,7 @@ pub enum PackageError {
     /// The request failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// An invalid answer.
+    /// A response is not valid.
     #[error("{place} gives an unusable answer: {problem}")]
     Answer {
         /// The address.
@@ -46,7 +46,7 @@ pub enum PackageError {
         /// The problem.
         problem: String,
     },
-    /// It supports none of our protocols.
+    /// Weft supports none of the provider's protocols.
     #[error(
         "provider {provider} {version} speaks the plugin protocols {}, and Weft speaks 5 and 6", protocols.join(", ")
     )]
@@ -55,10 +55,10 @@ pub enum PackageError {
         provider: ProviderSource,
         /// The version.
         version: Version,
-        /// Its protocols.
+        /// The protocols of the provider.
         protocols: Vec<String>,
     },
-    /// It cannot be authenticated.
+    /// The package cannot be authenticated.
     #[error("cannot trust {provider} {version}: {problem}")]
     Untrusted {
         /// The provider.
@@ -73,10 +73,10 @@ pub enum PackageError {
     Search(#[from] SearchError),
 }
 
-/// An address below another one. Parts are escaped.
+/// The URL below another one. The parts are escaped.
 pub(crate) fn path_of(base: &Url, parts: &[&str]) -> Url {
     let mut url = base.clone();
-    // Only addresses that cannot be a base (such as mailto:) have no segments, and they never get here.
+    // Only URLs that cannot be a base (such as mailto:) have no segments, and callers never pass them.
     if let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty().extend(parts);
     }

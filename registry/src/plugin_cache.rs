@@ -1,5 +1,5 @@
 //! The shared package cache of a user's projects (`plugin_cache_dir`). It has the layout of the packages in a data
-//! directory, which are then links into it.
+//! directory. The packages in data directories are then links to the cache.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,13 +18,14 @@ pub(crate) struct PluginCache {
     may_break_lock: bool,
 }
 
-/// Held while a package is added to the cache or taken from it. Other processes wait.
+/// A lock on a package in the cache, for adding or using it. Other processes wait until it is dropped.
 pub(crate) struct CacheLock {
     _file: Option<File>,
 }
 
 impl PluginCache {
-    /// With `may_break_lock`, its packages are accepted even if the lock file has no checksum for them.
+    /// A cache in this directory. With `may_break_lock`, its packages are accepted even if the lock file has no
+    /// checksum for them.
     pub(crate) fn new(root: PathBuf, may_break_lock: bool) -> PluginCache {
         PluginCache { root, may_break_lock }
     }
@@ -33,8 +34,8 @@ impl PluginCache {
         mirror::package_folder(&self.root, source, version, platform)
     }
 
-    /// Waits until no other process uses this package. Without file locks it does not wait. A package is put in place
-    /// atomically in any case.
+    /// Waits until no other process uses this package. If the file system has no locks, it does not wait. Adding a
+    /// package is atomic in any case.
     pub(crate) fn lock(&self, source: &ProviderSource, version: &Version, platform: &Platform) -> CacheLock {
         let folder = self.folder(source, version, platform);
         let held = || -> std::io::Result<File> {
@@ -71,12 +72,12 @@ impl PluginCache {
     }
 }
 
-/// Puts a package in its folder. An unpacked one becomes a link to its place.
+/// Puts a package into its directory. If the package is unpacked, its directory becomes a link to it.
 pub(crate) fn place(location: &Location, source: &ProviderSource, target: &Path) -> Result<(), PackageProblem> {
     match location {
         Location::Packed(file) => packages::unpack(file, target),
         Location::Unpacked(folder) => {
-            // Checked before anything is replaced.
+            // The package is checked before anything is replaced.
             packages::program(source, folder)?;
             link(folder, target)
         }

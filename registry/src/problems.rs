@@ -1,4 +1,4 @@
-//! The diagnostics of selecting and installing providers, as constructors.
+//! Constructors of the diagnostics of selecting and installing providers.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -124,7 +124,7 @@ pub(crate) fn unresolved(source: &ProviderSource, why: Unresolved<'_>) -> Diagno
     Diagnostic::error("Failed to resolve provider packages", format!("Could not resolve provider {name}: {reason}"))
 }
 
-/// A version speaks other protocols. `nearest` is the latest supported version.
+/// A version supports other protocols than Weft. `nearest` is the latest version that Weft supports.
 pub(crate) fn foreign_protocols(
     source: &ProviderSource,
     version: &Version,
@@ -145,7 +145,7 @@ pub(crate) fn foreign_protocols(
     )
 }
 
-/// The selected packages differ from those in a lock file that must not change.
+/// Installation selected other packages than a lock file that must not change.
 pub(crate) fn other_packages_locked() -> Diagnostic {
     Diagnostic::warning(
         "Provider lock file not updated",
@@ -154,7 +154,7 @@ pub(crate) fn other_packages_locked() -> Diagnostic {
     )
 }
 
-/// The required providers differ from those in a lock file that must not change.
+/// The configuration requires other providers than a lock file that must not change.
 pub(crate) fn other_providers_locked() -> Diagnostic {
     Diagnostic::error(
         "Provider dependency changes detected",

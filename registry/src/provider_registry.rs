@@ -23,13 +23,13 @@ use crate::signature;
 /// The maximum size of a list of checksums and of its signature. A hundred platforms take ten kilobytes.
 const MAX_SUMS: u64 = 1 << 20;
 
-/// Which packages without valid signatures are refused.
+/// Which packages without a valid signature are refused, in addition to those whose signature is wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignaturePolicy {
-    /// Also those for which the registry has no key (`OPENTOFU_ENFORCE_GPG_VALIDATION`). Registries other than the
-    /// default one must always have one.
+    /// Refuses packages for which the registry has no key (`OPENTOFU_ENFORCE_GPG_VALIDATION`). Registries other than
+    /// the default one must always have a key.
     pub required: bool,
-    /// Also those whose key has expired (`OPENTOFU_ENFORCE_GPG_EXPIRATION`).
+    /// Refuses packages whose key has expired (`OPENTOFU_ENFORCE_GPG_EXPIRATION`).
     pub unexpired: bool,
 }
 
@@ -94,14 +94,14 @@ struct SigningKey {
     ascii_armor: String,
 }
 
-/// A registry for one request: its address, and the token for it.
+/// The connection data of a registry: its address, and the token for it.
 struct Door {
     base: Url,
     token: Option<SecretString>,
 }
 
 impl ProviderRegistry {
-    /// Uses this client.
+    /// Makes a client that uses this HTTP client.
     pub fn new(
         http: Http,
         discovery: Arc<Discovery>,
@@ -114,7 +114,7 @@ impl ProviderRegistry {
     /// All versions of a provider.
     ///
     /// # Errors
-    /// When its registry does not answer, or does not have it.
+    /// Returns an error if the registry does not respond, or if it does not have the provider.
     pub async fn versions(&self, source: &ProviderSource) -> Result<Listing, PackageError> {
         let door = self.door(source).await?;
         let answer = self.ask(&door, source, &["versions"]).await?;
@@ -131,11 +131,11 @@ impl ProviderRegistry {
         Ok(Listing { versions, warnings: found.warnings.unwrap_or_default() })
     }
 
-    /// The package of a version for a platform; `None` if the platform has none. The list with its checksum has already
-    /// been verified.
+    /// The package of a version for a platform. `None` if there is none for the platform. The list with its checksum
+    /// has been verified.
     ///
     /// # Errors
-    /// When its registry does not answer, or its answer cannot be trusted.
+    /// Returns an error if the registry does not respond, or if its response cannot be trusted.
     pub async fn package(
         &self,
         source: &ProviderSource,
@@ -171,7 +171,7 @@ impl ProviderRegistry {
         let refused =
             |problem: String| PackageError::Untrusted { provider: source.clone(), version: version.clone(), problem };
         let expected = Checksum::of_archive_digest(&package.shasum)
-            .ok_or_else(|| refused(format!("the registry gives an invalid checksum: {:?}", package.shasum)))?;
+            .ok_or_else(|| refused(format!("the registry returned an invalid checksum: {:?}", package.shasum)))?;
         let (trusted, authentication) = if package.shasums_url.is_empty() {
             if source.host != DEFAULT_REGISTRY || self.policy.required {
                 return Err(refused("the registry gives no list of checksums, so there is no signature".to_owned()));
@@ -185,7 +185,7 @@ impl ProviderRegistry {
                 Some(_) => {
                     return Err(refused(format!("the list of checksums has a different one for {}", package.filename)));
                 }
-                None => return Err(refused(format!("the list of checksums has none for {}", package.filename))),
+                None => return Err(refused(format!("the list of checksums has no checksum for {}", package.filename))),
             }
             let keys: Vec<String> =
                 package.signing_keys.gpg_public_keys.into_iter().map(|key| key.ascii_armor).collect();
@@ -239,8 +239,8 @@ impl ProviderRegistry {
 }
 
 impl Door {
-    /// The registry's token is sent only to the registry itself over a secure connection, not to the host of its
-    /// packages.
+    /// The registry's token for a request to this URL. It is sent over a secure connection to the registry itself, and
+    /// not to another host of its packages.
     fn token_for(&self, url: &Url) -> Option<SecretString> {
         let same = url.scheme() == "https" && Host::of_url(url) == Host::of_url(&self.base);
         self.token.clone().filter(|_| same)
@@ -251,8 +251,8 @@ fn sound(answer: Response) -> Result<Response, HttpError> {
     answer.sound()
 }
 
-/// The lines of a SHA256SUMS file: a checksum, spaces (with a star before names of binary files), a name. Other lines
-/// are ignored.
+/// Parses a SHA256SUMS file. A line has a checksum, spaces (with a star before the name of a binary file) and a name.
+/// Other lines are ignored.
 fn sums(list: &[u8]) -> Result<Vec<(String, Checksum)>, String> {
     let text = std::str::from_utf8(list).map_err(|_| "the list of checksums is not text".to_owned())?;
     let sum = |line: &str| {

@@ -1,4 +1,4 @@
-//! Secrets of requests.
+//! Secrets in requests.
 
 use std::fmt;
 

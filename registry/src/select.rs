@@ -38,7 +38,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) locked: BTreeSet<Checksum>,
 }
 
-/// Whether a provider is built in. Refuses unknown ones and version constraints.
+/// Whether a provider is built in. Returns an error for an unknown built-in provider, and for one with a version
+/// constraint.
 pub(crate) fn built_in(source: &ProviderSource, constraints: &Constraints) -> Result<bool, Diagnostic> {
     if !source.is_builtin() {
         return Ok(false);
@@ -52,7 +53,7 @@ pub(crate) fn built_in(source: &ProviderSource, constraints: &Constraints) -> Re
     Ok(true)
 }
 
-/// The request for one provider. `upgrade` ignores the lock.
+/// The request for one provider. `upgrade` ignores the locked version.
 pub(crate) fn wanted<'a>(
     source: &'a ProviderSource,
     constraints: &'a Constraints,
@@ -108,7 +109,7 @@ pub(crate) async fn candidate(
     }
 }
 
-/// Why versions cannot be listed.
+/// The diagnostic for versions that cannot be listed.
 pub(crate) fn not_listed(source: &ProviderSource, problem: &PackageError) -> Diagnostic {
     use DiscoveryError::{NotOffered, OtherVersion};
     match problem {
@@ -119,7 +120,7 @@ pub(crate) fn not_listed(source: &ProviderSource, problem: &PackageError) -> Dia
     }
 }
 
-/// The warnings of registries about a provider.
+/// A diagnostic with the warnings of registries about a provider.
 pub(crate) fn warning(source: &ProviderSource, available: &Available) -> Option<Diagnostic> {
     if available.warnings.is_empty() {
         return None;

@@ -13,14 +13,14 @@ use crate::problems;
 /// Whether the lock file may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// If needed.
+    /// The file is written if it has changed.
     Update,
-    /// `-lockfile=readonly`.
+    /// The file must not be written: `-lockfile=readonly`.
     ReadOnly,
 }
 
 impl LockMode {
-    /// Parses the value of `-lockfile`. OpenTofu accepts any text, and acts only on this one.
+    /// Parses the value of `-lockfile`. As in OpenTofu, any text is accepted, and only `readonly` has an effect.
     pub fn from_flag(text: &str) -> LockMode {
         if text == "readonly" { LockMode::ReadOnly } else { LockMode::Update }
     }
@@ -29,13 +29,13 @@ impl LockMode {
 /// What happened to the lock file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockOutcome {
-    /// It is up to date.
+    /// The lock file is up to date.
     Unchanged,
-    /// It was created.
+    /// The lock file was created.
     Created,
-    /// It was changed.
+    /// The lock file was changed.
     Updated,
-    /// It must not be written, or could not.
+    /// The lock file needs a change, but must not be written, or could not be.
     NotSaved,
 }
 
@@ -59,7 +59,7 @@ pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (L
     }
 }
 
-/// A warning that the new lock file does not work on other platforms; `None` if it does.
+/// A warning that the new lock file does not work on other platforms. `None` if it does.
 pub fn incomplete_warning(incomplete: &[ProviderSource], platform: &Platform) -> Option<Diagnostic> {
     if incomplete.is_empty() {
         return None;
@@ -67,7 +67,7 @@ pub fn incomplete_warning(incomplete: &[ProviderSource], platform: &Platform) ->
     Some(problems::incomplete_lock_file(incomplete, platform))
 }
 
-/// A reminder of active overrides; `None` without any.
+/// A reminder of active overrides. `None` if there are none.
 pub fn override_warning(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Option<Diagnostic> {
     if overrides.is_empty() {
         return None;

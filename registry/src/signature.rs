@@ -1,8 +1,8 @@
 //! Signatures of checksum lists: OpenPGP, detached, by a key that the registry returns.
 //!
-//! A valid signature is made by a key of the list, or by a subkey that is bound to one for signing. Revoked keys and
+//! A key of the list must have made the signature, or a subkey that such a key authorizes for signing. Revoked keys and
 //! insecure digests are refused. Expired keys are accepted unless configured otherwise, because registries still offer
-//! packages that were signed in time.
+//! packages that were signed before the keys expired.
 
 use std::io::Cursor;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::Signature;
 use pgp::types::{KeyDetails as _, VerifyingKey};
 
-/// The maximum size of a key. The largest known ones have a hundred kilobytes of other signatures.
+/// The maximum size of a key. The largest known keys have a hundred kilobytes, because others have signed them.
 const MAX_KEY: usize = 4 << 20;
 
 /// The maximum size of a signature.
@@ -28,7 +28,7 @@ pub enum SignatureError {
     /// A key is not valid OpenPGP.
     #[error("a signing key cannot be read: {0}")]
     Key(String),
-    /// None of the keys signed it.
+    /// None of the keys signed the document.
     #[error("authentication signature from unknown issuer")]
     UnknownIssuer,
     /// A key of the list signed another document.
@@ -37,7 +37,7 @@ pub enum SignatureError {
         /// The key's id.
         key: String,
     },
-    /// It uses an insecure digest.
+    /// The signature uses an insecure digest.
     #[error("the signature by the key {key} uses a digest that is no longer secure")]
     Weak {
         /// The key's id.
@@ -57,10 +57,11 @@ pub enum SignatureError {
     },
 }
 
-/// The id of the key that signed a document. With `now`, keys and signatures that have expired are refused.
+/// The id of the key that signed a document. With `now`, expired keys and signatures are refused. A key is a text in
+/// ASCII armor, which may have several keys.
 ///
 /// # Errors
-/// When none of the keys (each in ASCII armor, possibly several in one text) signed it.
+/// Returns an error if none of the keys signed the document.
 pub fn verify(
     document: &[u8],
     signature: &[u8],
@@ -101,7 +102,7 @@ pub fn verify(
     Err(problem)
 }
 
-/// Whether a certificate made a signature; `None` if another one did.
+/// Whether a certificate made a signature. `None` if another certificate made it.
 fn by(
     certificate: &SignedPublicKey,
     signature: &Signature,
@@ -123,7 +124,7 @@ fn by(
         return Some(check(certificate, signature, primary, document, now, expired, key));
     }
     let subkey = certificate.public_subkeys.iter().find(|subkey| is_by(signature, &subkey.key))?;
-    // A subkey that the primary key revoked, or never bound as a signer, does not belong to it.
+    // A subkey that the primary key has revoked, or has never authorized for signing, does not count.
     let binding = newest(subkey.signatures.iter().filter(|s| s.verify_subkey_binding(primary, &subkey.key).is_ok()));
     let bound = binding.filter(|binding| {
         binding.key_flags().sign()
@@ -167,7 +168,7 @@ fn check(
     Ok(key)
 }
 
-/// Whether a signature names this key as its maker.
+/// Whether a signature names this key as its issuer.
 fn is_by(signature: &Signature, key: &impl pgp::types::KeyDetails) -> bool {
     let (id, fingerprint) = (key.legacy_key_id(), key.fingerprint());
     let named = signature.issuer_fingerprint();

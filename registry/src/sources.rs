@@ -20,7 +20,7 @@ use crate::offer::{Offer, speaks};
 use crate::package_error::PackageError;
 use crate::provider_registry::{ProviderRegistry, SignaturePolicy};
 
-/// The network clients, set up once for a command. Clones share their caches.
+/// The network clients. A command makes them once. Clones share their caches.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// The HTTP client.
@@ -38,12 +38,12 @@ pub struct Network {
 }
 
 impl Network {
-    /// Uses this process's environment and the configuration.
+    /// Uses the configuration, and the settings of this process's environment.
     pub fn new(config: &CliConfig, environment: &ProcessEnvironment) -> Network {
         Network::with(config, environment, HttpSettings::of_process())
     }
 
-    /// Uses other settings than the process's.
+    /// Uses the configuration, and these settings in place of those of the process's environment.
     pub fn with(config: &CliConfig, environment: &ProcessEnvironment, mut settings: HttpSettings) -> Network {
         // Variables of the environment take precedence over the file. A variable that is set to the default counts as
         // unset.
@@ -68,7 +68,7 @@ impl Network {
     }
 }
 
-/// All methods.
+/// All installation methods.
 #[derive(Clone, Debug)]
 pub struct Sources {
     methods: Vec<InstallationMethod>,
@@ -78,19 +78,19 @@ pub struct Sources {
 /// The versions of a provider.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Available {
-    /// Each with the indices of the methods that have it.
+    /// Each version with the indices of the methods that have it.
     pub(crate) versions: BTreeMap<Version, Vec<usize>>,
     /// Versions with only unsupported protocols, and these protocols.
     pub(crate) foreign: BTreeMap<Version, Vec<String>>,
     /// Warnings of registries for users.
     pub(crate) warnings: Vec<String>,
-    /// The places that were searched.
+    /// The locations that were searched.
     pub(crate) searched: Vec<String>,
     /// A registry that does not have the provider.
     pub(crate) unknown: Option<String>,
 }
 
-/// The place of a package.
+/// The location of a package.
 #[derive(Clone, Debug)]
 pub(crate) enum Candidate {
     Local(Location),
@@ -98,7 +98,7 @@ pub(crate) enum Candidate {
 }
 
 impl Sources {
-    /// Methods in order of precedence.
+    /// Combines these methods. Earlier ones take precedence.
     pub fn new(methods: Vec<InstallationMethod>, network: Network) -> Sources {
         Sources { methods, network }
     }
@@ -111,7 +111,7 @@ impl Sources {
         &self.network
     }
 
-    /// The versions of all methods for a provider.
+    /// All versions of a provider that the methods offer.
     pub(crate) async fn available(&self, source: &ProviderSource) -> Result<Available, PackageError> {
         let mut all = Available::default();
         for (index, method) in self.methods.iter().enumerate().filter(|(_, method)| method.covers(source)) {

@@ -1,4 +1,4 @@
-//! The client against a host on this machine, over TLS.
+//! The HTTP client, with a host on this machine over TLS.
 
 mod loopback;
 
@@ -108,7 +108,7 @@ async fn unknown_certificates_are_refused() {
     assert!(matches!(none, HttpError::Setup(_)), "{none}");
 }
 
-/// The output of `openssl req -x509`: a self-signed certificate.
+/// The certificates in this test are self-signed, as by `openssl req -x509`.
 #[tokio::test]
 async fn a_self_signed_certificate_can_be_trusted() {
     for (names, sound) in [(&["localhost"][..], true), (&["elsewhere.test"][..], false)] {

@@ -22,7 +22,7 @@ const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\
                       # Manual edits may be lost in future updates.\n";
 const CRANE: &str = "weft.test/port/crane";
 const BARGE: &str = "weft.test/port/barge";
-/// Recorded checksum of crane 1.0.0.
+/// The recorded checksum of crane 1.0.0.
 const CRANE_100: &str = "h1:x1IwOVXgpX8lQauambWBZ9572EMESf54y3JpoQkKwzw=";
 
 /// A working directory with mirrors in it.
@@ -44,7 +44,7 @@ impl Workshop {
         self.path(FILE_NAME)
     }
 
-    /// An unpacked package whose program is the recorded one.
+    /// Adds an unpacked package whose program is the recorded one.
     fn add(&self, mirror: &str, name: &str, version: &str) -> PathBuf {
         let folder = self.path(mirror).join(format!("weft.test/port/{name}/{version}/{}", Platform::current()));
         fs::create_dir_all(&folder).unwrap();
@@ -76,7 +76,7 @@ impl Workshop {
         (installation, events)
     }
 
-    /// `init`: its outcome or its diagnostics.
+    /// Runs `init`. Returns its outcome or its diagnostics.
     fn init(
         &self,
         mirrors: &[&str],
@@ -158,14 +158,14 @@ fn init_writes_the_lock_file() {
          \"h1:wQVucVPI7rkTj9h86ra1Mq9fgHMKpR1H/BzuO5+OPDw=\",\n  ]\n}}\n"
     );
     assert_eq!(shop.lock_text(), recorded);
-    // Unpacked packages are linked, packed ones unpacked. Both can be started.
+    // Unpacked packages are linked, and packed ones are unpacked. Both can be started.
     let (lock, _) = LockFile::load(&shop.lock_path());
     let (found, problems) =
         packages::check(&requirements(&wanted), &lock, &shop.path(".terraform"), &BTreeMap::new(), false);
     assert!(problems.is_empty(), "{problems:?}");
     assert!(found.values().all(|package| package.program.is_file() && package.program.is_absolute()));
     assert!(found[&source::parse(CRANE).unwrap()].directory.is_symlink());
-    // Again: nothing to do.
+    // A second run has nothing to do.
     assert_eq!(shop.init(&["mirror"], &wanted, false, LockMode::Update), Ok(LockOutcome::Unchanged));
     let (_, events) = shop.install_telling(&["mirror"], &wanted, false);
     assert!(
@@ -180,7 +180,7 @@ fn init_writes_the_lock_file() {
         ),
         "{events:?}"
     );
-    // One is no longer needed. The other's constraints change, but its version stays.
+    // One provider is no longer needed. The constraints of the other change, but its version stays.
     assert_eq!(shop.init(&["mirror"], &[(CRANE, ">= 1.0, < 2.0")], false, LockMode::Update), Ok(LockOutcome::Updated));
     let checksum = "h1:wQVucVPI7rkTj9h86ra1Mq9fgHMKpR1H/BzuO5+OPDw=";
     assert_eq!(shop.lock_text(), crane_lock("1.1.5", ">= 1.0.0, < 2.0.0", checksum));
@@ -227,7 +227,7 @@ fn checksums_of_the_lock_file_are_compared() {
     fs::write(shop.lock_path(), crane_lock("1.0.0", "", "zz:new-scheme")).unwrap();
     init().unwrap();
     assert_eq!(shop.lock_text(), crane_lock("1.0.0", "1.0.0", CRANE_100));
-    // Those of other platforms stay.
+    // Checksums of other platforms stay.
     let (mut lock, _) = LockFile::load(&shop.lock_path());
     let entry = lock.providers.get_mut(&source::parse(CRANE).unwrap()).unwrap();
     entry.checksums.insert("h1:OhiKycihdy8y24tyZjJyBFWL2u5S5cVPQ+MueHm6OgY=".parse().unwrap());
@@ -243,7 +243,8 @@ fn a_packed_package_may_be_locked_by_the_checksum_of_its_archive() {
     zip(&shop.path(&name), &[("terraform-provider-crane_v1.0.0", &program("crane", "1.0.0"))]);
     let of_file = weft_providers::checksum::of_archive_file(&shop.path(&name)).unwrap();
     fs::write(shop.lock_path(), crane_lock("1.0.0", "1.0.0", of_file.as_str())).unwrap();
-    // The checksum of its contents is added: the same providers, but not the same file.
+    // The installation adds the checksum of the package's contents. The lock file has the same providers, but another
+    // content.
     let only_noted = shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::ReadOnly).unwrap_err();
     assert_eq!(only_noted[0].severity, Severity::Warning);
     shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::Update).unwrap();
@@ -261,7 +262,7 @@ fn checksums_of_a_mirror_are_for_one_platform() {
     // A package that is already installed adds nothing.
     shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::Update).unwrap();
     assert!(incomplete().is_empty());
-    // Installed again by the only locked checksum, with one for another platform beside it.
+    // The package is installed again: first with a single locked checksum, then with a second one for another platform.
     fs::remove_dir_all(shop.path(".terraform")).unwrap();
     assert_eq!(incomplete(), crane);
     let other = CRANE_100.replace("x1I", "y1I");
@@ -298,7 +299,7 @@ fn packages_are_found_in_several_directories() {
     let wanted = [(CRANE, ""), (BARGE, "")];
     shop.init(&["mirror", "second"], &wanted, false, LockMode::Update).unwrap();
     assert!(shop.lock_text().contains("h1:wCMNM1kkLyQgahdTP9KbNcyV8yDFza7rf32YRELOeeY="));
-    // A configured mirror that has neither.
+    // A configured mirror that has neither package.
     let mut elsewhere = Workshop { config: CliConfig::default(), ..shop };
     let config =
         format!("provider_installation {{\n filesystem_mirror {{\n path = {:?}\n }}\n}}\n", elsewhere.path("empty"));
@@ -312,7 +313,7 @@ fn packages_are_found_in_several_directories() {
         elsewhere.path("empty").display()
     );
     assert_eq!(failed[0].detail, expected);
-    // Without configuration: the local directories, and a registry that does not exist.
+    // Without configuration, the local directories are searched, and then a registry that does not exist.
     elsewhere.config = CliConfig::default();
     let failed = elsewhere.init(&[], &wanted, false, LockMode::Update).unwrap_err();
     assert!(failed[0].detail.contains("could not connect to weft.test"), "{}", failed[0].detail);
@@ -391,7 +392,7 @@ fn a_plan_reports_missing_packages() {
             .contains("locked version selection 1.0.0 doesn't match the updated version constraints \"> 1.0.0\"")
     );
     assert!(other[0].detail.ends_with("weft init -upgrade"));
-    // Changed without the lock file.
+    // The package changes, but the lock file does not.
     let program_file = mirror.join("terraform-provider-crane_v1.0.0");
     fs::write(&program_file, "changed").unwrap();
     let changed = shop.check(&wanted);

@@ -1,4 +1,4 @@
-//! Packages of modules: from git repositories and archives of this machine, and from a host over TLS.
+//! Packages of modules: from git repositories and archives on this machine, and from a host over TLS.
 
 mod loopback;
 #[path = "modules/unpacking.rs"]
@@ -40,7 +40,7 @@ fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A tar file. Links are `name -> target`.
+/// A tar file. Links have the form `name -> target`.
 fn tar(entries: &[(&str, &str)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, content) in entries {
@@ -55,7 +55,7 @@ fn tar(entries: &[(&str, &str)]) -> Vec<u8> {
             None => (*name, *content),
         };
         header.set_size(content.len() as u64);
-        // The writer refuses names that a reader must refuse.
+        // The library refuses to write some names that a reader must refuse, so the name is written directly.
         header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         builder.append(&header, content.as_bytes()).unwrap();
@@ -91,7 +91,7 @@ fn git(at: &Path, words: &[&str]) {
     assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A bare repository: a tag `v1`, a branch `next` above it, with the folder `sub`.
+/// Creates a bare repository with a tag `v1`, and a later branch `next` with the directory `sub`.
 fn repository(dir: &Path) -> (String, String) {
     let work = dir.join("work");
     std::fs::create_dir_all(work.join("sub")).unwrap();
@@ -135,7 +135,7 @@ async fn git_repositories_are_fetched() {
         assert_eq!(std::fs::read_to_string(to.join("main.tf")).unwrap().trim(), first, "{query}");
         assert!(to.join(".git").exists());
     }
-    // A fetched package is copied without git's folder.
+    // A package that was fetched before is copied, without git's directory.
     let again = dir.path().join("again");
     fetcher.fetch(&address, &again).await.unwrap();
     assert!(again.join("sub/main.tf").exists() && !again.join(".git").exists());
@@ -163,7 +163,7 @@ async fn hostile_git_arguments_are_refused() {
     assert!(matches!(error, FetchError::Git(GitError::ShallowCommit(_))), "{error}");
     let error = fetch(format!("{address}?sshkey=%21")).await;
     assert!(matches!(error, FetchError::Argument { name: "sshkey", .. }), "{error}");
-    // A transport that runs programs.
+    // A transport that runs programs is refused.
     let error = fetch(format!("git::ext::sh -c touch% {}", touch.display())).await;
     assert!(matches!(error, FetchError::Git(_)), "{error}");
     let error = fetch(format!("git::https://me:s3cret@localhost:1/{}", "r.git")).await;
@@ -235,7 +235,7 @@ async fn archives_are_fetched_over_tls() {
     }
     let to = fetch("/m?archive=tgz&x=1").await.unwrap();
     assert!(to.join("main.tf").exists());
-    // Pages that lead elsewhere, with the folder in the package there.
+    // The page has another address, which includes a directory in the package.
     let mut elsewhere = Reply::bytes("text/html", Vec::new());
     elsewhere.headers.push(("X-Terraform-Get".to_owned(), "./m.zip//top".to_owned()));
     host.put("/page?terraform-get=1", elsewhere);
@@ -276,7 +276,7 @@ async fn archives_are_fetched_over_tls() {
 }
 
 fn registry_module(host: &Host, rest: &str) -> RegistryModule {
-    // An address needs a dot in the host's name, which the test's host does not have.
+    // A registry address needs a dot in the host's name. The test's host has none.
     let Ok(ModuleSource::Registry(mut module)) = ModuleSource::parse(&format!("example.com/{rest}")) else {
         panic!("{rest} is no address in a registry")
     };

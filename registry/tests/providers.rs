@@ -1,4 +1,4 @@
-//! Providers from registries, mirrors and OCI repositories on this machine, over TLS, down to the lock file.
+//! Providers from registries, mirrors and OCI repositories on this machine, over TLS. The tests include the lock file.
 
 mod loopback;
 
@@ -25,7 +25,7 @@ use weft_registry::cli_config::{CliConfig, ProcessEnvironment};
 use weft_registry::sources::Network;
 use weft_registry::{Installation, Installer};
 
-/// The text that a package's program prints, so that packages differ.
+/// A package whose program prints this text. Different texts make packages differ.
 fn package(text: &str) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().unix_permissions(0o755);
@@ -93,7 +93,7 @@ impl Registry {
         }
     }
 
-    /// Adds a version, after `change` has changed its document.
+    /// Adds a version. `change` can change its document first.
     fn put_version(&self, version: &str, change: impl FnOnce(&mut serde_json::Value)) {
         let Platform { os, arch } = Platform::current();
         let zip = package(version);
@@ -128,7 +128,7 @@ impl Registry {
         self.install_as(&self.source(), &[], config, constraints, lock, upgrade).await
     }
 
-    /// The same for another address, with additional variables set to `true`.
+    /// Installs from the source address of another host name, with additional variables set to `true`.
     async fn install_as(
         &self,
         source: &ProviderSource,
@@ -171,7 +171,7 @@ async fn a_package_is_installed_from_a_registry_and_locked() {
     assert_eq!(lock.version.to_string(), "1.1.0");
     let schemes: Vec<&str> = lock.checksums.iter().map(|sum| sum.scheme()).collect();
     assert_eq!(schemes, ["h1", "zh", "zh"], "this platform's files, and the archives of all");
-    // A second run fetches nothing. With -upgrade: the newest version, and the same checksums.
+    // A second run fetches nothing. With -upgrade, it selects the newest version, and finds the same checksums.
     let (again, said) = registry.install("", "~> 1.0", &done.lock, false).await;
     assert_eq!(again.lock, done.lock);
     let Platform { os, arch } = Platform::current();
@@ -216,7 +216,7 @@ async fn packages_without_a_valid_signature_are_refused() {
         assert!(problem(&refused).contains(why), "{why}: {}", problem(&refused));
         assert!(problem(&refused).starts_with("Failed to install provider"));
     }
-    // First the list is changed after signing, then the package.
+    // First, the list changes after it was signed. Then, the package changes.
     registry.put_version("1.0.0", |_| {});
     let Platform { os, arch } = Platform::current();
     let name = format!("terraform-provider-lab_1.0.0_{os}_{arch}.zip");
@@ -355,7 +355,7 @@ async fn an_oci_mirror_may_require_a_token() {
     let (done, said) = registry.install(&config, "", &LockFile::default(), false).await;
     assert!(done.diagnostics.is_empty(), "{:?}", done.diagnostics);
     assert!(said[2].ends_with("v1.2.0+build (verified checksum)"), "{said:?}");
-    // A manifest and a blob that do not match their digests.
+    // A manifest and a blob do not match their digests.
     std::fs::remove_dir_all(registry.home.path().join(".terraform")).unwrap();
     host.put(&by_digest, guarded(Reply::bytes("application/json", b"{}".to_vec())));
     let (refused, _) = registry.install(&config, "", &LockFile::default(), false).await;
@@ -380,7 +380,7 @@ async fn projects_share_the_plugin_cache() {
     assert_eq!(registry.host.count(&download), 1);
     let data = registry.home.path().join(".terraform");
     assert!(first.packages[&registry.source()].directory.symlink_metadata().unwrap().is_symlink());
-    // Another project with the same lock file takes it from the cache. One without a lock file fetches it.
+    // Another project with the same lock file uses the package in the cache. A project without a lock file fetches it.
     std::fs::remove_dir_all(&data).unwrap();
     let (second, said) = registry.install(&config, "", &first.lock, false).await;
     assert!(said[1].ends_with("from the shared cache directory"), "{said:?}");
@@ -394,7 +394,7 @@ async fn projects_share_the_plugin_cache() {
     assert!(said[1].ends_with("from the shared cache directory"), "{said:?}");
 }
 
-/// Providers of the default registry without keys are accepted, unless configured otherwise.
+/// Providers of the default registry are accepted without keys, unless configured otherwise.
 #[tokio::test]
 async fn the_default_registry_may_have_no_key() {
     let registry = Registry::start().await;

@@ -1,4 +1,4 @@
-//! Signatures made by GnuPG 2.2 with keys of several kinds. Their private keys were destroyed.
+//! Signatures that GnuPG 2.2 made with keys of several kinds. The private keys were destroyed.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ fn key(name: &str) -> String {
     String::from_utf8(file(&format!("{name}.asc"))).unwrap()
 }
 
-/// In 2026, when all keys existed.
+/// A time at which all keys are valid.
 fn today() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
@@ -44,18 +44,18 @@ fn other_keys_are_refused() {
     }
     assert!(matches!(verify(&document, b"no signature", &[key("plain")], None), Err(SignatureError::Signature(_))));
     assert!(matches!(verify(&document, &file("plain.sig"), &["x".into()], None), Err(SignatureError::Key(_))));
-    // A key in place of a signature.
+    // A key in the place of a signature is refused.
     assert!(verify(&document, key("plain").as_bytes(), &[key("plain")], None).is_err());
 }
 
-/// Changed bytes are refused, and cause nothing worse.
+/// Changed bytes are refused, and do no other harm.
 #[test]
 fn damaged_signatures_and_keys_are_refused() {
     let (document, signature, armor) = (file("SHA256SUMS"), file("plain.sig"), key("plain"));
     for at in 0..signature.len() {
         let mut spoiled = signature.clone();
         spoiled[at] ^= 0x41;
-        // The unsigned parts of a signature (its maker, for finding the key) may change without harm.
+        // The parts of a signature that are not signed, such as the id of its key, may change without harm.
         let _ = verify(&document, &spoiled, std::slice::from_ref(&armor), None);
         let _ = verify(&document, &signature[..at], std::slice::from_ref(&armor), None);
     }

@@ -31,13 +31,13 @@ pub(crate) async fn identities(
             let key = key.as_ref().map(PublicKey::key_data);
             identity.comment() == wanted || key.is_some_and(|key| key == identity.public_key().key_data())
         };
-        // The agent may know the key by the whole name of its file.
+        // The agent may know the key by the full path of its file.
         found.sort_by_key(|identity| (!is_it(identity), !identity.comment().ends_with(wanted)));
     }
     Ok(found)
 }
 
-/// The public key that a name denotes: the file itself, or the one with `.pub`.
+/// The public key for the name of a key file. It is read from the file itself, or from the file with the suffix `.pub`.
 fn key_of_file(name: &str) -> Option<PublicKey> {
     let public = |path: &Path| load_public_key(path).ok();
     let own = Path::new(name);
@@ -46,7 +46,7 @@ fn key_of_file(name: &str) -> Option<PublicKey> {
     secret.or_else(|| public(own)).or_else(|| public(&beside))
 }
 
-/// Connects a channel that the machine opened to the agent.
+/// Connects the agent to a channel that the machine has opened.
 pub(crate) async fn forward(socket: PathBuf, channel: russh::Channel<russh::client::Msg>) {
     let mut stream = match UnixStream::connect(&socket).await {
         Ok(stream) => stream,

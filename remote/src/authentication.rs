@@ -1,4 +1,4 @@
-//! Proves the identity of the user.
+//! Authenticates the user.
 
 use russh::client::{AuthResult, Handle, KeyboardInteractiveAuthResponse};
 use russh::keys::agent::AgentIdentity;
@@ -11,10 +11,10 @@ use crate::handshake::Client;
 use crate::keys::{RsaSigner, UserKey};
 use crate::target::Agent;
 
-/// The maximum number of questions of a host. Each is answered with the password.
+/// The maximum number of questions of a host. The answer to each question is the password.
 const MOST_QUESTIONS: usize = 8;
 
-/// What a user has to prove an identity.
+/// The credentials of a user.
 pub(crate) struct Proofs<'a> {
     pub(crate) user: &'a str,
     pub(crate) key: Option<&'a UserKey>,
@@ -22,7 +22,7 @@ pub(crate) struct Proofs<'a> {
     pub(crate) agent: Option<&'a Agent>,
 }
 
-/// Tries everything that the user has, in order.
+/// Tries all credentials of the user, in order.
 pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_>) -> Result<(), String> {
     let mut tried: Vec<&str> = Vec::new();
     if let Some(key) = proofs.key {
@@ -61,7 +61,7 @@ pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_
 async fn rsa_hash(handle: &Handle<Client>) -> HashAlg {
     match handle.best_supported_rsa_hash().await {
         Ok(Some(Some(hash))) => hash,
-        // Machines that do not say it know SHA-256. SHA-1 is not offered.
+        // Machines that do not list their algorithms know SHA-256. SHA-1 is not offered.
         _ => HashAlg::Sha256,
     }
 }

@@ -1,4 +1,4 @@
-//! The output and the end of a command on the machine.
+//! The output and the exit of a command on the machine.
 
 use russh::ChannelMsg;
 
@@ -11,26 +11,26 @@ pub(crate) enum End {
     Exit(u32),
     /// By a signal.
     Signal(String),
-    /// The machine did not start it.
+    /// The machine did not start the command.
     Refused,
 }
 
-/// What has come from a command so far.
+/// What the machine has reported about a command so far.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) end: Option<End>,
-    /// Nothing follows.
+    /// The channel is closed: no further output follows.
     pub(crate) closed: bool,
 }
 
-/// Output of a command.
+/// A piece of a command's output.
 pub(crate) enum Piece {
     Out(bytes::Bytes),
     Err(bytes::Bytes),
 }
 
 impl Progress {
-    /// Takes a message of the machine; `None` is the end of the connection.
+    /// Processes a message of the machine. `None` is the end of the connection.
     pub(crate) fn take(&mut self, message: Option<ChannelMsg>) -> Option<Piece> {
         match message {
             Some(ChannelMsg::Data { data }) => return Some(Piece::Out(data)),
@@ -49,7 +49,7 @@ impl Progress {
         None
     }
 
-    /// The outcome, once nothing follows.
+    /// The outcome, once the channel is closed.
     pub(crate) fn outcome(&self) -> Result<(), RemoteCallError> {
         match &self.end {
             Some(End::Exit(0)) => Ok(()),

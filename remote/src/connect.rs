@@ -46,10 +46,10 @@ impl std::fmt::Debug for Prepared {
 }
 
 impl RemoteTarget {
-    /// Reads its keys, and looks for its agent.
+    /// Reads the keys of the target, and checks that its agent responds.
     ///
     /// # Errors
-    /// Which setting is unusable.
+    /// Returns an error that names the unusable setting.
     pub async fn prepare(&self) -> Result<Prepared, SetupError> {
         if let Some(agent) = &self.agent {
             drop(agent::open(agent).await?);
@@ -61,10 +61,11 @@ impl RemoteTarget {
 }
 
 impl Prepared {
-    /// Connects, with retries until the timeout. `attempted` is called before each attempt. Nothing is changed on the machine.
+    /// Connects, with retries until the timeout. `attempted` is called before each attempt. Nothing is changed on the
+    /// machine.
     ///
     /// # Errors
-    /// The last error, when the timeout has passed.
+    /// Returns the last error if the timeout has passed.
     pub async fn connect<F>(&self, mut attempted: impl FnMut() -> F) -> Result<RemoteSession, ConnectError>
     where
         F: Future<Output = ()>,
@@ -103,7 +104,7 @@ impl Prepared {
         Ok(RemoteSession::new(handle, bastion, self.target.platform, self.target.agent.is_some()).await)
     }
 
-    /// Exchanges keys and authenticates over a stream. The agent at `forwarded` is available to the machine.
+    /// Exchanges keys and authenticates over a stream. Forwards the agent at the socket `forwarded` to the machine.
     async fn enter<S>(
         &self,
         stream: S,
@@ -125,7 +126,7 @@ impl Prepared {
         match authenticate(&mut handle, &proofs).await {
             Ok(()) => Ok(handle),
             Err(error) => {
-                // The connection may be gone already.
+                // The connection may have ended already.
                 let _ = handle.disconnect(Disconnect::ByApplication, "", "").await;
                 Err(failed(error))
             }

@@ -1,4 +1,4 @@
-//! Errors, by the moment at which they happen.
+//! Errors, grouped by the time at which they occur: before, during and after connecting.
 
 use std::time::Duration;
 
@@ -24,21 +24,21 @@ pub enum SetupError {
     /// A host key cannot be read.
     #[error("the host key cannot be read: {0}. It is one line, such as: ssh-ed25519 AAAA...")]
     HostKey(String),
-    /// The agent does not answer.
-    #[error("the SSH agent at {socket} does not answer: {reason}")]
+    /// The agent does not respond.
+    #[error("the SSH agent at {socket} does not respond: {reason}")]
     Agent {
-        /// Its socket.
+        /// The path of the socket of the agent.
         socket: String,
         /// The error.
         reason: String,
     },
 }
 
-/// There is no connection. Nothing was changed on the machine.
+/// No connection could be made. Nothing was changed on the machine.
 #[derive(Debug, thiserror::Error)]
 #[error("timeout after {} without a connection - last error: {last}", shown(.waited))]
 pub struct ConnectError {
-    /// How long it was tried.
+    /// The time spent on attempts.
     pub waited: Duration,
     /// The last error.
     pub last: String,
@@ -51,7 +51,7 @@ fn shown(waited: &Duration) -> String {
 /// A command or an upload failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteCallError {
-    /// The command ended with another exit status than 0.
+    /// The command ended with an exit status other than 0.
     #[error("Process exited with status {0}")]
     Exit(u32),
     /// A signal ended the command.
@@ -60,7 +60,7 @@ pub enum RemoteCallError {
     /// The machine refused to run the command.
     #[error("the machine refused {0}")]
     Refused(&'static str),
-    /// The machine cannot take a file.
+    /// The machine cannot receive a file.
     #[error("{0}")]
     Upload(String),
     /// `scp` is missing on the machine.
@@ -88,7 +88,7 @@ impl RemoteCallError {
         RemoteCallError::Local { path: path.display().to_string(), reason: reason.to_string() }
     }
 
-    /// Whether the effect on the machine is unknown.
+    /// Whether it is unknown what happened on the machine.
     pub fn is_uncertain(&self) -> bool {
         matches!(self, RemoteCallError::Lost(_))
     }

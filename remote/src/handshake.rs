@@ -12,16 +12,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::agent;
 use crate::host_key::{HostKey, preferred_signed};
 
-/// The pause without data after which the machine must show that it is there.
+/// The time without data after which the client checks whether the machine is alive.
 const KEEPALIVE: Duration = Duration::from_secs(15);
-/// How many times it may fail to do so: two minutes in all.
+/// The maximum number of checks without a reply: two minutes in all.
 const KEEPALIVES: usize = 8;
 
 /// The client's side of a connection.
 pub(crate) struct Client {
     host: String,
     expected: Option<HostKey>,
-    /// The presented key, if it was refused.
+    /// The key that the host presented, if it was refused.
     refused: Arc<Mutex<Option<String>>>,
     /// The socket of an agent that is forwarded.
     agent: Option<PathBuf>,
@@ -53,7 +53,7 @@ impl client::Handler for Client {
     }
 }
 
-/// Exchanges keys with a host and checks it.
+/// Exchanges keys with a host, and checks its key.
 pub(crate) async fn begin<S>(
     stream: S,
     host: &str,

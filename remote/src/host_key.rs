@@ -8,7 +8,7 @@ use russh::keys::{Algorithm, Certificate, HashAlg, PublicKey, PublicKeyOrCertifi
 
 use crate::error::SetupError;
 
-/// The key that a host must present, or that must have signed it.
+/// The key that a host must present, or the key of the authority that signed the host's key.
 #[derive(Clone, Debug)]
 pub(crate) struct HostKey(PublicKey);
 
@@ -35,7 +35,8 @@ impl HostKey {
     }
 }
 
-/// The algorithms to propose, those of the expected key first. Otherwise a host with several keys presents another one.
+/// The algorithms to propose. Those of the expected key come first: otherwise, a host with several keys presents
+/// another one.
 pub(crate) fn preferred(expected: Option<&HostKey>) -> Preferred {
     let mut preferred = Preferred::DEFAULT;
     let Some(HostKey(expected)) = expected else { return preferred };
@@ -49,7 +50,7 @@ pub(crate) fn preferred(expected: Option<&HostKey>) -> Preferred {
     preferred
 }
 
-/// The same, for a host whose key may be signed by the expected one.
+/// The algorithms to propose to a host whose key may be signed with the expected key.
 pub(crate) fn preferred_signed(expected: Option<&HostKey>) -> Preferred {
     let mut preferred = preferred(expected);
     if expected.is_some() {

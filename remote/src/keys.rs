@@ -16,19 +16,19 @@ use russh::keys::{Algorithm, Certificate, HashAlg, PrivateKey, PublicKey, decode
 use crate::error::SetupError;
 use crate::target::Endpoint;
 
-/// The header of a PKCS#1 key with a passphrase.
+/// The word in the header of a PKCS#1 key that says that the key has a passphrase.
 const ENCRYPTED: &str = "ENCRYPTED";
 
-/// What proves the identity of a user.
+/// The credentials of a user that are keys.
 #[derive(Clone)]
 pub(crate) struct UserKey {
     pub(crate) key: Arc<PrivateKey>,
     pub(crate) certificate: Option<Certificate>,
-    /// The same key for signing, if it is an RSA key.
+    /// A copy for signing, if the key is an RSA key.
     pub(crate) rsa: Option<Arc<RsaKeyPair>>,
 }
 
-/// The key of an endpoint's user, with its certificate.
+/// The private key of an endpoint's user, with its certificate.
 pub(crate) fn user_key(endpoint: &Endpoint) -> Result<Option<UserKey>, SetupError> {
     let Some(text) = &endpoint.private_key else { return Ok(None) };
     let key = private_key(text.text())?;
@@ -70,7 +70,7 @@ fn certificate(text: &str) -> Result<Certificate, SetupError> {
     }
 }
 
-/// An RSA key in the form of AWS-LC.
+/// Converts an RSA key to the form that AWS-LC needs.
 fn signing_key(pair: &RsaKeypair) -> Result<RsaKeyPair, String> {
     let bytes = |number: &russh::keys::ssh_key::Mpint| {
         number.as_positive_bytes().map(<[u8]>::to_vec).ok_or_else(|| "it has a negative number".to_owned())

@@ -1,8 +1,8 @@
 //! Commands and uploads on other machines, over SSH.
 //!
-//! [`RemoteTarget`] describes a machine and the way to it. [`RemoteTarget::prepare`] reads its keys and finds what is wrong with
-//! them. [`Prepared::connect`] connects, with retries until the timeout, and changes nothing. A [`RemoteSession`] runs commands and
-//! uploads files. It uses `scp` on the other machine for uploads, as OpenTofu does.
+//! [`RemoteTarget`] describes a machine and how to reach it. [`RemoteTarget::prepare`] reads and checks its keys.
+//! [`Prepared::connect`] connects, with retries until the timeout, and changes nothing on the machine. A
+//! [`RemoteSession`] runs commands and uploads files. For uploads, it uses `scp` on the machine, as OpenTofu does.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Output in lines.
+//! Splits output into lines.
 
 /// The maximum length of a line. Longer output without a line break is split.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -23,7 +23,7 @@ impl Lines {
         found
     }
 
-    /// The last line, if it has no end.
+    /// The last line, if it has no line break.
     pub(crate) fn rest(&mut self) -> Option<String> {
         if self.0.is_empty() { None } else { self.take() }
     }

@@ -13,12 +13,12 @@ use weft_sealing::Secret;
 
 use crate::target::{Proxy, ProxyScheme, address_of};
 
-/// How long a machine or proxy may take to accept a connection.
+/// The time limit for a machine or proxy to accept a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(15);
-/// The maximum length of a proxy's answer. Real ones have a few hundred bytes.
+/// The maximum length of a proxy's response. Real ones have a few hundred bytes.
 const LONGEST_ANSWER: usize = 16 * 1024;
 
-/// Opens a TCP connection, through a proxy if there is one.
+/// Opens a TCP connection, through the proxy if one is given.
 pub(crate) async fn open(proxy: Option<&Proxy>, host: &str, port: u16) -> Result<TcpStream, String> {
     match proxy {
         None => tcp(host, port).await,
@@ -34,7 +34,7 @@ pub(crate) async fn open(proxy: Option<&Proxy>, host: &str, port: u16) -> Result
             match timeout(CONNECT_WAIT, tunnel).await {
                 Ok(Ok(())) => Ok(stream),
                 Ok(Err(error)) => Err(format!("proxy {place}: {error}")),
-                Err(_) => Err(format!("proxy {place}: no answer within {CONNECT_WAIT:?}")),
+                Err(_) => Err(format!("proxy {place}: no response within {CONNECT_WAIT:?}")),
             }
         }
     }
@@ -50,7 +50,7 @@ async fn tcp(host: &str, port: u16) -> Result<TcpStream, String> {
             Ok(stream)
         }
         Ok(Err(error)) => Err(format!("dial tcp {place}: {error}")),
-        Err(_) => Err(format!("dial tcp {place}: no answer within {CONNECT_WAIT:?}")),
+        Err(_) => Err(format!("dial tcp {place}: no response within {CONNECT_WAIT:?}")),
     }
 }
 
@@ -68,7 +68,7 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
     }
     request.push_str("\r\n");
     stream.write_all(request.as_bytes()).await?;
-    // Byte by byte: what follows the answer belongs to the tunnel.
+    // Byte by byte: everything after the response belongs to the tunnel.
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= LONGEST_ANSWER {
@@ -122,7 +122,7 @@ async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) ->
         1 => 4,
         4 => 16,
         3 => usize::from(stream.read_u8().await?),
-        _ => return Err(io::Error::other("its answer is not of SOCKS 5")),
+        _ => return Err(io::Error::other("its response is not SOCKS 5")),
     };
     let mut rest = vec![0; length + 2];
     stream.read_exact(&mut rest).await?;

@@ -11,15 +11,15 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// Attempts until one succeeds or `limit` has passed. An attempt that is still running then is given up.
+/// Repeats attempts until one succeeds or `limit` has passed. An attempt that is still running then is abandoned.
 pub(crate) async fn until<T, F>(limit: Duration, mut attempt: impl FnMut() -> F) -> Result<T, ConnectError>
 where
     F: Future<Output = Result<T, String>>,
 {
     let began = Instant::now();
-    // A limit beyond the reach of the clock is no limit.
+    // A limit that the clock cannot represent is replaced by a very long one.
     let end = began.checked_add(limit).unwrap_or_else(|| began + Duration::from_secs(u32::MAX.into()));
-    let mut last = "the machine does not answer".to_owned();
+    let mut last = "the machine does not respond".to_owned();
     let mut pause = FIRST_PAUSE;
     loop {
         match timeout_at(end, attempt()).await {
@@ -63,7 +63,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_attempt_that_hangs_is_given_up() {
         let failed = until::<(), _>(Duration::from_secs(3), std::future::pending);
-        assert!(failed.await.unwrap_err().to_string().ends_with("the machine does not answer"));
+        assert!(failed.await.unwrap_err().to_string().ends_with("the machine does not respond"));
         let failed = until::<(), _>(Duration::ZERO, || async { Err("refused".to_owned()) });
         assert!(failed.await.unwrap_err().to_string().starts_with("timeout after 0ns"));
     }

@@ -1,4 +1,4 @@
-//! Uploads with `scp` on the machine, in its mode as a receiver.
+//! Uploads with `scp` on the machine, as a receiver.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use tokio::io::AsyncReadExt;
 use crate::channel::{End, Piece, Progress};
 use crate::error::RemoteCallError;
 
-/// Bytes read from a file at a time.
+/// The number of bytes that are read from a file at once.
 const PIECE: usize = 64 * 1024;
-/// The maximum depth of folders. Links to folders are followed, so folders may contain themselves.
+/// The maximum depth of directories. Links to directories are followed, so a directory may contain itself.
 const DEEPEST: usize = 64;
 /// The maximum length of a message of `scp`.
 const LONGEST_MESSAGE: usize = 8 * 1024;
-/// The exit status of a shell that does not find a command.
+/// The exit status of a shell that cannot find a command.
 const NOT_FOUND: u32 = 127;
 
-/// The content of a file.
+/// The content of a file to upload.
 pub(crate) enum Source {
     Bytes(Vec<u8>),
     File { path: PathBuf, file: tokio::fs::File, size: u64 },
@@ -28,10 +28,10 @@ impl Source {
     /// Opens a file.
     pub(crate) async fn open(path: &Path) -> Result<Source, RemoteCallError> {
         let failed = |error: std::io::Error| RemoteCallError::local(path, error);
-        // Opening a pipe waits for its other end.
+        // Opening a named pipe would wait for its other end.
         let found = tokio::fs::metadata(path).await.map_err(failed)?;
         if !found.is_file() {
-            return Err(RemoteCallError::local(path, "this is neither a file nor a folder"));
+            return Err(RemoteCallError::local(path, "this is neither a file nor a directory"));
         }
         let file = tokio::fs::File::open(path).await.map_err(failed)?;
         let size = file.metadata().await.map_err(failed)?.len();
@@ -46,7 +46,7 @@ pub(crate) struct Scp {
     inbox: Inbox,
 }
 
-/// What has come from it.
+/// What the machine has sent.
 #[derive(Default)]
 struct Inbox {
     progress: Progress,
@@ -65,7 +65,7 @@ impl Inbox {
         into.extend(&piece[..piece.len().min(room)]);
     }
 
-    /// Why it ended early.
+    /// The reason why `scp` ended early.
     fn failure(&self) -> RemoteCallError {
         let said = String::from_utf8_lossy(&self.said).trim().to_owned();
         match &self.progress.end {
@@ -80,7 +80,7 @@ impl Inbox {
 }
 
 impl Scp {
-    /// Starts it.
+    /// Starts `scp`.
     pub(crate) async fn begin(channel: Channel<Msg>, command: &str) -> Result<Scp, RemoteCallError> {
         channel.exec(true, command).await.map_err(RemoteCallError::lost)?;
         let (from, to) = channel.split();
@@ -89,7 +89,7 @@ impl Scp {
         Ok(scp)
     }
 
-    /// Waits for the next reply: a zero, or an error with its message.
+    /// Waits for the next reply: a zero byte, or an error with its message.
     async fn reply(&mut self) -> Result<(), RemoteCallError> {
         loop {
             match self.inbox.replies.first() {
@@ -111,7 +111,7 @@ impl Scp {
         }
     }
 
-    /// Sends bytes. Stops when the machine ends it.
+    /// Sends bytes. Stops if `scp` ends.
     async fn send(&mut self, bytes: Vec<u8>) -> Result<(), RemoteCallError> {
         let Scp { from, to, inbox } = self;
         let sending = to.data_bytes(bytes);
@@ -163,16 +163,16 @@ impl Scp {
         self.order("\0".to_owned()).await
     }
 
-    /// Sends a folder.
+    /// Sends a directory.
     pub(crate) async fn folder(&mut self, name: &str, path: &Path) -> Result<(), RemoteCallError> {
         self.order(format!("D0755 0 {}\n", checked(name)?)).await?;
         self.contents(path).await?;
         self.order("E\n".to_owned()).await
     }
 
-    /// Sends everything in a folder, in the order of names.
+    /// Sends everything in a directory, in the order of names.
     pub(crate) async fn contents(&mut self, path: &Path) -> Result<(), RemoteCallError> {
-        // The folders under way, with the names that are left, last first.
+        // The directories in progress, each with its remaining names, last first.
         let mut open = vec![(path.to_owned(), names(path).await?)];
         while let Some((folder, left)) = open.last_mut() {
             let Some(name) = left.pop() else {
@@ -190,7 +190,10 @@ impl Scp {
                 continue;
             }
             if open.len() >= DEEPEST {
-                return Err(RemoteCallError::local(&path, format!("folders are nested more than {DEEPEST} deep")));
+                return Err(RemoteCallError::local(
+                    &path,
+                    format!("directories are nested more than {DEEPEST} levels deep"),
+                ));
             }
             self.order(format!("D0755 0 {}\n", checked(&name)?)).await?;
             let inner = names(&path).await?;
@@ -199,7 +202,7 @@ impl Scp {
         Ok(())
     }
 
-    /// Waits for its end.
+    /// Waits until `scp` ends.
     pub(crate) async fn end(mut self) -> Result<(), RemoteCallError> {
         self.to.eof().await.map_err(RemoteCallError::lost)?;
         while !self.inbox.progress.closed {
@@ -209,7 +212,7 @@ impl Scp {
     }
 }
 
-/// A name without line breaks: the protocol consists of lines.
+/// Returns the name, if it has no line breaks: the protocol consists of lines.
 fn checked(name: &str) -> Result<&str, RemoteCallError> {
     match name.contains('\n') || name.is_empty() {
         true => Err(RemoteCallError::Upload(format!("{name:?} cannot be the name of an uploaded file"))),
@@ -217,7 +220,7 @@ fn checked(name: &str) -> Result<&str, RemoteCallError> {
     }
 }
 
-/// The names in a folder, last first.
+/// The names in a directory, last first.
 async fn names(path: &Path) -> Result<Vec<String>, RemoteCallError> {
     let failed = |error: std::io::Error| RemoteCallError::local(path, error);
     let mut reader = tokio::fs::read_dir(path).await.map_err(failed)?;

@@ -14,26 +14,26 @@ use crate::lines::Lines;
 use crate::scp::{Scp, Source};
 use crate::target::Platform;
 
-/// The terminal of commands, with its width and height: the same as that of OpenTofu.
+/// The terminal of commands: its type, width and height, as in OpenTofu.
 const TERMINAL: (&str, u32, u32) = ("xterm", 40, 80);
-/// Its modes: no echo, and a speed.
+/// The modes of the terminal: no echo, and a speed.
 const MODES: [(Pty, u32); 3] = [(Pty::ECHO, 0), (Pty::TTY_OP_ISPEED, 14_400), (Pty::TTY_OP_OSPEED, 14_400)];
-/// The first line of a script without one.
+/// The first line for a script without one.
 const SHEBANG: &str = "#!/bin/sh\n";
-/// How much of a helper's output is kept for an error message.
+/// The maximum number of bytes of a helper command's output that an error message quotes.
 const KEPT_OUTPUT: usize = 8 * 1024;
 
-/// A connection to a machine. It ends when it is dropped.
+/// A connection to a machine. Dropping it closes the connection.
 pub struct RemoteSession {
     handle: Handle<Client>,
-    /// The connection that it runs through.
+    /// The connection to the bastion, if the session runs through one.
     bastion: Option<Handle<Client>>,
     platform: Platform,
 }
 
-/// The place of a script: `%RAND%` is replaced by a number that differs for each script.
+/// The path of a script. `%RAND%` is replaced by a number that differs for each script.
 pub fn script_path(pattern: &str) -> String {
-    // The hasher has random keys.
+    // The hasher has random keys, so the number is random.
     let number = RandomState::new().hash_one(pattern) & 0x7fff_ffff;
     pattern.replace("%RAND%", &number.to_string())
 }
@@ -53,7 +53,7 @@ impl RemoteSession {
     ) -> RemoteSession {
         let session = RemoteSession { handle, bastion, platform };
         if forwards_agent {
-            // A machine that forbids it works without.
+            // If the machine forbids agent forwarding, commands run without it.
             match session.channel().await {
                 Ok(channel) => {
                     let _ = channel.agent_forward(false).await;
@@ -69,11 +69,11 @@ impl RemoteSession {
         self.handle.channel_open_session().await.map_err(RemoteCallError::lost)
     }
 
-    /// Runs a command, with a terminal where the platform has one. Its lines go to `lines`, and a full queue stops the
-    /// command.
+    /// Runs a command. It has a terminal if the platform has one. Its lines are sent to `lines`. If that queue is full,
+    /// the command waits.
     ///
     /// # Errors
-    /// How the command failed.
+    /// Returns an error if the command fails.
     pub async fn run(&self, command: &str, lines: &mpsc::Sender<String>) -> Result<(), RemoteCallError> {
         let mut channel = self.channel().await?;
         if self.platform == Platform::Unix {
@@ -90,7 +90,7 @@ impl RemoteSession {
                 None => continue,
             };
             for line in found {
-                // The listener may be gone.
+                // The receiver may no longer exist.
                 let _ = lines.send(line).await;
             }
         }
@@ -100,7 +100,7 @@ impl RemoteSession {
         progress.outcome()
     }
 
-    /// Runs a helper, and returns an error with its output.
+    /// Runs a helper command. If it fails, the error has its output.
     async fn help(&self, command: &str) -> Result<(), RemoteCallError> {
         let mut channel = self.channel().await?;
         channel.exec(true, command).await.map_err(RemoteCallError::lost)?;
@@ -119,10 +119,10 @@ impl RemoteSession {
         })
     }
 
-    /// Uploads a script and makes it executable. A script without a first line `#!` is one of `/bin/sh`.
+    /// Uploads a script and makes it executable. A script without a first line `#!` gets one for `/bin/sh`.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// Returns an error if the upload fails.
     pub async fn upload_script(&self, path: &str, script: &[u8]) -> Result<(), RemoteCallError> {
         let mut text = Vec::with_capacity(script.len() + SHEBANG.len());
         if self.platform == Platform::Unix && !script.starts_with(b"#!") {
@@ -139,7 +139,7 @@ impl RemoteSession {
     /// Uploads a file with this content.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// Returns an error if the upload fails.
     pub async fn upload_bytes(&self, path: &str, content: Vec<u8>) -> Result<(), RemoteCallError> {
         let (folder, name) = split(path);
         let mut scp = Scp::begin(self.channel().await?, &self.quoted(&["scp", "-t", folder])).await?;
@@ -150,7 +150,7 @@ impl RemoteSession {
     /// Uploads a file.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// Returns an error if the upload fails.
     pub async fn upload_file(&self, path: &str, source: &Path) -> Result<(), RemoteCallError> {
         let (folder, name) = split(path);
         let source = Source::open(source).await?;
@@ -159,10 +159,11 @@ impl RemoteSession {
         scp.end().await
     }
 
-    /// Uploads a folder into the folder `path`. With `contents` only what is in it, otherwise the folder itself.
+    /// Uploads a directory into the directory `path`. If `contents` is true, uploads only what the directory contains,
+    /// without the directory itself.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// Returns an error if the upload fails.
     pub async fn upload_folder(&self, path: &str, source: &Path, contents: bool) -> Result<(), RemoteCallError> {
         let mut scp = Scp::begin(self.channel().await?, &self.quoted(&["scp", "-rt", path])).await?;
         match source.file_name() {
@@ -185,7 +186,7 @@ impl RemoteSession {
 
     /// Ends the connection.
     pub async fn close(self) {
-        // The machine may have closed it.
+        // The machine may have closed the connection already.
         let _ = self.handle.disconnect(Disconnect::ByApplication, "", "").await;
         if let Some(bastion) = self.bastion {
             let _ = bastion.disconnect(Disconnect::ByApplication, "", "").await;
@@ -193,7 +194,7 @@ impl RemoteSession {
     }
 }
 
-/// The folder and the name of a path. Both separators count, as the machine may have either.
+/// The directory and the name of a path. Both `/` and `\` are separators, because the machine may use either.
 fn split(path: &str) -> (&str, &str) {
     let path = match path.trim_end_matches('/') {
         "" => path,
@@ -214,7 +215,7 @@ fn quoted_unix(word: &str) -> String {
     }
 }
 
-/// Quotes as `CommandLineToArgvW` reads it.
+/// Quotes a word in the way that `CommandLineToArgvW` parses it.
 fn quoted_windows(word: &str) -> String {
     if !word.is_empty() && !word.contains([' ', '\t', '"']) {
         return word.to_owned();

@@ -1,4 +1,4 @@
-//! The description of another machine and the way to it.
+//! The description of another machine and of how to reach it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use weft_sealing::Secret;
 /// The port of SSH.
 pub const DEFAULT_PORT: u16 = 22;
 
-/// An SSH server, the user there, and what proves their identities.
+/// An SSH server, the user on it, and the credentials of both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its name or address. IPv6 addresses are without brackets.
+    /// The name or address of the host. IPv6 addresses are without brackets.
     pub host: String,
-    /// Its port.
+    /// The port.
     pub port: u16,
     /// The user.
     pub user: String,
@@ -23,7 +23,7 @@ pub struct Endpoint {
     pub private_key: Option<Secret>,
     /// The certificate of that key, as the text of its file.
     pub certificate: Option<String>,
-    /// The public key of the host, or of an authority that signed it. Without one, any host is accepted.
+    /// The public key of the host, or of an authority that signed the host's key. Without one, any host is accepted.
     pub host_key: Option<String>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn address_of(host: &str, port: u16) -> String {
     }
 }
 
-/// What the other machine is.
+/// The kind of operating system of the other machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Platform {
     /// Commands run with a terminal.
@@ -55,23 +55,23 @@ pub enum Platform {
 /// The kind of a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProxyScheme {
-    /// `CONNECT` of HTTP. OpenTofu does not encrypt the connection to a proxy with the scheme `https` either.
+    /// `CONNECT` of HTTP. As in OpenTofu, the connection to a proxy with the scheme `https` is not encrypted.
     #[default]
     Http,
     /// SOCKS 5.
     Socks5,
 }
 
-/// A proxy before the first machine.
+/// A proxy for the connection to the first machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proxy {
-    /// Its kind.
+    /// The kind of the proxy.
     pub scheme: ProxyScheme,
-    /// Its name or address.
+    /// The name or address of the proxy.
     pub host: String,
-    /// Its port.
+    /// The port of the proxy.
     pub port: u16,
-    /// The user there.
+    /// The user of the proxy.
     pub user: Option<String>,
     /// The user's password.
     pub password: Option<Secret>,
@@ -80,25 +80,25 @@ pub struct Proxy {
 /// The user's SSH agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// Its socket.
+    /// The path of the socket of the agent.
     pub socket: PathBuf,
     /// The name of the preferred key: a file, or the end of the key's comment.
     pub identity: Option<String>,
 }
 
-/// A machine and the way to it.
+/// A machine and how to reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteTarget {
     /// The machine.
     pub machine: Endpoint,
-    /// The machine that connects to it.
+    /// The machine through which the connection to `machine` goes.
     pub bastion: Option<Endpoint>,
-    /// The proxy before the first machine.
+    /// The proxy for the connection to the first machine: the bastion, if one is given.
     pub proxy: Option<Proxy>,
-    /// The agent with more keys. It is forwarded to the machine.
+    /// An agent with further keys. It is forwarded to the machine.
     pub agent: Option<Agent>,
-    /// How long to try to connect.
+    /// The maximum time for connecting.
     pub timeout: Duration,
-    /// What the machine is.
+    /// The kind of operating system of the machine.
     pub platform: Platform,
 }

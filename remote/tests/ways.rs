@@ -1,5 +1,5 @@
-//! Ways to a machine that the usual servers of tests do not offer: passwords, questions, and proxies of HTTP. The server is
-//! that of `russh`, in this process.
+//! Features that common SSH servers for tests do not offer: passwords, questions, and HTTP proxies. The server is made
+//! with `russh`, in this process.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use weft_remote::{ConnectError, Endpoint, Platform, Proxy, ProxyScheme, RemoteCa
 
 const USER: &str = "ops";
 const PASSWORD: &str = "open sesame";
-/// The user and password of the proxy, as HTTP sends them: `gate:keeper`.
+/// The user and the password of the proxy, encoded as in HTTP: `gate:keeper`.
 const PROXY_TOKEN: &str = "Z2F0ZTprZWVwZXI=";
 
-/// What the server accepts.
+/// The authentication that the server accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Accepts {
     Password,
@@ -28,7 +28,7 @@ enum Accepts {
     Questions,
 }
 
-/// The server's side of a connection. It answers each command with the command.
+/// The server's side of a connection. Its response to a command is the command itself.
 struct Machine {
     accepts: Accepts,
     commands: Arc<Mutex<Vec<String>>>,
@@ -108,7 +108,7 @@ async fn serve(accepts: Accepts) -> Server {
             let config = Arc::clone(&config);
             tokio::spawn(async move {
                 if let Ok(session) = server::run_stream(config, stream, machine).await {
-                    // The client ends it.
+                    // The client ends the session.
                     let _ = session.await;
                 }
             });
@@ -117,7 +117,7 @@ async fn serve(accepts: Accepts) -> Server {
     Server { port, host_key, commands }
 }
 
-/// A proxy of HTTP that wants a password. Returns its port, and the requests that it got.
+/// Starts an HTTP proxy that requires a password. Returns its port, and the requests that it has received.
 async fn proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -181,7 +181,7 @@ fn through(port: u16, password: &str, to: RemoteTarget) -> RemoteTarget {
     RemoteTarget { proxy: Some(proxy), ..to }
 }
 
-/// Runs commands. Returns their lines, and how the last one ended.
+/// Runs commands. Returns their lines, and the outcome of the last command.
 async fn run(target: &RemoteTarget, commands: &[&str]) -> (Vec<String>, Result<(), RemoteCallError>) {
     let session = target.prepare().await.unwrap().connect(|| async {}).await.unwrap();
     let (send, mut lines) = mpsc::channel(64);
@@ -197,7 +197,8 @@ async fn run(target: &RemoteTarget, commands: &[&str]) -> (Vec<String>, Result<(
     (found, outcome)
 }
 
-/// The error of a connection that is refused. It is tried several times, so a slow machine has time for one attempt.
+/// The error of a refused connection. The time limit allows several attempts, so a slow machine has time for at least
+/// one.
 async fn refusal(target: RemoteTarget) -> ConnectError {
     let target = RemoteTarget { timeout: Duration::from_secs(10), ..target };
     target.prepare().await.unwrap().connect(|| async {}).await.unwrap_err()

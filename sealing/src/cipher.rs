@@ -14,12 +14,12 @@ pub(crate) const OVERHEAD: usize = NONCE_LEN + TAG_LENGTH;
 
 const TAG_LENGTH: usize = 16;
 
-/// The maximum number of seals with one key. Nonces are random, and two equal ones would expose the plain texts. Up to
-/// 2^32 the probability is below 2^-32 (NIST SP 800-38D, 8.3). This is a quarter of it, because other processes may use
-/// the key as well.
+/// The maximum number of seals with one key. Nonces are random, and two equal nonces would expose the plain texts. With
+/// at most 2^32 seals, the probability of this is below 2^-32 (NIST SP 800-38D, 8.3). The limit is a quarter of 2^32,
+/// because other processes may use the key as well.
 const MOST_SEALS: u64 = 1 << 30;
 
-/// The maximum number of bytes sealed with one key: the 64 GiB in OpenTofu's README of the method.
+/// The maximum number of bytes that are sealed with one key, from OpenTofu's README of the method.
 const MOST_BYTES: u64 = 64 << 30;
 
 /// An AES-GCM key.
@@ -29,7 +29,7 @@ pub(crate) struct Cipher(LessSafeKey);
 /// Why a payload cannot be made or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CipherError {
-    /// No random bytes for a nonce.
+    /// The operating system has no random bytes for a nonce.
     Random(RandomError),
     /// The payload would be longer than AES-GCM allows, 64 GiB.
     Long,
@@ -87,7 +87,7 @@ impl Cipher {
     }
 }
 
-/// How much a key may still seal.
+/// The number of payloads and bytes that a key may still seal.
 #[derive(Debug)]
 pub(crate) struct Budget {
     seals: AtomicU64,
@@ -104,8 +104,8 @@ impl Budget {
         Budget { seals: AtomicU64::new(seals), bytes: AtomicU64::new(bytes) }
     }
 
-    /// Takes a seal of so many bytes, if the budget allows it. A first seal is always granted, because a payload that
-    /// is larger than a whole budget must be sealed with some key.
+    /// Reduces the budget by one seal of `bytes` bytes, if enough is left. The first seal of a key is always granted,
+    /// because a payload that is larger than a whole budget must be sealed with some key.
     pub(crate) fn take(&self, bytes: u64, first: bool) -> bool {
         let spend = |left: &AtomicU64, much: u64| {
             left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| match left.checked_sub(much) {

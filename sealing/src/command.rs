@@ -22,22 +22,23 @@ use zeroize::Zeroizing;
 
 pub use error::{CommandError, OutputProblem};
 
-/// The time limit of a command. It may ask its user to touch a key, and encrypt a large state.
+/// The time limit of a command. The command may ask the user to touch a hardware key, or encrypt a large state.
 pub const COMMAND_TIME: Duration = Duration::from_secs(120);
 
-/// The maximum length of the first line. It has 60 bytes, and later versions of the protocol may add to it.
+/// The maximum length of the first line. It has 60 bytes today, and later versions of the protocol may extend it.
 pub const LONGEST_GREETING: u64 = 4 << 10;
 
-/// How much of a command's error output is kept. The rest is dropped.
+/// The maximum number of bytes of a command's error output that are kept. The rest is dropped.
 pub const LONGEST_COMPLAINT: usize = 4 << 10;
 
 /// The version of both protocols.
 pub const PROTOCOL_VERSION: u64 = 1;
 
-/// How long to wait for the remaining output of a program that has ended. A child of it may keep the pipe open.
+/// The time to wait for the remaining output of a program that has ended. A child of the program may keep the pipe
+/// open.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How often to check whether a program has ended.
+/// The pause between two checks whether a program has ended.
 const POLL: Duration = Duration::from_millis(10);
 
 #[derive(Deserialize)]
@@ -46,7 +47,7 @@ struct Greeting {
     version: u64,
 }
 
-/// The output of a program, in this order.
+/// A part of a program's output. The parts come in this order.
 enum Part {
     Greeting(std::io::Result<Vec<u8>>),
     Output(std::io::Result<Zeroizing<Vec<u8>>>),
@@ -55,9 +56,9 @@ enum Part {
 /// The input of a command.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Secrets that it may repeat in its error output.
+    /// Text without secrets.
     Open(String),
-    /// The text, which is secret.
+    /// Text with secrets. They are removed from the command's error output.
     Secret(Zeroizing<String>),
 }
 
@@ -116,7 +117,7 @@ struct Talk {
     most: u64,
     time: Duration,
     deadline: Instant,
-    /// Whether it must be stopped, because its output will not come.
+    /// Whether the program must be killed, because it will not produce its output.
     given_up: bool,
     /// Whether the remaining output is ignored.
     over: Arc<AtomicBool>,
@@ -235,7 +236,8 @@ impl Talk {
         }
     }
 
-    /// How it ended, if it does before the deadline. If it is stopped, within the grace period.
+    /// The exit status of the program, if it ends before the deadline. If the program has been given up, the deadline
+    /// is the grace period.
     fn ended_in_time(&mut self) -> Option<ExitStatus> {
         let grace = Instant::now() + GRACE;
         let until = if self.given_up { grace.min(self.deadline) } else { self.deadline };
@@ -286,7 +288,7 @@ impl<P: Read> Read for UntilOver<P> {
     }
 }
 
-/// Reads the first line, then the rest. If it comes too late, the receiver is gone.
+/// Reads the first line, then the rest. If the output comes too late, the receiver no longer exists.
 fn read_parts(stdout: impl Read, most: u64, parts: &Sender<Part>) {
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();

@@ -1,8 +1,8 @@
 //! The JSON form of OpenTofu's encrypted states and plans: metadata of key providers, the payload and, for a state, its
 //! serial and lineage.
 //!
-//! Nothing outside of the payload is authenticated. Serial and lineage are for backends, and are compared with those
-//! inside. Metadata only determines a key, and a wrong key opens nothing.
+//! Only the payload is authenticated. The serial and lineage outside are for backends, and are compared with those
+//! inside. The metadata only determines a key, and a wrong key opens nothing.
 //!
 //! Source: a recorded state (`conformance/cases/workflow/encryption-recorded-state`), including its indentation.
 
@@ -20,11 +20,11 @@ use crate::json::JsonProblem;
 use crate::keyring::Metadata;
 use crate::limits::{LARGEST_ENVELOPE, LONGEST_METADATA, LONGEST_METADATA_KEY};
 
-/// The maximum size of a state, plan or record, in bytes: that of the largest plan file.
+/// The maximum size of a state, plan or record, in bytes. It is the same as for the largest plan file.
 pub const LARGEST_PLAIN: u64 = 4 << 30;
 
-/// The maximum number of metadata entries in an envelope. There is one for each key provider of a chain, and OpenTofu
-/// adds those of fallbacks.
+/// The maximum number of metadata entries in an envelope. There is one entry for each key provider of a chain, and
+/// OpenTofu adds entries for fallbacks.
 pub const MOST_METADATA: usize = 256;
 
 const _: () = assert!(LARGEST_PLAIN / 3 * 4 + 2 * (MOST_METADATA * LONGEST_METADATA) as u64 <= LARGEST_ENVELOPE);
@@ -35,29 +35,29 @@ const _: () = assert!(LONGEST_METADATA_KEY <= u16::MAX as usize);
 /// The only supported version of envelopes.
 const VERSION: &str = "v0";
 
-/// The version by which a run of Weft keeps other tools from a state: OpenTofu refuses every version but its own. The
-/// contents of such an envelope are the same as in any other.
+/// The version that keeps other tools from changing a state during a run of Weft: OpenTofu refuses every version but
+/// its own. The contents of such an envelope are the same as in any other.
 const GUARDED: &str = "v9";
 
 /// Why an envelope cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// It is larger than any sealed file.
+    /// The file is larger than any sealed file.
     #[error("it has {size} bytes, at most {LARGEST_ENVELOPE} are accepted")]
     TooLarge {
-        /// Its size.
+        /// The size of the file.
         size: u64,
     },
-    /// It is not the JSON of an envelope.
+    /// The file is not the JSON of an envelope.
     #[error("it is {0}")]
     Json(#[from] JsonProblem),
-    /// It has a later version.
+    /// The envelope has a later version.
     #[error("its encryption_version is {version:?}, but only \"v0\" is supported: it was written by a newer tool")]
     Version {
         /// The version, truncated.
         version: String,
     },
-    /// It has too much metadata.
+    /// The envelope has too many metadata entries.
     #[error("it has metadata of {count} key providers, at most {MOST_METADATA} are accepted")]
     ManyMetadata {
         /// The number of entries.
@@ -89,7 +89,7 @@ pub(crate) struct Identity {
 /// The contents of an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Envelope {
-    /// `None` for a plan, and for states of the first versions.
+    /// Empty for a plan, and for a state that one of the first versions of OpenTofu has sealed.
     pub(crate) identity: Identity,
     pub(crate) metadata: Metadata,
     pub(crate) payload: Vec<u8>,
@@ -134,7 +134,7 @@ impl Envelope {
         bytes
     }
 
-    /// Parses a file for which [`is_sealed`] holds.
+    /// Parses a file. [`is_sealed`] must be true for it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Envelope, EnvelopeError> {
         let size = bytes.len() as u64;
         if size > LARGEST_ENVELOPE {
@@ -173,14 +173,14 @@ fn shortened(text: &str) -> String {
     text.chars().take(MOST).collect()
 }
 
-/// Metadata as it is. Entries beyond the limit are counted and dropped.
+/// Metadata whose values are not decoded. Entries beyond the limit are counted and dropped.
 #[derive(Default)]
 struct Meta<'a> {
     entries: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     count: usize,
 }
 
-/// Text that is borrowed if it has no escapes, even inside of a map.
+/// Text that is borrowed from the input if it has no escapes, even as a part of a map.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -194,7 +194,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
                 out.write_str("metadata")
             }
 
-            /// Go's form of an empty map.
+            /// Go writes an empty map as `null`.
             fn visit_unit<E>(self) -> Result<Meta<'a>, E> {
                 Ok(Meta::default())
             }
@@ -217,9 +217,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
     }
 }
 
-/// Whether a file is an envelope, of any version: one JSON object with the texts `encryption_version` and
-/// `encrypted_data`, and without `version`, which every ordinary state has. An ordinary state is parsed only up to that
-/// key, which is its first. A plan file, which does not begin as JSON, is not parsed.
+/// Whether a file is an envelope, of any version. An envelope is one JSON object with the texts `encryption_version`
+/// and `encrypted_data`, and without `version`, which every ordinary state has. The parser stops at `version`, which is
+/// the first key of an ordinary state. A plan file does not begin as JSON, so it is not parsed.
 pub fn is_sealed(bytes: &[u8]) -> bool {
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return false;
@@ -229,8 +229,8 @@ pub fn is_sealed(bytes: &[u8]) -> bool {
     marks.is_ok_and(|marks| marks.version && marks.data) && json.end().is_ok()
 }
 
-/// Whether these bytes are an envelope that has the identity of its state in plain text. Envelopes of plans have
-/// none.
+/// Whether these bytes are an envelope with the serial or lineage of its state in plain text. Envelopes of plans have
+/// neither.
 pub fn is_sealed_state(bytes: &[u8]) -> bool {
     is_sealed(bytes) && Envelope::parse(bytes).is_ok_and(|envelope| envelope.identity != Identity::default())
 }

@@ -1,7 +1,7 @@
 //! External key providers and methods: the input and output of their commands.
 //!
-//! Sources: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`). The example on its
-//! documentation page has `key` where the schema, programs and OpenTofu have `keys`.
+//! Sources: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`). The example on
+//! OpenTofu's documentation page has `key`, but the schema, existing programs and OpenTofu itself have `keys`.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub const MOST_KEYS_OUTPUT: u64 = 1 << 20;
 /// The maximum output of a method's command: the base64 of a sealed payload, as in an envelope.
 pub const MOST_PAYLOAD_OUTPUT: u64 = LARGEST_ENVELOPE;
 
-/// Metadata as received and stored. It is preserved exactly, including the digits of numbers.
+/// The metadata of a command. It is preserved exactly, including the digits of numbers.
 #[derive(Serialize, Deserialize)]
 struct Metadata<'a> {
     #[serde(borrow)]
@@ -76,7 +76,7 @@ pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandEr
     Ok((key, metadata))
 }
 
-/// Asks a command for the key of metadata.
+/// Asks a command for the key that this metadata describes.
 pub(crate) fn key_of(command: &[String], metadata: &[u8]) -> Result<Secret, KeysError> {
     let metadata =
         serde_json::from_slice::<Metadata<'_>>(metadata).map_err(|error| KeysError::Metadata(error.into()))?;
@@ -122,7 +122,7 @@ impl From<CommandError> for KeysError {
     }
 }
 
-/// Metadata as stored and sent.
+/// The metadata as JSON, in the form that is stored and sent.
 fn written(metadata: &Metadata<'_>) -> Vec<u8> {
     // The schema requires an object. OpenTofu stores null for a program without metadata.
     let data = metadata.external_data.map(RawValue::get).filter(|text| text.starts_with('{')).unwrap_or("{}");

@@ -1,4 +1,4 @@
-//! Errors of JSON without its contents: only the position and the kind, because any part may be a key.
+//! Errors of JSON parsing without any of the text: only the position and the kind, because any part may be a key.
 
 use std::fmt;
 

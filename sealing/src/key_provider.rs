@@ -1,7 +1,8 @@
 //! Key providers as plain data, with the limits of their settings.
 //!
 //! Sources (names, defaults, minimums): OpenTofu's page "State and Plan Encryption", section "Key providers". The
-//! maximums are ours: what Weft seals must also pass the limits for metadata from untrusted files.
+//! maximums are ours: Weft must be able to read the metadata that it writes, and metadata from untrusted files has
+//! limits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,17 +26,17 @@ pub const DEFAULT_KEY_LENGTH: u64 = 32;
 /// The default length of a salt.
 pub const DEFAULT_SALT_LENGTH: u64 = 32;
 
-/// The maximum length of a derived key in bytes. Methods need at most 32. A key that is the passphrase of another
-/// provider gains nothing above the 128 of a block of SHA-512.
+/// The maximum length of a derived key in bytes. Methods need at most 32. A key may also be the passphrase of another
+/// provider: for that, a key longer than 128 bytes, the block size of SHA-512, has no benefit.
 pub const LONGEST_KEY: u64 = 1024;
 
-/// The maximum length of a salt in bytes. It is in the metadata of every file and record, and 16 bytes are enough to
-/// be unique.
+/// The maximum length of a salt in bytes. The salt is in the metadata of every file and record, and 16 bytes are enough
+/// to make it unique.
 pub const LONGEST_SALT: u64 = 1024;
 
-/// The maximum number of rounds of one derivation: iterations times the blocks of the key. Metadata is not
-/// authenticated before the key exists, so a tampered file could cause a derivation of years. This number takes a
-/// minute, and is 160 times the default.
+/// The maximum number of rounds of one derivation: iterations times the blocks of the key. Metadata is read before the
+/// key exists, so it cannot be authenticated, and a tampered file could cause a derivation that takes years. The
+/// maximum takes a minute, and is 160 times the default.
 pub const MOST_ROUNDS: u64 = 100_000_000;
 
 const _: () = assert!(LEAST_ITERATIONS <= DEFAULT_ITERATIONS && DEFAULT_ITERATIONS <= MOST_ROUNDS);
@@ -48,8 +49,8 @@ const _: () = assert!(MOST_ROUNDS <= u32::MAX as u64);
 pub struct KeyProvider {
     /// The source of keys.
     pub source: KeySource,
-    /// `encrypted_metadata_alias`: replaces the provider's own name, so that the provider can be renamed or have
-    /// another name in another project. Empty means none.
+    /// `encrypted_metadata_alias`: replaces the provider's own name in the metadata, so that the provider can be
+    /// renamed or have another name in another project. Empty means none.
     pub encrypted_metadata_alias: Option<String>,
 }
 
@@ -91,7 +92,7 @@ pub enum KeySource {
 }
 
 impl KeySource {
-    /// The length of its keys in bytes, if the settings determine it.
+    /// The length of the source's keys in bytes, if the settings determine it.
     pub fn key_length(&self) -> Option<u64> {
         match self {
             KeySource::Pbkdf2(settings) => Some(settings.key_length),
@@ -148,7 +149,7 @@ impl fmt::Display for HashFunction {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("hash_function is {given:?}, but must be \"sha256\" or \"sha512\"")]
 pub struct UnknownHashFunction {
-    /// What was given.
+    /// The unknown name.
     pub given: String,
 }
 
@@ -164,8 +165,8 @@ impl FromStr for HashFunction {
     }
 }
 
-/// The settings of `pbkdf2`. They are public, and checked again when a [`Sealing`](crate::Sealing) is made: as in
-/// OpenTofu, an unused provider may be invalid.
+/// The settings of `pbkdf2`. The fields are public, and are checked again when a [`Sealing`](crate::Sealing) is made:
+/// as in OpenTofu, the settings of an unused provider may be invalid.
 #[derive(Clone, Debug)]
 pub struct Pbkdf2 {
     /// The input of the derivation.
@@ -181,7 +182,7 @@ pub struct Pbkdf2 {
 }
 
 impl Pbkdf2 {
-    /// The defaults for everything but the passphrase, unchecked.
+    /// Settings with this passphrase and the defaults for everything else. They are not checked.
     pub fn with_defaults(passphrase: Passphrase) -> Pbkdf2 {
         Pbkdf2 {
             passphrase,
@@ -192,10 +193,10 @@ impl Pbkdf2 {
         }
     }
 
-    /// Checked settings.
+    /// The settings, after all of them were checked.
     ///
     /// # Errors
-    /// All settings that are out of bounds.
+    /// Returns all settings that are out of bounds.
     pub fn new(
         passphrase: Passphrase,
         key_length: u64,
@@ -253,7 +254,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The values out of the bounds that also hold for metadata.
+    /// The values that are out of bounds. The same bounds apply to settings and metadata.
     pub(crate) fn problems(self) -> Vec<Pbkdf2Problem> {
         let blocks = self.key_length.clamp(1, LONGEST_KEY).div_ceil(self.hash_function.length());
         [
@@ -310,7 +311,7 @@ pub enum Pbkdf2Problem {
     Below {
         /// The setting.
         setting: Pbkdf2Setting,
-        /// Its value; for a passphrase, its length.
+        /// The value of the setting. For a passphrase, the length.
         value: u64,
         /// The minimum.
         least: u64,
@@ -323,9 +324,9 @@ pub enum Pbkdf2Problem {
     Above {
         /// The setting.
         setting: Pbkdf2Setting,
-        /// Its value.
+        /// The value of the setting.
         value: u64,
-        /// The maximum; for iterations, with a key of this length.
+        /// The maximum. For iterations, it depends on the length of the key.
         most: u64,
     },
 }

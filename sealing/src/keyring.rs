@@ -1,12 +1,13 @@
-//! Keys: new ones for sealing, and those that metadata determines for opening.
+//! Keys for sealing, and keys for opening, which metadata determines.
 //!
-//! - For sealing, each key provider makes one key with new metadata (a new salt) for the life of the ring, as OpenTofu
-//!   does in each process, and another one when the budget of that key is used up. It is made at its first use.
+//! - For sealing, each key provider makes one key with new metadata (a new salt) at the first use, and keeps it as long
+//!   as the keyring exists. OpenTofu keeps it as long as its process runs. When the budget of a key is used up, another
+//!   key replaces it.
 //! - For opening, metadata determines the key. Keys are cached by provider and metadata, so that many files and records
 //!   that were sealed with one key cost one derivation. Two threads that need the same key wait for one derivation;
 //!   different keys are derived in parallel.
-//! - Small records are sealed by many processes. If each had a salt of its own, a reader would need a derivation for
-//!   each process that ever wrote. So a key that has opened a record is *adopted* for sealing others (see
+//! - Many processes seal small records. If each process used a salt of its own, a reader would need a derivation for
+//!   each process that ever wrote. So a key that has opened a record is *adopted* for sealing other records (see
 //!   [`Keyring::adopt`]).
 
 use std::collections::BTreeMap;
@@ -21,8 +22,8 @@ use crate::pbkdf2::{Derivation, MetadataProblem, RandomError};
 use crate::secret::Secret;
 use crate::service::ServiceError;
 
-/// The maximum number of cached keys for opening. When it is exceeded, all are dropped and derived again. No reader
-/// needs as many at once, and their metadata may be hostile and long.
+/// The maximum number of cached keys for opening. When the cache is full, all keys are dropped, and derived again when
+/// needed. No reader needs as many at once. Without a limit, hostile files with much metadata could fill the memory.
 const MOST_KEPT: usize = 1024;
 
 /// The metadata of key providers, by its key in an envelope.
@@ -31,7 +32,7 @@ pub(crate) type Metadata = BTreeMap<String, Vec<u8>>;
 /// Why a key provider returns no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// There is no metadata of this provider: another one was used for sealing.
+    /// The metadata of this provider is missing, because another provider was used for sealing.
     #[error("there is no metadata of {provider} (under {key:?})")]
     NoMetadata {
         /// The key provider.
@@ -55,7 +56,7 @@ pub enum KeyError {
         /// The reason.
         error: CommandError,
     },
-    /// A service gives no key.
+    /// A service returns no key.
     #[error("{provider}: {error}")]
     Service {
         /// The key provider.
@@ -83,7 +84,7 @@ pub(crate) struct SealingKey {
 /// A slot for a key that takes time to make.
 type Slot<T> = Mutex<Option<Arc<T>>>;
 
-/// The metadata that a key depends on, by provider along the chain.
+/// The metadata that a key depends on: one entry for each provider of the chain.
 type Trail = Vec<(KeyProviderName, Vec<u8>)>;
 
 /// All keys of one set of settings.
@@ -95,19 +96,20 @@ pub(crate) struct Keyring {
     opening: Mutex<BTreeMap<Trail, Arc<Slot<Secret>>>>,
 }
 
-/// Everything under these locks is written in one step, so a panicking thread leaves it consistent.
+/// Locks a mutex, even a poisoned one. Everything under these locks is written in one step, so it is consistent even
+/// after a panic.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Keyring {
-    /// A ring without keys. The chains of the providers must have no cycles and no missing providers.
+    /// A keyring without keys. The chains of the providers must have no cycles and no missing providers.
     pub(crate) fn new(providers: BTreeMap<KeyProviderName, KeyProvider>) -> Keyring {
         let sealing = providers.keys().map(|name| (name.clone(), Slot::default())).collect();
         Keyring { providers, sealing, adopted: Mutex::default(), opening: Mutex::default() }
     }
 
-    /// The key to seal so many bytes with. It is made if there is none.
+    /// The key to seal this number of bytes with. Creates a new key if necessary.
     pub(crate) fn for_sealing(&self, name: &KeyProviderName, bytes: u64) -> Result<Arc<SealingKey>, KeyError> {
         let slot = self.sealing.get(name).ok_or_else(|| KeyError::Undeclared(name.clone()))?;
         let mut slot = locked(slot);
@@ -122,7 +124,7 @@ impl Keyring {
         Ok(key)
     }
 
-    /// As [`Self::for_sealing`], but with an adopted key if there is one.
+    /// Like [`Self::for_sealing`], but prefers an adopted key.
     pub(crate) fn for_records(&self, name: &KeyProviderName, bytes: u64) -> Result<Arc<SealingKey>, KeyError> {
         let adopted = locked(&self.adopted).get(name).cloned();
         match adopted {
@@ -151,7 +153,8 @@ impl Keyring {
                 match &settings.passphrase {
                     Passphrase::Words(words) => (derivation.key(words), derivation.written(), Metadata::new()),
                     Passphrase::Chain(link) => {
-                        // Small compared to the budget: a key is made a few times in the life of a ring.
+                        // The budget counts this as one byte: a derivation happens only a few times in the life of a
+                        // keyring.
                         let link = self.for_sealing(link, 1)?;
                         (derivation.key(&link.key), derivation.written(), link.metadata.clone())
                     }
@@ -166,8 +169,8 @@ impl Keyring {
         Ok(SealingKey { key, metadata, budget: Budget::whole() })
     }
 
-    /// Whether the key for opening is the same as for sealing. It is for passphrases and services; a command may have
-    /// two.
+    /// Whether the provider is certain to use one key for sealing and opening. This is true for passphrases and
+    /// services. A command may return two different keys.
     fn is_certain(&self, name: &KeyProviderName) -> bool {
         let mut next = Some(name);
         while let Some(provider) = next.and_then(|name| self.providers.get(name)) {
@@ -179,7 +182,7 @@ impl Keyring {
         true
     }
 
-    /// The key of this metadata. The metadata of other providers does not matter.
+    /// The key that this metadata describes. The metadata of other providers does not matter.
     pub(crate) fn for_opening(&self, name: &KeyProviderName, metadata: &Metadata) -> Result<Arc<Secret>, KeyError> {
         let slot = self.opening_slot(self.trail(name, metadata)?);
         let mut slot = locked(&slot);
@@ -233,9 +236,10 @@ impl Keyring {
         Arc::clone(opening.entry(trail).or_default())
     }
 
-    /// Uses the key of this metadata for sealing records from now on, if the settings would make an equivalent one:
-    /// derived only from passphrases, with the same iterations, digest and lengths. Only for metadata that has just
-    /// opened a record, so that only someone who knows the passphrase can choose it. The first adopted key stays.
+    /// From now on, seals records with the key that this metadata describes. The settings must describe an equivalent
+    /// key: derived only from passphrases, with the same iterations, digest and lengths. Call this only with metadata
+    /// that has just opened a record: then only someone who knows the passphrase can have chosen it. The first adopted
+    /// key stays.
     pub(crate) fn adopt(&self, name: &KeyProviderName, metadata: &Metadata) {
         if locked(&self.adopted).contains_key(name) {
             return;

@@ -2,17 +2,19 @@
 //!
 //! Reading order:
 //! - The settings of an `encryption` block are plain data: [`name`]s, [`key_provider`]s, [`method`]s with targets, and
-//!   [`settings`], which checks them all. A [`secret`] is wiped and hidden. [`limits`] has the sizes that all accept.
+//!   [`settings`], which checks them all. A [`secret`] is wiped from memory and never printed. [`limits`] has the
+//!   maximum sizes that several modules share.
 //! - [`sealing`] is the entry point: [`Sealing`] seals and opens states, plans and records.
-//! - Below it, `keyring` makes keys for sealing and finds those for opening: with [`pbkdf2`], from a command
+//! - Below it, `keyring` provides the keys for sealing and for opening. They come from [`pbkdf2`], from a command
 //!   ([`external`], with the protocol of [`command`]), or from a [`service`]. `cipher` is AES-GCM.
-//! - [`envelope`] is OpenTofu's file, [`record`] our compact form for many small things.
+//! - [`envelope`] is OpenTofu's file format, and [`record`] is our compact format for many small pieces of data.
 //!
-//! What a caller must know: all calls block, a derivation for some tenths of a second, a command for up to
-//! [`command::COMMAND_TIME`], a service as long as its client allows. A target that is not configured passes plain text
-//! and refuses sealed data. No error contains a secret. Encryption does not protect against the replay of older data.
+//! What a caller must know: all calls block. Deriving a key takes some tenths of a second, a command up to
+//! [`command::COMMAND_TIME`], and a service as long as its client allows. A target that is not configured passes plain
+//! text and refuses sealed data. No error contains a secret. Encryption does not protect against the replay of older
+//! data.
 //!
-//! Absent here: parsing and evaluating the block, merging `TF_ENCRYPTION`, the names of remote states, and the clients of
+//! This crate does not parse or evaluate the block, merge `TF_ENCRYPTION`, or name remote states. It has no clients of
 //! services (AWS, GCP, Azure, OpenBao).
 
 #![forbid(unsafe_code)]

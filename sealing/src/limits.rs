@@ -1,13 +1,13 @@
 //! Limits that settings, envelopes and records share.
 
-/// The maximum length of a chain of key providers. Each link costs a derivation. Real chains have two.
+/// The maximum length of a chain of key providers. Each link costs a derivation. Real chains have two links.
 pub const LONGEST_CHAIN: usize = 16;
 
-/// The maximum length of a metadata alias, in bytes. It is in every file and record.
+/// The maximum length of the key of a provider's metadata, in bytes. The key is a part of every file and record.
 pub const LONGEST_METADATA_KEY: usize = 1024;
 
-/// The maximum size of one key provider's metadata, in bytes. Services store a wrapped key there, of some hundred
-/// bytes.
+/// The maximum size of one key provider's metadata, in bytes. A service stores a wrapped key of some hundred bytes
+/// there.
 pub const LONGEST_METADATA: usize = 32 << 10;
 
 /// The maximum size of an envelope, in bytes: the base64 of the largest plan, and its metadata.

@@ -18,7 +18,7 @@ use crate::service::ServiceError;
 /// Why the metadata of a key provider is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataProblem {
-    /// It cannot be parsed.
+    /// The metadata cannot be parsed.
     #[error("it is {0}")]
     Json(JsonProblem),
     /// The salt is not base64.
@@ -27,7 +27,7 @@ pub enum MetadataProblem {
     /// The hash function is unknown.
     #[error(transparent)]
     HashFunction(#[from] UnknownHashFunction),
-    /// It is not that of the service.
+    /// The metadata does not belong to the service.
     #[error(transparent)]
     Service(ServiceError),
     /// A value is out of bounds.
@@ -40,14 +40,14 @@ pub enum MetadataProblem {
 #[error("the operating system gave no random bytes")]
 pub struct RandomError;
 
-/// The parameters of a derivation, except the passphrase. Within the bounds of [`Sizes`].
+/// The parameters of a derivation, except the passphrase. They are within the bounds of [`Sizes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Derivation {
     salt: Vec<u8>,
     sizes: Sizes,
 }
 
-/// The metadata as written, in OpenTofu's order.
+/// The JSON of the metadata, with the fields in OpenTofu's order.
 #[derive(Serialize, Deserialize)]
 struct Written {
     salt: String,
@@ -83,7 +83,7 @@ impl Derivation {
         }
     }
 
-    /// The metadata.
+    /// The metadata as JSON.
     pub(crate) fn written(&self) -> Vec<u8> {
         let written = Written {
             salt: BASE64_STANDARD.encode(&self.salt),
@@ -95,18 +95,18 @@ impl Derivation {
         serde_json::to_vec(&written).unwrap_or_default()
     }
 
-    /// Whether these settings would derive in the same way, except for the salt itself.
+    /// Whether a derivation with these settings would have the same parameters, except for the salt.
     pub(crate) fn is_by(&self, settings: &Pbkdf2) -> bool {
         self.sizes == settings.sizes()
     }
 
-    /// The key. This takes time: 0.3 s for 600,000 iterations.
+    /// Derives the key. This takes time: 0.3 s for 600,000 iterations.
     pub(crate) fn key(&self, passphrase: &Secret) -> Secret {
         let algorithm = match self.sizes.hash_function {
             HashFunction::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
             HashFunction::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
         };
-        // The bounds hold. The fallback for larger values is never weaker.
+        // The bounds guarantee that the value fits. The fallback for larger values is never weaker.
         let iterations = u32::try_from(self.sizes.iterations).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MAX);
         let mut key = vec![0; self.sizes.key_length.min(LONGEST_KEY) as usize];
         pbkdf2::derive(algorithm, iterations, &self.salt, passphrase.expose(), &mut key);

@@ -1,4 +1,4 @@
-//! Small records in a compact binary form of our own, for stores and journals that hold many.
+//! Small records in our own compact binary form, for stores and journals with many records.
 //!
 //! ```text
 //! magic      8 bytes, C1 57 65 66 74 52 65 63
@@ -11,11 +11,11 @@
 //! ```
 //!
 //! The wrapped record key is a payload of the target's method, as in an envelope. Its plain text is `weft record key`
-//! and 32 random bytes. So a method runs once for many records, whatever it costs (a derivation, a command, later a
-//! service), and all methods can seal records that are bound to their place: everything before the nonce, and the
-//! context from the caller, is authenticated with each record.
+//! and 32 random bytes. So one call of a method, which may be expensive (a derivation, a command, a service), serves
+//! many records. Each record authenticates everything before its nonce, and the context from the caller. The context
+//! binds a record to its location with every method.
 //!
-//! The first byte occurs neither in UTF-8 nor in MessagePack, so JSON and MessagePack values are never mistaken for
+//! The first byte occurs neither in UTF-8 nor in MessagePack. So JSON and MessagePack values are never mistaken for
 //! sealed records.
 
 use zeroize::Zeroizing;
@@ -31,7 +31,7 @@ pub const RECORD_MAGIC: [u8; 8] = *b"\xc1WeftRec";
 /// The version of the format.
 pub const RECORD_VERSION: u8 = 1;
 
-/// The maximum size of a wrapped record key, in bytes. With AES-GCM it has 79; commands may add to that.
+/// The maximum size of a wrapped record key, in bytes. With AES-GCM the key has 79 bytes. Commands may make it longer.
 pub const LONGEST_WRAPPED_KEY: usize = 32 << 10;
 
 /// The maximum size of a header, in bytes: metadata of the longest chain, and the wrapped key.
@@ -50,25 +50,25 @@ const LABEL: &[u8] = b"weft record key";
 /// Why a record cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    /// It is truncated.
+    /// The record is truncated.
     #[error("it is truncated")]
     Short,
-    /// It has a later version.
+    /// The record has a later version.
     #[error("its version is {version}, but only {RECORD_VERSION} is supported: it was written by a newer tool")]
     Version {
         /// The version.
         version: u8,
     },
-    /// Its header is not valid.
+    /// The header of the record is not valid.
     #[error("its header is not valid")]
     Header,
     /// The unwrapped key is not a record key.
     #[error("its key is not a record key")]
     Key,
-    /// It was changed, or it is bound to another place.
+    /// The record was changed, or it belongs to another location.
     #[error("it was changed, or it belongs to another place")]
     Changed,
-    /// Its header would be too long. Only when sealing.
+    /// The header of a new record would be too long.
     #[error("its header would have {size} bytes, at most {LONGEST_HEADER} are accepted")]
     LongHeader {
         /// The size.
@@ -105,7 +105,7 @@ pub(crate) fn cipher_of(plain: &[u8]) -> Result<Cipher, RecordError> {
 }
 
 impl RecordKey {
-    /// A key with the bytes that records under it begin with.
+    /// A record key with the prefix of all its records.
     pub(crate) fn new(plain: &[u8], metadata: &Metadata, wrapped: &[u8]) -> Result<RecordKey, RecordError> {
         let mut header = vec![u8::try_from(metadata.len()).map_err(|_| RecordError::Header)?];
         for part in metadata.iter().flat_map(|(key, own)| [key.as_bytes(), own]) {
@@ -124,7 +124,7 @@ impl RecordKey {
         Ok(RecordKey { cipher: cipher_of(plain)?, prefix, budget: Budget::whole() })
     }
 
-    /// Takes so many bytes from its budget, if the budget allows it.
+    /// Takes this number of bytes from the key's budget. Returns whether the budget allows it.
     pub(crate) fn may_seal(&self, bytes: u64, first: bool) -> bool {
         self.budget.take(bytes, first)
     }
@@ -147,7 +147,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Splits bytes for which [`is_sealed_record`] holds.
+    /// Splits a record into its parts. [`is_sealed_record`] must be true for the bytes.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Record<'a>, RecordError> {
         let version = *bytes.get(RECORD_MAGIC.len()).ok_or(RecordError::Short)?;
         if version != RECORD_VERSION {

@@ -1,8 +1,8 @@
 //! Sealing and opening with one set of settings.
 //!
-//! - Data is sealed with the target's main method. It is opened with any of its methods, tried in
+//! - Data is sealed with the target's main method. It is opened with any of the target's methods, which are tried in
 //!   order.
-//! - Plain text is accepted for a sealed target only if `unencrypted` is among the methods: otherwise anyone who can
+//! - A target that is encrypted accepts plain text only if `unencrypted` is among its methods. Otherwise anyone who can
 //!   write a file could replace the state.
 //! - Sealed data is never sealed again.
 
@@ -25,7 +25,7 @@ use crate::name::{MethodName, TargetName};
 use crate::record::{self, LONGEST_WRAPPED_KEY, Record, RecordError, RecordKey, is_sealed_record};
 use crate::settings::{EncryptionSettings, SettingsProblem};
 
-/// The maximum number of cached record keys for opening. See the limit of the keys below them.
+/// The maximum number of cached record keys for opening. The reason is the same as for the keys in `keyring`.
 const MOST_KEPT: usize = 1024;
 
 /// The method that opened something.
@@ -35,7 +35,7 @@ pub enum Through {
     Main,
     /// A fallback, counted from 0.
     Fallback(usize),
-    /// None: it was plain text, which the settings allow.
+    /// No method: the data was plain text, which the settings allow.
     Plain,
 }
 
@@ -44,10 +44,10 @@ pub enum Through {
 pub struct Opened {
     /// The plain text; wiped when dropped.
     pub plain: Zeroizing<Vec<u8>>,
-    /// The method that opened it.
+    /// The method that opened the data.
     pub through: Through,
-    /// Whether it would now be written differently: with another method, sealed instead of plain, or plain instead of
-    /// sealed. Then OpenTofu writes a state even if its contents have not changed.
+    /// Whether the data would now be written differently: with another method, sealed instead of plain, or plain
+    /// instead of sealed. OpenTofu then writes a state even if its contents have not changed.
     pub outdated: bool,
 }
 
@@ -70,7 +70,7 @@ struct TargetTools {
     main: Tool,
     fallbacks: Vec<Tool>,
     record_key: Mutex<Option<Arc<RecordKey>>>,
-    /// By header.
+    /// The record keys, by the header of their records.
     opened_keys: Mutex<BTreeMap<Vec<u8>, Arc<OpenedKey>>>,
 }
 
@@ -81,8 +81,8 @@ struct OpenedKey {
     outdated: bool,
 }
 
-/// Seals and opens with one set of settings. Shared among threads. Lives as long as the process, because it caches
-/// keys. Without settings (`Default`) it passes plain text and refuses sealed data.
+/// Seals and opens with one set of settings. It is shared among threads, and should live as long as the process,
+/// because it caches keys. Without settings (`Default`), it passes plain text and refuses sealed data.
 #[derive(Debug)]
 pub struct Sealing {
     targets: BTreeMap<TargetName, TargetTools>,
@@ -96,10 +96,11 @@ impl Default for Sealing {
 }
 
 impl Sealing {
-    /// Checks settings. No key is made and no command runs before the first use.
+    /// Makes a `Sealing` with these settings, after checking them. No key is made and no command runs before the first
+    /// use.
     ///
     /// # Errors
-    /// All problems of what the targets use. The rest is not checked.
+    /// Returns all problems of the settings that a target uses. The rest is not checked.
     pub fn new(settings: EncryptionSettings) -> Result<Sealing, Vec<SettingsProblem>> {
         let EncryptionSettings { key_providers, methods, targets } = settings.reached()?;
         let tool =
@@ -131,7 +132,7 @@ impl Sealing {
     /// Seals a state: an envelope with its serial and lineage, or plain text if it is not encrypted.
     ///
     /// # Errors
-    /// See [`SealError`].
+    /// Returns the reason: see [`SealError`].
     pub fn seal_state(&self, plain: &[u8]) -> Result<Vec<u8>, SealError> {
         let identity = if self.seals(&TargetName::State) && !is_sealed(plain) {
             identity_of(plain).map_err(SealError::NotAState)?
@@ -144,7 +145,7 @@ impl Sealing {
     /// Seals a plan file.
     ///
     /// # Errors
-    /// See [`SealError`].
+    /// Returns the reason: see [`SealError`].
     pub fn seal_plan(&self, plain: &[u8]) -> Result<Vec<u8>, SealError> {
         self.seal_envelope(&TargetName::Plan, Identity::default(), plain)
     }
@@ -152,16 +153,16 @@ impl Sealing {
     /// Opens a state file.
     ///
     /// # Errors
-    /// See [`OpenError`].
+    /// Returns the reason: see [`OpenError`].
     pub fn open_state(&self, bytes: &[u8]) -> Result<Opened, OpenError> {
         self.open_state_of(&TargetName::State, bytes)
     }
 
-    /// Opens another state, which the data source of this name reads: with the target of that name, or the default one
-    /// for remote states.
+    /// Opens the state that the data source of this name reads. Uses the target of that name, or the default target for
+    /// remote states.
     ///
     /// # Errors
-    /// See [`OpenError`].
+    /// Returns the reason: see [`OpenError`].
     pub fn open_remote_state(&self, name: &str, bytes: &[u8]) -> Result<Opened, OpenError> {
         let own = TargetName::RemoteState(name.to_owned());
         let target = if self.targets.contains_key(&own) { own } else { TargetName::DefaultRemoteState };
@@ -171,16 +172,16 @@ impl Sealing {
     /// Opens a plan file.
     ///
     /// # Errors
-    /// See [`OpenError`].
+    /// Returns the reason: see [`OpenError`].
     pub fn open_plan(&self, bytes: &[u8]) -> Result<Opened, OpenError> {
         Ok(self.open_envelope(&TargetName::Plan, bytes)?.0)
     }
 
-    /// Seals a small record (see [`record`]). Opening it needs the same `context`, which is not stored. It identifies
-    /// the place of the record, so that it cannot be moved.
+    /// Seals a small record (see [`record`]). The `context` is needed to open the record, and is not stored. It
+    /// identifies the location of the record, so that the record cannot be moved to another one.
     ///
     /// # Errors
-    /// See [`SealError`].
+    /// Returns the reason: see [`SealError`].
     pub fn seal_record(&self, target: &TargetName, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, SealError> {
         check_plain(target, plain, is_sealed_record(plain))?;
         let Some(tools) = self.targets.get(target) else { return Ok(plain.to_vec()) };
@@ -194,7 +195,7 @@ impl Sealing {
     /// Opens a record.
     ///
     /// # Errors
-    /// See [`OpenError`].
+    /// Returns the reason: see [`OpenError`].
     pub fn open_record(&self, target: &TargetName, context: &[u8], bytes: &[u8]) -> Result<Opened, OpenError> {
         if !is_sealed_record(bytes) {
             return self.plain(target, bytes);
@@ -206,19 +207,19 @@ impl Sealing {
         Ok(Opened { plain, through: key.through, outdated: key.outdated })
     }
 
-    /// Seals the plan of a run, which is stored beside the state, as a record. It holds values of the state, so it is
-    /// sealed like a state, or like a plan if states are not encrypted.
+    /// Seals the plan of a run as a record. The plan is stored beside the state and has values of it. So it is sealed
+    /// like a state, or like a plan if states are not encrypted.
     ///
     /// # Errors
-    /// See [`SealError`].
+    /// Returns the reason: see [`SealError`].
     pub fn seal_kept_plan(&self, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, SealError> {
         self.seal_record(&self.kept_plan_target(), context, plain)
     }
 
-    /// Opens the plan of a run, even if the settings have gained a target since.
+    /// Opens the plan of a run, even if the settings had fewer targets when the plan was sealed.
     ///
     /// # Errors
-    /// See [`OpenError`].
+    /// Returns the reason: see [`OpenError`].
     pub fn open_kept_plan(&self, context: &[u8], bytes: &[u8]) -> Result<Opened, OpenError> {
         let target = self.kept_plan_target();
         let other = if target == TargetName::State { TargetName::Plan } else { TargetName::State };
@@ -273,7 +274,7 @@ impl Sealing {
         Ok((Opened { plain, through, outdated: through != Through::Main }, envelope.identity))
     }
 
-    /// Plain text in place of sealed data.
+    /// Opens data that is not sealed, if the target accepts plain text.
     fn plain(&self, target: &TargetName, bytes: &[u8]) -> Result<Opened, OpenError> {
         let outdated = match self.targets.get(target) {
             None => false,
@@ -285,7 +286,7 @@ impl Sealing {
         Ok(Opened { plain: copied(bytes), through: Through::Plain, outdated })
     }
 
-    /// Tries each method in turn.
+    /// Tries the methods one after the other.
     fn open_payload(
         &self,
         target: &TargetName,
@@ -307,7 +308,7 @@ impl Sealing {
         Err(OpenError::NoMethodOpens { target: target.clone(), attempts, metadata_keys: metadata_keys() })
     }
 
-    /// Metadata and payload, if the method encrypts.
+    /// The metadata and the payload. `None` if the method does not encrypt.
     fn seal_with(
         &self,
         method: &Method,
@@ -330,14 +331,14 @@ impl Sealing {
             Method::External { keys, encrypt_command, .. } => {
                 let key = keys.as_ref().map(key_of).transpose()?;
                 let mut payload = external::payload(encrypt_command, key.as_ref().map(|key| &key.key), plain)?;
-                // Ciphertext is not secret, so it leaves the wrapper that would wipe it.
+                // Ciphertext is not secret, so it needs no wrapper that wipes it.
                 Some((key.map(|key| key.metadata.clone()).unwrap_or_default(), std::mem::take(&mut *payload)))
             }
             Method::Unencrypted => None,
         })
     }
 
-    /// The plain text, if the method encrypts.
+    /// The plain text. `None` if the method does not encrypt.
     fn open_with(
         &self,
         method: &Method,
@@ -359,8 +360,8 @@ impl Sealing {
         })
     }
 
-    /// The key that seals records of a target. It is made if there is none or its budget is used up. `None` for plain
-    /// records.
+    /// The key that seals records of a target. A new key is made if there is none yet, or if its budget is used up.
+    /// `None` if records of the target are plain text.
     fn record_key(&self, tools: &TargetTools, bytes: u64) -> Result<Option<Arc<RecordKey>>, MethodError> {
         let mut slot = locked(&tools.record_key);
         if let Some(key) = &*slot

@@ -4,8 +4,8 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A passphrase or a key. It is wiped when dropped, `Debug` hides it, and there is no `Display`. Earlier copies by the
-/// operating system or a growing buffer are out of its reach.
+/// A passphrase or a key. It is wiped when dropped, `Debug` hides it, and there is no `Display`. It cannot wipe copies
+/// that the operating system or a growing buffer made earlier.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
@@ -15,12 +15,12 @@ impl Secret {
         Secret(Zeroizing::new(bytes.into()))
     }
 
-    /// The bytes, for encryption or for passing on.
+    /// The bytes of the secret. Do not print or log them.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text; empty if the bytes are no text.
+    /// The secret as text. Empty if the bytes are not valid UTF-8.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
@@ -31,7 +31,7 @@ impl Secret {
     }
 }
 
-/// In constant time, as far as the lengths are equal.
+/// Compares secrets of equal length in constant time.
 impl PartialEq for Secret {
     fn eq(&self, other: &Secret) -> bool {
         aws_lc_rs::constant_time::verify_slices_are_equal(&self.0, &other.0).is_ok()

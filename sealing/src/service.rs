@@ -1,7 +1,8 @@
 //! Keys from services, such as a key management service of a cloud.
 //!
-//! A service makes a data key and gives it in two forms: plain, and encrypted with a key that never leaves the service.
-//! The encrypted form is the metadata. Requests are made outside of this crate: a client implements [`KeyService`].
+//! A service makes a data key and returns it in two forms: plain, and encrypted with a key that never leaves the
+//! service. The encrypted form is the metadata. A client implements [`KeyService`]. The clients are outside of this
+//! crate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,20 +16,20 @@ pub trait KeyService: fmt::Debug + Send + Sync {
     /// The length of its keys in bytes.
     fn key_length(&self) -> u64;
 
-    /// A new key, and its metadata as JSON, in the form that OpenTofu has for this service.
+    /// Makes a key, and its metadata as JSON in OpenTofu's format for this service.
     ///
     /// # Errors
-    /// The service does not give a key.
+    /// Returns an error if the service returns no key.
     fn new_key(&self) -> Result<(Secret, Vec<u8>), ServiceError>;
 
-    /// The key of metadata, which may come from an untrusted file.
+    /// The key that this metadata describes. The metadata may come from an untrusted file.
     ///
     /// # Errors
-    /// The metadata is not valid, or the service does not give the key.
+    /// Returns an error if the metadata is invalid, or if the service does not return the key.
     fn key_of(&self, metadata: &[u8]) -> Result<Secret, ServiceError>;
 }
 
-/// Why a service gives no key.
+/// Why a service returns no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// The metadata was not written for this service.
@@ -45,16 +46,16 @@ pub enum ServiceError {
     Request(String),
 }
 
-/// A client of a service, or the problem of its settings. As in OpenTofu, an unused provider may be invalid, so the
-/// problem is reported only if a target uses the provider.
+/// A client of a service, or the problem of its settings. As in OpenTofu, the settings of an unused provider may be
+/// invalid, so the problem is reported only if a target uses the provider.
 #[derive(Clone, Debug)]
 pub struct ServiceClient {
-    /// The client, or what is wrong with its settings, without secrets.
+    /// The client, or a message about its settings, without secrets.
     pub client: Result<Arc<dyn KeyService>, String>,
 }
 
 impl ServiceClient {
-    /// A new key and its metadata.
+    /// Makes a key and its metadata.
     pub(crate) fn new_key(&self) -> Result<(Secret, Vec<u8>), ServiceError> {
         let (key, metadata) = self.client()?.new_key()?;
         if metadata.len() > LONGEST_METADATA {
@@ -65,7 +66,7 @@ impl ServiceClient {
         Ok((key, metadata))
     }
 
-    /// The key of metadata.
+    /// The key that this metadata describes.
     pub(crate) fn key_of(&self, metadata: &[u8]) -> Result<Secret, ServiceError> {
         self.client()?.key_of(metadata)
     }

@@ -1,7 +1,7 @@
 //! The settings of an `encryption` block, and their problems.
 //!
-//! Only what the targets use is checked. OpenTofu loads nothing else, so an unused provider without a passphrase does
-//! no harm.
+//! Only settings that a target uses are checked. OpenTofu loads nothing else, so an unused provider without a
+//! passphrase is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub struct EncryptionSettings {
     pub key_providers: BTreeMap<KeyProviderName, KeyProvider>,
     /// All methods.
     pub methods: BTreeMap<MethodName, Method>,
-    /// The configured targets. Any other is neither encrypted nor decrypted.
+    /// The configured targets. Other targets are neither encrypted nor decrypted.
     pub targets: BTreeMap<TargetName, Target>,
 }
 
@@ -55,7 +55,7 @@ pub enum SettingsProblem {
     /// A key provider is not declared.
     #[error("{by} uses {provider}, which is not declared")]
     UndeclaredKeyProvider {
-        /// The method or key provider that uses it.
+        /// The method or key provider that refers to the missing one.
         by: SealingPart,
         /// The key provider.
         provider: KeyProviderName,
@@ -81,7 +81,7 @@ pub enum SettingsProblem {
     Service {
         /// The key provider.
         provider: KeyProviderName,
-        /// What is wrong with them.
+        /// The problem of the settings.
         problem: String,
     },
     /// The length of a provider's keys does not match a method.
@@ -154,10 +154,10 @@ fn arrows(circle: &[KeyProviderName]) -> String {
 }
 
 impl EncryptionSettings {
-    /// Reduces the settings to what the targets use.
+    /// Reduces the settings to those that the targets use.
     ///
     /// # Errors
-    /// All of its problems, targets first, without duplicates.
+    /// Returns all problems of these settings, targets first, without duplicates.
     pub(crate) fn reached(mut self) -> Result<EncryptionSettings, Vec<SettingsProblem>> {
         let mut problems = Vec::new();
         let mut methods = BTreeSet::new();
@@ -191,7 +191,7 @@ impl EncryptionSettings {
         if problems.is_empty() { Ok(self) } else { Err(problems) }
     }
 
-    /// Adds a provider and its chain to those that are used. A cycle ends where it meets itself.
+    /// Adds a provider and its chain to `reached`. A cycle ends at the first provider that was visited before.
     fn follow(
         &self,
         mut by: SealingPart,
@@ -264,14 +264,14 @@ impl EncryptionSettings {
         let mut next = provider.chain();
         while let Some(link) = next {
             if link == name {
-                // Each cycle is reported once, for the first of its names.
+                // Each cycle is reported once: for the provider whose name is the first in order.
                 if passed.iter().all(|other| name <= *other) {
                     let circle = passed.into_iter().cloned().collect();
                     problems.push(SettingsProblem::Circle { provider: name.clone(), circle });
                 }
                 return;
             }
-            // It leads into a cycle of others, which is reported there.
+            // The chain leads into a cycle of other providers. It is reported there.
             if passed.contains(&link) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! External key providers and methods, as real processes.
+//! External key providers and methods, run as real processes.
 #![cfg(unix)]
 
 mod block;
@@ -8,7 +8,8 @@ use std::path::Path;
 use block::*;
 use weft_sealing::*;
 
-/// Makes the keys 1, 2, 3 in turn, stores the number in the metadata, and logs its input.
+/// A script of a key provider. It makes the keys 1, 2, 3 and so on, stores the number of the key in the metadata, and
+/// logs its input.
 const KEYS: &str = r#"
 folder="$1"
 echo '{"magic":"OpenTofu-External-Key-Provider","version":1}'
@@ -26,7 +27,7 @@ printf '{"keys":{"encryption_key":"%s"%s},"meta":{"external_data":{"number":%s,"
     "$(key "$next")" "$decryption" "$next"
 "#;
 
-/// Joins key and payload, and splits them if the key is the same. This is not secure.
+/// A script of a method. It joins the key and the payload, and splits them if the key is the same. This is not secure.
 const METHOD: &str = r#"
 echo '{"magic":"OpenTofu-External-Encryption-Method","version":1}'
 input="$(cat)"
@@ -62,7 +63,7 @@ impl Programs {
         self.0.path().display().to_string()
     }
 
-    /// Each input of the key provider, and each run of the method.
+    /// Each input of the key provider, or each run of the method.
     fn log(&self, name: &str) -> Vec<String> {
         std::fs::read_to_string(self.path(name)).unwrap_or_default().lines().map(str::to_owned).collect()
     }
@@ -155,7 +156,7 @@ fn many_records_cost_one_run_of_a_program() {
     assert_eq!(programs.log("keys.log").len(), 2);
 }
 
-/// A key provider that prints this after its first line.
+/// A key provider that prints `output` after its first line.
 fn printing(folder: &Path, output: &str) -> Sealing {
     let file = folder.join("output");
     std::fs::write(&file, output).unwrap();

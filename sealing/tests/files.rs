@@ -1,11 +1,11 @@
-//! States and plans: OpenTofu's file, and round trips.
+//! States and plans: files of OpenTofu, and round trips.
 
 mod block;
 
 use block::*;
 use weft_sealing::*;
 
-/// `conformance/cases/workflow/encryption-recorded-state`, written by OpenTofu 1.12.
+/// `conformance/cases/workflow/encryption-recorded-state`. OpenTofu 1.12 wrote it.
 const RECORDED: &[u8] = include_bytes!("recorded/terraform.tfstate");
 
 #[test]
@@ -56,7 +56,7 @@ fn states_and_plans_round_trip() {
     assert!(json(&plan).get("serial").is_none() && json(&plan).get("lineage").is_none());
     assert_eq!(json(&state)["meta"], json(&plan)["meta"], "one key for the life of an instance");
     assert_ne!(sealing.seal_state(STATE).unwrap(), state, "each with a nonce of its own");
-    // Also in another process.
+    // A second `Sealing` stands for another process.
     for sealing in [sealing, simple(PASSPHRASE).sealing()] {
         assert_eq!(sealing.open_state(&state).unwrap().plain.as_slice(), STATE);
         assert_eq!(sealing.open_plan(&plan).unwrap().plain.as_slice(), b"PK\x03\x04 any bytes \xff\0");
@@ -162,9 +162,9 @@ fn serial_and_lineage_outside_must_match_those_inside() {
         changed("\"lineage\": \"one\"", "\"lineage\": \"two\"").unwrap_err(),
         OpenError::Lineage { target, outer: "two".to_owned(), inner: "one".to_owned() }
     );
-    // The first states that OpenTofu encrypted have neither.
+    // The first versions of OpenTofu with encryption wrote neither a serial nor a lineage.
     assert!(changed("\"serial\": 7,", "").is_ok() && changed("\"lineage\": \"one\",", "").is_ok());
-    // A plan in place of a state.
+    // A plan in the place of a state is refused.
     let plan = sealing.seal_plan(b"PK").unwrap();
     let with_serial = String::from_utf8(plan).unwrap().replacen('{', "{\"serial\": 7,", 1);
     assert!(matches!(sealing.open_state(with_serial.as_bytes()).unwrap_err(), OpenError::NotAState { .. }));

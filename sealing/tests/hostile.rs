@@ -1,4 +1,5 @@
-//! Tampered files and records: an error or the original plain text, no panic, no hours of work.
+//! Tampered files and records. The result is an error or the original plain text, without a panic and without hours of
+//! work.
 
 mod block;
 
@@ -15,8 +16,8 @@ use weft_sealing::*;
 /// The number of mutations of each file or record.
 const ROUNDS: u64 = 6_000;
 
-/// The metadata of a key with one iteration. Settings refuse so few, but metadata allows it, so thousands of mutations
-/// can be tried.
+/// The metadata of a key with one iteration. Settings refuse so few iterations, but metadata may have them. So
+/// thousands of mutations can be tested.
 const CHEAP: &str = r#"{"salt":"c2FsdCBvZiB0aGUgZWFydGg=","iterations":1,"hash_function":"sha512","key_length":32}"#;
 
 fn cheap_payload(plain: &[u8]) -> Vec<u8> {
@@ -26,7 +27,7 @@ fn cheap_payload(plain: &[u8]) -> Vec<u8> {
     sealed(&key, b"", plain)
 }
 
-/// Nonce, ciphertext, tag.
+/// Returns the nonce, the ciphertext and the tag.
 fn sealed(key: &[u8], aad: &[u8], plain: &[u8]) -> Vec<u8> {
     let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key).unwrap());
     let nonce = [9; 12];
@@ -45,7 +46,7 @@ fn cheap_envelope(metadata: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A record in the format of its module's documentation.
+/// A record, in the format that the documentation of the module describes.
 fn cheap_record(metadata: &[u8], context: &[u8], plain: &[u8]) -> Vec<u8> {
     let record_key = [5; 32];
     let wrapped = cheap_payload(&[b"weft record key", &record_key[..]].concat());
@@ -60,7 +61,7 @@ fn cheap_record(metadata: &[u8], context: &[u8], plain: &[u8]) -> Vec<u8> {
     [&prefix[..], &sealed(&record_key, &[&prefix, context].concat(), plain)].concat()
 }
 
-/// Numbers from a seed (splitmix64).
+/// Pseudorandom numbers from a seed (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -75,7 +76,7 @@ impl Random {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// Changes bytes in one to four ways.
+    /// Returns a copy with one to four random changes.
     fn mutated(&mut self, bytes: &[u8]) -> Vec<u8> {
         const WORDS: [&str; 10] =
             ["\"", "}", "{", "null", "0", "-1", "\\u0000", "\"version\":4,", "\"meta\":{},", "\u{e9}"];
@@ -111,7 +112,7 @@ fn handwritten_files_open() {
     assert_eq!(sealing.open_state(&cheap_envelope(CHEAP.as_bytes())).unwrap().plain.as_slice(), STATE);
     let record = cheap_record(CHEAP.as_bytes(), b"place", b"plain");
     assert_eq!(sealing.open_record(&TargetName::State, b"place", &record).unwrap().plain.as_slice(), b"plain");
-    // So weak a key is not adopted for new records.
+    // Such a weak key is not adopted for new records.
     let new = sealing.seal_record(&TargetName::State, b"place", b"plain").unwrap();
     assert!(new.windows(19).any(|window| window == b"\"iterations\":200000"));
 }
@@ -180,7 +181,7 @@ fn metadata_cannot_cause_derivations_of_hours() {
     ] {
         let mut metadata = CHEAP.replace(from, to);
         if to.contains("10000000,") {
-            // Many blocks multiply the work, so they lower the limit.
+            // Many blocks increase the work, so they reduce the maximum number of iterations.
             metadata = metadata.replace("\"key_length\":32", "\"key_length\":1024");
             let error = sealing.open_state(&cheap_envelope(metadata.as_bytes())).unwrap_err().to_string();
             assert!(error.contains("at most 6250000 are accepted"), "{error}");
@@ -215,7 +216,7 @@ fn envelopes_of_other_shapes_are_refused() {
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     let deep = envelope.replacen('{', &format!("{{\"deep\":{deep},"), 1);
     assert!(sealing.open_state(deep.as_bytes()).is_ok());
-    // Foreign text does not control a terminal.
+    // Untrusted text must not control the terminal.
     let steering = envelope.replace("key_provider.pbkdf2.main", "\\u001b[2J");
     let error = sealing.open_state(steering.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("\\u{1b}[2J") && !error.contains('\u{1b}'), "{error}");

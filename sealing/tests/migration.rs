@@ -1,4 +1,4 @@
-//! Migrations to encryption, from it, and from one key to another; and refusals.
+//! Migrations to encryption, from encryption, and from one key to another, and refused data.
 
 mod block;
 
@@ -7,7 +7,7 @@ use weft_sealing::*;
 
 const NEW: &str = "the new words of all";
 
-/// The new key, with these methods for states and plans.
+/// The old and the new key, with these methods for states and plans.
 fn rollover(methods: &[&str]) -> Block {
     simple(PASSPHRASE).words("pbkdf2.new", NEW).aes("aes_gcm.new", "pbkdf2.new").unencrypted().both(methods)
 }
@@ -43,7 +43,7 @@ fn plain_text_is_refused_unless_it_is_allowed() {
     assert!(refused.to_string().contains("unencrypted"));
     assert!(simple(PASSPHRASE).sealing().open_plan(b"PK").is_err());
     assert!(simple(PASSPHRASE).sealing().open_record(&TargetName::Plan, b"", b"plain").is_err());
-    // A damaged envelope is plain text, which is no way around the key.
+    // A damaged envelope counts as plain text, which is refused. So damage does not circumvent the encryption.
     let mut sealed = simple(PASSPHRASE).sealing().seal_state(STATE).unwrap();
     sealed.truncate(sealed.len() - 3);
     assert_eq!(simple(PASSPHRASE).sealing().open_state(&sealed).unwrap_err(), refused);
@@ -95,7 +95,7 @@ fn enforced_allows_no_plain_text() {
     }
     let sealing = rollover(&["aes_gcm.main"]).enforced().sealing();
     assert!(sealing.open_state(STATE).is_err());
-    // The documented case: settings come from the environment, and are missing there.
+    // The documented case: the settings should come from the environment, but are missing there.
     let problems = Block::new().target(TargetName::State, &[]).enforced().problems();
     assert_eq!(problems, [SettingsProblem::NoMethod { target: TargetName::State, enforced: true }]);
     assert!(problems[0].to_string().contains("TF_ENCRYPTION"));

@@ -54,7 +54,7 @@ fn a_changed_byte_of_a_record_is_detected() {
     let sealing = simple(PASSPHRASE).sealing();
     let record = sealing.seal_record(&STATE_TARGET, b"key", b"plain").unwrap();
     let wrapped = 13 + header(&record).len() - 79;
-    // A changed salt costs a derivation each, so only a part of the metadata is tried.
+    // Each changed salt costs a derivation, so only a part of the metadata is tested.
     let positions = (0..14).chain((14..wrapped).step_by(16)).chain(wrapped..record.len());
     for position in positions {
         let mut changed = record.clone();
@@ -105,11 +105,11 @@ fn a_reader_of_records_writes_with_their_salt() {
     assert_eq!(metadata(&new), metadata(&old));
     assert_ne!(header(&new), header(&old));
     assert!(first.open_record(&STATE_TARGET, b"b", &new).is_ok());
-    // States still get a salt of their own.
+    // Each process still uses its own salt for states.
     let state = second.seal_state(STATE).unwrap();
     let salt = block::metadata(&state)["key_provider.pbkdf2.main"]["salt"].as_str().unwrap().to_owned();
     assert!(!holds(&old, salt.as_bytes()));
-    // A key of other settings is not adopted.
+    // A key that other settings have made is not adopted.
     let mut block = simple(PASSPHRASE);
     if let KeySource::Pbkdf2(main) = &mut block.0.key_providers.get_mut(&provider("pbkdf2.main")).unwrap().source {
         main.iterations = 200_001;

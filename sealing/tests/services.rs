@@ -61,7 +61,7 @@ fn keys_are_asked_for_once() {
     assert_eq!(service.made.load(Ordering::Relaxed), 0);
     let sealed = sealing.seal_state(STATE).unwrap();
     sealing.seal_state(STATE).unwrap();
-    // The ring knows its own key.
+    // The keyring knows the key that it made itself.
     assert_eq!(&*sealing.open_state(&sealed).unwrap().plain, STATE);
     assert_eq!((service.made.load(Ordering::Relaxed), service.asked.load(Ordering::Relaxed)), (1, 0));
     let other = block(Ok(service.clone())).sealing();

@@ -98,7 +98,7 @@ fn all_problems_are_reported_at_once() {
         odd.key_length = 20;
     }
     let problems = block.problems();
-    // Each begins with its subject.
+    // Each message begins with the subject of its problem.
     let begins = |problem: &SettingsProblem| problem.to_string().starts_with(&problem.about().to_string());
     assert!(problems.iter().all(begins));
     let shown: Vec<String> = problems.iter().map(SettingsProblem::to_string).collect();
@@ -143,7 +143,7 @@ fn cycles_are_reported_once() {
     assert_eq!(circle(base().chain("pbkdf2.c", "pbkdf2.c")), "c");
     let three = base().chain("pbkdf2.c", "pbkdf2.a").chain("pbkdf2.a", "pbkdf2.b").chain("pbkdf2.b", "pbkdf2.c");
     assert_eq!(circle(three.clone()), "a b c");
-    // Reached from outside of the cycle.
+    // The cycle is also reported if a provider outside of it leads to it.
     let outside = three.chain("pbkdf2.0", "pbkdf2.b").aes("aes_gcm.other", "pbkdf2.0").both(&["aes_gcm.other"]);
     let shown = outside.problems()[0].to_string();
     assert!(
@@ -188,6 +188,6 @@ fn links_of_a_chain_keep_their_metadata_apart() {
         key: "same".to_owned(),
     };
     assert_eq!(block.clone().both(&["aes_gcm.main", "aes_gcm.old"]).problems(), [problem]);
-    // Independent providers may share it: the metadata is that of the last one that wrote.
+    // Independent providers may share a metadata key: the last provider that wrote determines the metadata.
     block.aes("aes_gcm.main", "pbkdf2.a").both(&["aes_gcm.main", "aes_gcm.old"]).sealing();
 }

@@ -1,8 +1,8 @@
 //! Budgets of provider calls as token buckets. A store shares each bucket among everything that uses the store.
 //!
-//! A bucket is one moment: when it will be full again. A request reserves tokens that become free soon, so that a caller
-//! knows when to make its calls and asks a few times a second, however many calls it makes. A caller that dies loses the
-//! tokens of half a second.
+//! A bucket is stored as one moment: the time when it will be full again. A request reserves tokens that become free
+//! soon, so a caller knows when it may make its calls. It asks a few times per second, however many calls it makes. A
+//! caller that dies loses at most the tokens of half a second.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use std::time::Instant;
 /// and each asks about twice in this time.
 pub const RESERVE_AHEAD_US: u64 = 500_000;
 
-/// The maximum number of tokens of one request. A budget of 10,000 calls a second reserves half as many at a time.
+/// The maximum number of tokens of one request. A budget of 10,000 calls per second reserves half of them at a time.
 pub const MOST_TOKENS: u32 = 10_000;
 
 /// The maximum number of buckets that a process remembers. Full ones are forgotten first; a plan has a few.
@@ -27,7 +27,7 @@ pub struct TokenRequest {
     pub interval_us: u64,
     /// The maximum number of tokens that are free at the same time.
     pub burst: u32,
-    /// The number of tokens that are wanted.
+    /// The number of requested tokens.
     pub count: u32,
 }
 
@@ -36,13 +36,13 @@ pub struct TokenRequest {
 pub struct TokenGrant {
     /// Their number. It may be 0.
     pub count: u32,
-    /// When the first one is free, in microseconds from now; negative if it was free before. The others follow in steps
-    /// of the interval. If none was granted, this is when the next one will be free.
+    /// When the first token is free, in microseconds from now; negative if it was free before. The others follow at the
+    /// interval of the request. If no token was granted, this is when the next one will be free.
     pub first_us: i64,
 }
 
-/// Reserves tokens of a bucket that will be full at `full` (microseconds, as `now`). Returns the grant, and when the
-/// bucket will be full afterwards. The script of Redis computes the same.
+/// Reserves tokens of a bucket that will be full at `full` (in microseconds, like `now`). Returns the grant, and when
+/// the bucket will be full afterwards. The script for Redis makes the same computation.
 pub(crate) fn reserve(now: u64, full: Option<u64>, request: &TokenRequest) -> (TokenGrant, u64) {
     let interval = request.interval_us.max(1);
     let burst = u64::from(request.burst.max(1));
@@ -58,7 +58,7 @@ pub(crate) fn reserve(now: u64, full: Option<u64>, request: &TokenRequest) -> (T
     (TokenGrant { count: count as u32, first_us }, full.saturating_add(count.saturating_mul(interval)))
 }
 
-/// Buckets in the memory of one process.
+/// Buckets in the memory of this process.
 #[derive(Debug)]
 pub struct LocalBudgets {
     begun: Instant,
@@ -76,7 +76,7 @@ impl LocalBudgets {
     /// Reserves tokens for each request, in order.
     pub fn take(&self, requests: &[TokenRequest]) -> Vec<TokenGrant> {
         let now = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        // Nothing panics while it is held; a poisoned lock still guards sound data.
+        // Nothing panics while the lock is held; a poisoned lock still guards sound data.
         let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
         if full.len() > MOST_BUCKETS {
             full.retain(|_, full| *full > now);
@@ -102,7 +102,7 @@ mod tests {
     fn a_full_bucket_gives_its_burst_at_once_and_the_rest_in_steps() {
         let now = 1_000_000;
         let (grant, full) = reserve(now, None, &request(100));
-        // 4 at once and 10 within half a second.
+        // 4 at once, and 10 within half a second.
         assert_eq!(grant, TokenGrant { count: 14, first_us: -150_000 });
         let last = grant.first_us + 13 * 50_000;
         assert_eq!(last, RESERVE_AHEAD_US as i64);

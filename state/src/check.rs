@@ -1,4 +1,4 @@
-//! The results of checks as the state has them.
+//! The results of checks, in the form that the state stores.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weft_graph_format::checked::CheckedAddress;
@@ -14,12 +14,12 @@ pub enum StoredStatus {
     Fail,
     /// A condition could not be evaluated.
     Error,
-    /// A word of another version. It is kept.
+    /// A status of another version of the format. It is kept unchanged.
     Other(Box<str>),
 }
 
 impl StoredStatus {
-    /// Reads the word in the state.
+    /// Parses the status as the state stores it.
     pub fn read(word: &str) -> StoredStatus {
         match word {
             "pass" => StoredStatus::Pass,
@@ -30,7 +30,7 @@ impl StoredStatus {
         }
     }
 
-    /// The word in the state.
+    /// The status as the state stores it.
     pub fn word(&self) -> &str {
         match self {
             StoredStatus::Pass => "pass",
@@ -42,7 +42,7 @@ impl StoredStatus {
     }
 }
 
-/// Stored as its word.
+/// Serialized as its word.
 impl Serialize for StoredStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())

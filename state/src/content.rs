@@ -1,4 +1,4 @@
-//! Content as bytes: digests, revisions derived from content, and the validation of records before they reach a store.
+//! Bytes of content: digests, revisions derived from content, and the validation of records before they reach a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,8 +122,9 @@ fn prepare_json(name: &str, json: &mut RawJson) -> Result<(), StoreError> {
     }
 }
 
-/// Positions of steps that are refused only because an earlier delivery of the same batch had already moved their
-/// operation further: a later step of the same operation is marked as repeated. These steps are repeats, too.
+/// Positions of refused steps that are repeats. An earlier delivery of the batch has already moved the operation of
+/// such a step further, so the store refuses the step. The sign for this is a later step of the same operation that is
+/// marked as repeated.
 pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usize> {
     let mut repeated: BTreeSet<OpIndex> = BTreeSet::new();
     let mut found = Vec::new();

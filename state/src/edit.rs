@@ -1,7 +1,7 @@
-//! Changes of the state outside of any run, as `state mv`, `state push`, `taint` and similar commands make them.
+//! Changes of the state outside of any run. Commands such as `state mv`, `state push` and `taint` make them.
 //!
-//! An edit is based on one snapshot and takes effect as a whole or not at all. It never touches a subject that a run
-//! has claimed or that is in doubt, because the run would overwrite it.
+//! An edit is based on one snapshot. Either the whole edit takes effect or nothing. It never changes a subject that a
+//! run has claimed or that is in doubt, because the run would overwrite the change.
 
 use crate::result::Writes;
 use crate::step::HeldSubject;
@@ -12,9 +12,9 @@ use crate::subject::{Doubt, Subject};
 pub struct Edit {
     /// The serial of the snapshot that the edit is based on.
     pub seen: u64,
-    /// What the edit writes.
+    /// The writes of the edit.
     pub writes: Writes,
-    /// The lineage and serial to adopt when another state replaces this one. The serial then increases from there.
+    /// The lineage and serial to adopt, if another state replaces this one. Later changes count on from this serial.
     pub identity: Option<(String, u64)>,
 }
 

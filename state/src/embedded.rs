@@ -1,12 +1,14 @@
 //! The embedded store: the state file, and the journal of each run beside it.
 //!
 //! Invariants that hold at whatever moment the process dies:
-//! - The store answers only after the line of the answer is on the disk. One fsync serves all waiting answers.
+//! - The store answers only after the journal line of the answer is on the disk. One fsync serves all waiting answers.
 //! - Before the first intent, the format digit of the state file changes to one that OpenTofu refuses. The original
-//!   digit returns last, once the journal is folded into the file and no run of the file can continue or is in doubt.
+//!   digit is restored as the last step, once the journal is folded into the file and no run of the file can continue
+//!   or is in doubt.
 //! - The state file is written in place, through the one locked descriptor, and only after its complete new content is
 //!   in the journal.
-//! - An edit outside of any run has no journal. A file beside the state file holds its content until it is written.
+//! - An edit outside of any run has no journal. Another file beside the state file holds the new content until the
+//!   state file has it.
 //! - One process holds the lock of the file. Within that process, one run at a time holds a lease.
 
 mod backup;
@@ -72,13 +74,13 @@ use saves::Saves;
 pub(crate) use sealed::Seals;
 use terms::Core;
 
-/// How often a reader without the lock tries again when the files that it read do not match. Another process may be
+/// The number of attempts of a reader without the lock, if the files that it read do not match. Another process may be
 /// writing them at that moment.
 const LOOKS: u32 = 4;
 /// The pause between two attempts to read. Writing a state file takes milliseconds.
 const LOOK_PAUSE: Duration = Duration::from_millis(30);
 
-/// The state file with its runs.
+/// A state file with its runs.
 #[derive(Clone)]
 pub struct EmbeddedStore {
     core: Arc<Core>,
@@ -91,18 +93,18 @@ impl fmt::Debug for EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Locks the state file, reads it, and recovers what a dead run left in its journal.
+    /// Locks the state file, reads it, and recovers the journal of a dead run.
     ///
     /// # Errors
-    /// Another process has the lock. The state is unreadable, damaged, or not the one that a journal began from.
-    /// [`StoreError::Io`].
+    /// Returns an error if another process has the lock, or if the state is unreadable, damaged, or not the one that a
+    /// journal began from. [`StoreError::Io`].
     pub fn open(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let medium = LocalMedium::new(options.clone(), true)?;
         let name = medium.name();
         EmbeddedStore::open_on(Arc::new(medium), name, options.mode())
     }
 
-    /// As [`EmbeddedStore::open`], over any medium. `name` is that of the state in the headers of its runs.
+    /// Like [`EmbeddedStore::open`], over any medium. `name` is the name of the state in the headers of its runs.
     fn open_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
         let handle = medium.lock()?;
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
@@ -151,21 +153,21 @@ impl EmbeddedStore {
         Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
     }
 
-    /// Opens the store for showing the state and the runs while another process may write. It takes no lock and changes
-    /// nothing, and every step answers [`StoreError::ReadOnly`]. Each question reads the files again.
+    /// Opens the store to show the state and the runs while another process may write. It takes no lock and changes
+    /// nothing, and every step answers [`StoreError::ReadOnly`]. Each query reads the files again.
     ///
     /// # Errors
-    /// The folder of the state file does not exist.
+    /// Returns an error if the directory of the state file does not exist.
     pub fn open_read_only(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let medium = LocalMedium::new(options.clone(), false)?;
         let name = medium.name();
         EmbeddedStore::read_on(Arc::new(medium), name, options.mode())
     }
 
-    /// As [`EmbeddedStore::open`], for a state in a backend. A lock that a dead run of this state holds is taken over.
+    /// Like [`EmbeddedStore::open`], for a state in a backend. Takes over a lock that a dead run of this state holds.
     ///
     /// # Errors
-    /// See [`EmbeddedStore::open`], and those of the backend.
+    /// See [`EmbeddedStore::open`]. Errors of the backend.
     pub fn open_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
         let mode = options.mode();
         let medium = RemoteMedium::new(options)?;
@@ -173,10 +175,10 @@ impl EmbeddedStore {
         EmbeddedStore::open_on(Arc::new(medium), name, mode)
     }
 
-    /// As [`EmbeddedStore::open_read_only`], for a state in a backend.
+    /// Like [`EmbeddedStore::open_read_only`], for a state in a backend.
     ///
     /// # Errors
-    /// Those of the backend.
+    /// Errors of the backend.
     pub fn read_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
         let mode = options.mode();
         let medium = RemoteMedium::new(options)?;
@@ -184,7 +186,7 @@ impl EmbeddedStore {
         EmbeddedStore::read_on(Arc::new(medium), name, mode)
     }
 
-    /// As [`EmbeddedStore::open_read_only`], over any medium.
+    /// Like [`EmbeddedStore::open_read_only`], over any medium.
     fn read_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
@@ -193,7 +195,7 @@ impl EmbeddedStore {
         Ok(EmbeddedStore { core: Arc::new(core) })
     }
 
-    /// Saves the state on a thread of its own if a save is due.
+    /// Saves the state on a separate thread if a save is due.
     fn save_if_due(&self) {
         if let Some(under_way) = self.core.saves.as_ref().and_then(Saves::begin_if_due) {
             let core = Arc::clone(&self.core);
@@ -201,7 +203,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// Runs work that may block on a thread for it.
+    /// Runs work that may block on a thread of its own.
     async fn blocking<Answer: Send + 'static>(
         &self,
         work: impl FnOnce(&Core) -> Result<Answer, StoreError> + Send + 'static,

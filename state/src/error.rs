@@ -1,4 +1,4 @@
-//! Why a store could not answer.
+//! The errors of stores.
 
 use weft_sealing::{OpenError, SealError};
 
@@ -20,32 +20,32 @@ pub enum StoreError {
     /// The state file cannot be read.
     #[error(transparent)]
     StateFile(#[from] StateFileError),
-    /// The file is encrypted, or should be, and cannot be opened.
+    /// The file is encrypted and cannot be decrypted, or it is not encrypted but should be.
     #[error("{place}: {error}")]
     Unopened {
         /// The file.
         place: String,
-        /// Why.
+        /// The reason.
         error: OpenError,
     },
-    /// The file must be encrypted, and cannot be.
+    /// The file must be encrypted, but encryption failed.
     #[error("{place}: {error}")]
     Unsealed {
         /// The file.
         place: String,
-        /// Why.
+        /// The reason.
         error: SealError,
     },
-    /// Another process has the state locked.
+    /// Another process has locked the state.
     #[error("the state {path} is locked by {holder}: wait for it to end, or stop it")]
     Locked {
-        /// The state file, or the place in a backend.
+        /// The state file, or its location in a backend.
         path: String,
-        /// The holder, as far as the lock names it.
+        /// The holder, as far as the lock describes it.
         holder: String,
     },
     /// The server cannot be reached, even after retries.
-    #[error("the store at {server} does not answer: {error}")]
+    #[error("the store at {server} does not respond: {error}")]
     Unreachable {
         /// Host, port and database; never a password.
         server: String,
@@ -60,12 +60,12 @@ pub enum StoreError {
         /// The message of the server.
         error: String,
     },
-    /// The server is there, and there is no connection to it: a certificate or a password is wrong.
+    /// The server responds, but refuses the connection: a certificate or a password is wrong.
     #[error("no connection to the store at {server}: {error}")]
     NoConnection {
         /// Host, port and database; never a password.
         server: String,
-        /// What is wrong, and the way out.
+        /// What is wrong, and the remedy.
         error: String,
     },
     /// A setting of the server makes it unfit to hold state.
@@ -74,17 +74,17 @@ pub enum StoreError {
     /// The address of the store has a form that Weft does not know.
     #[error("{0}")]
     Address(String),
-    /// The stored data is damaged. Everything stops until the user has looked at it.
+    /// The stored data is damaged. Everything stops until the user has examined it.
     #[error("{place} is damaged: {what}. Nothing was changed. {way_out}")]
     Damaged {
         /// File or key.
         place: String,
         /// The damage.
         what: String,
-        /// The way out.
+        /// The remedy.
         way_out: String,
     },
-    /// Acknowledged lines are gone: the server was restored or failed over. All runs freeze.
+    /// Acknowledged lines of a journal are lost: the server was restored or failed over. All runs freeze.
     #[error(
         "the store has lost acknowledged writes of {run} (line {sequence} is missing): the server was \
          restored or failed over. Nothing is written until this is resolved"
@@ -96,18 +96,18 @@ pub enum StoreError {
         sequence: u64,
     },
     /// Acknowledged records of a run are lost or changed, and could not be replayed. The run is frozen until the user
-    /// gives it up.
+    /// abandons it.
     #[error(
-        "the store has lost or changed acknowledged records of run {run}: {what}. The run does not go on, so that no call \
-         is repeated. Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan"
+        "the store has lost or changed acknowledged records of run {run}: {what}. The run is frozen, so that no call \
+         is repeated. Check the real objects, then abandon the run with `weft runs abandon {run}` and make a new plan"
     )]
     Frozen {
         /// The run.
         run: RunId,
-        /// What is lost, and which objects it is about.
+        /// The lost records, and the objects that they are about.
         what: String,
     },
-    /// The store has as many unfinished runs as it may have.
+    /// The store has the maximum number of unfinished runs.
     #[error(
         "the store at {store} has {most} runs, which is the maximum. Resume or abandon unfinished runs first: see \
          `weft runs list`"
@@ -129,7 +129,7 @@ pub enum StoreError {
         /// The workspace.
         workspace: String,
     },
-    /// The state is not the one that the journal began from.
+    /// The state is not the one that the run began from.
     #[error(
         "the state file {path} is not the one that run {run} began from; these instances differ: {differ}. The journal \
          was neither replayed nor discarded. Put the state file back, or set the run aside and keep the state file as it \
@@ -148,15 +148,15 @@ pub enum StoreError {
     #[error(
         "the state file {path} was replaced or removed by another program while it was locked. Nothing was written to \
          the file that is there now, and nothing is lost: the journal of run {run} has every result, and {kept} is the \
-         whole state as the run leaves it. Look at what is there now. To go on with the state of the run, copy that file \
-         to {path} and use `weft runs resume {run}`. To keep what is there now, use `weft runs abandon {run}`"
+         whole state as the run leaves it. Look at the new file. To continue with the state of the run, copy that file \
+         to {path} and use `weft runs resume {run}`. To keep the new file, use `weft runs abandon {run}`"
     )]
     Replaced {
         /// The state file.
         path: String,
         /// The run.
         run: RunId,
-        /// The file with the state that could not be written.
+        /// The file with the state that could not be written to the original path.
         kept: String,
     },
     /// Another file is at the path of the locked state file, and no run had begun.
@@ -167,14 +167,14 @@ pub enum StoreError {
     /// The document in a backend is not the one that was read under the lock.
     #[error(
         "the state at {0} was changed by another program while this process had it locked. Nothing was written there. \
-         Find out which program that was. If a run was going on, its journal has every result: look at `weft runs list`"
+         Find out which program that was. If a run was active, its journal has every result: look at `weft runs list`"
     )]
     Overtaken(String),
     /// The state in Redis and its second copy do not belong together.
     #[error(
-        "the state in {store} and its copy in {copy} differ: {what}. Nothing was written. To go on with the state in \
-         Redis, move the copy away: it is written again. To go on with the copy, give the state in Redis another name \
-         (`?state=NAME`): it begins from the copy"
+        "the state in {store} and its copy in {copy} differ: {what}. Nothing was written. To continue with the state \
+         in Redis, move the copy away: it is written again. To continue with the copy, give the state in Redis another \
+         name (`?state=NAME`): it begins from the copy"
     )]
     CopyDiffers {
         /// The store, without secrets.
@@ -215,7 +215,7 @@ pub enum StoreError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// A record to be written is not valid, which is a mistake of the caller. Nothing of the batch was written.
+    /// A record in a batch is not valid because of a mistake of the caller. Nothing in the batch was written.
     #[error("the record of {name} cannot be stored: {what}")]
     Record {
         /// The instance, output or operation.

@@ -1,4 +1,4 @@
-//! The content of a journal line by line, and the chain of hashes through it.
+//! The events of a journal, one for each line, and the chain of their hashes.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub(crate) enum Event {
     Step(StoreStep),
     /// The complete new content of the state file, which is written next.
     Image(Opaque),
-    /// The state file holds everything up to here. Carries the digest of its content.
+    /// The state file contains everything up to this line. Carries the digest of its content.
     Folded(Digest),
     /// The term ended and left the run with this status.
     Ended {
@@ -27,7 +27,7 @@ pub(crate) enum Event {
         /// Whether the run was abandoned, so that its open intents became doubts.
         abandoned: bool,
     },
-    /// The state is saved next while the term goes on. The save may fail.
+    /// The state is saved next, in the middle of the term. The save may fail.
     Saving(Saving),
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Began {
     pub(crate) holder: Holder,
     /// The state that it began from.
     pub(crate) base: Base,
-    /// The journal of the term before it, sealed.
+    /// The end of the journal of the previous term, as this term found it.
     pub(crate) sealed: Option<Sealed>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Sealed {
 }
 
 impl Event {
-    /// The event as a line for people.
+    /// The event as a line for display.
     pub(crate) fn line(&self, sequence: u64, hash: Digest) -> JournalLine {
         let mut line = JournalLine { sequence, hash, event: "", op: None, attempt: None, worker: None };
         line.event = match self {
@@ -106,7 +106,7 @@ impl Event {
     }
 }
 
-/// The names of all events, so that a line that was read can refer to one of them.
+/// The names of all events, so that a line read from storage can refer to one of them.
 pub(crate) const EVENTS: [&str; 17] = [
     "began",
     "claimed",

@@ -1,21 +1,21 @@
 //! JSON as text: one canonical form for records, so that equal content has equal bytes and equal revisions, and
 //! OpenTofu's layout for files. Numbers are never parsed, so no digit is lost.
 
-/// The deepest nesting that is accepted. Values of configurations stay far below it. The walk itself uses no call
-/// stack.
+/// The maximum nesting depth. Values of configurations stay far below it. The code uses no recursion, so the limit does
+/// not depend on the call stack.
 const MAX_DEPTH: usize = 10_000;
 
-/// Text that is not one JSON value.
+/// An error: the text is not one JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid JSON at byte {offset}: {what}")]
 pub struct JsonError {
-    /// Where, in bytes from the start.
+    /// The offset of the error in bytes.
     pub offset: usize,
-    /// What was found.
+    /// The problem at that offset.
     pub what: &'static str,
 }
 
-/// A piece of JSON text.
+/// A token of JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonToken<'a> {
     /// `{`
@@ -48,7 +48,7 @@ impl<'a> Tokens<'a> {
         Tokens { text, at: 0 }
     }
 
-    /// The next token and where it begins; `None` at the end.
+    /// The next token and its offset, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<(usize, JsonToken<'a>)>, JsonError> {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')) {
@@ -113,7 +113,7 @@ fn string_end(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
     Err(JsonError { offset: start, what: "a string without an end" })
 }
 
-/// Whether it is a number, `true`, `false` or `null`.
+/// Whether the word is a number, `true`, `false` or `null`.
 fn is_word(word: &str) -> bool {
     if matches!(word, "true" | "false" | "null") {
         return true;
@@ -150,7 +150,7 @@ fn is_word(word: &str) -> bool {
     at == bytes.len()
 }
 
-/// What may come next, for checking the order of tokens.
+/// The tokens that are allowed next. Used to check the order of tokens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Value,
@@ -162,11 +162,11 @@ enum Expect {
     Nothing,
 }
 
-/// The same value without white space and with one spelling for each string: the shortest escapes, and only where JSON
-/// requires them.
+/// Converts one JSON value to its canonical form: no white space, and one spelling for each string, with the shortest
+/// escapes and only where JSON requires them.
 ///
 /// # Errors
-/// The text is not exactly one JSON value.
+/// Returns an error if the text is not exactly one JSON value.
 pub fn canonical(text: &str) -> Result<String, JsonError> {
     let mut out = String::with_capacity(text.len());
     let mut tokens = Tokens::of(text);
@@ -240,12 +240,12 @@ pub(crate) fn decode(token: &str) -> Option<String> {
     serde_json::from_str(token).ok()
 }
 
-/// Which characters are escaped besides those that JSON requires.
+/// The characters to escape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escapes {
-    /// No others.
+    /// Only those that JSON requires.
     Least,
-    /// `<`, `>`, `&`, U+2028 and U+2029, as in Go's encoder and therefore in the state file.
+    /// Also `<`, `>`, `&`, U+2028 and U+2029, as in Go's encoder and therefore in the state file.
     Html,
 }
 

@@ -1,8 +1,8 @@
 //! The rules of the store as plain data in memory: which step is legal, what it changes and what the store answers.
 //!
-//! The ledger uses no clock, no file and no randomness. Everything comes in through arguments. The model store is the
-//! ledger alone, and the embedded store is the ledger behind a journal. A test compares the Redis store's scripts with
-//! it.
+//! The ledger uses no clock, no file and no randomness: its arguments are its only inputs. The model store is the
+//! ledger alone, and the embedded store is the ledger behind a journal. A test compares the scripts of the Redis store
+//! with the ledger.
 
 mod content;
 mod edits;
@@ -23,12 +23,12 @@ use crate::subject::{Doubt, DoubtKey, Revision, Subject};
 use crate::tfstate::StateFile;
 use content::LedgerContent;
 
-/// Where revisions come from.
+/// How revisions are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevisionRule {
-    /// The number of the commit in the store. It is never reused, and removed subjects keep theirs.
+    /// The number of the commit in the store. Numbers are never reused, and removed subjects keep their last one.
     Sequence,
-    /// The content, or 0 for a missing subject. For a file that other tools write, too.
+    /// A hash of the content, or 0 for a missing subject. It works for a file that other tools write, too.
     Content,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct RunState {
     pub(crate) written: BTreeMap<Subject, Revision>,
     pub(crate) claims: BTreeMap<Subject, ClaimMode>,
     pub(crate) strays: BTreeMap<Digest, Stray>,
-    /// What the summary of a finished run says, whose operations were not read.
+    /// The contents of the summary, for a finished run whose operations were not read.
     pub(crate) summarised: Option<RunPast>,
 }
 
@@ -89,7 +89,7 @@ impl RunState {
         }
     }
 
-    /// The past of the run, as far as its operations tell it.
+    /// The past of the run, as far as its operations show it.
     fn past(&self) -> RunPast {
         let totals = ChangeTotals::of(self.ops.values().map(|state| &state.record));
         RunPast { holder: self.holder.clone(), ended_unix_ms: None, totals: Some(totals) }
@@ -133,7 +133,7 @@ impl RunState {
 /// The store in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    /// Whether result bytes and diagnostics stay in memory. They are dropped where a journal has them.
+    /// Whether result bytes and diagnostics stay in memory. They are dropped if a journal has them.
     keep_results: bool,
     pub(crate) incarnation: Incarnation,
     pub(crate) lineage: String,
@@ -207,7 +207,7 @@ impl Ledger {
         self.content.instances().map(|(address, stored)| (address.clone(), stored.revision)).collect()
     }
 
-    /// A digest of everything in the state file but serial, lineage and version. Equal content has equal digests.
+    /// A digest of everything in the state file except serial, lineage and version. Equal content has equal digests.
     pub(crate) fn content_digest(&self) -> Digest {
         self.content.digest()
     }

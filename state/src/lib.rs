@@ -1,13 +1,14 @@
 //! State stores: where the state and the runs that change it are stored.
 //!
-//! Reading order:
-//! - [`record`] is what a store holds of a resource instance or an output, and [`check`] what it holds of a check.
-//!   [`subject`] is what has a revision. [`snapshot`] is the whole state at one moment, with revisions and open doubts.
+//! Modules in reading order:
+//!
+//! - [`record`]: the record of a resource instance or an output. [`check`]: the record of a check. [`subject`]: the
+//!   things that have a revision. [`snapshot`]: the whole state at one moment, with revisions and open doubts.
 //!   [`tfstate`] reads and writes OpenTofu's state file.
-//! - [`result`] is what an operation writes. [`run`] defines the terms of a run (token, lease, statuses) and [`step`]
-//!   the requests that a run can make of a store. [`store`] is the trait that every store implements, with one method for
-//!   each atomic step of the run protocol, and [`error`] why a store cannot answer. [`edit`] is for changes outside of any
-//!   run. [`budget`] shares the provider calls of a second among all runs.
+//! - [`result`]: the results of operations. [`run`]: the terms of a run (token, lease, statuses). [`step`]: the
+//!   requests of a run to a store. [`store`]: the trait that every store implements, with one method for each atomic
+//!   step of the run protocol. [`error`]: the errors of stores. [`edit`]: changes outside of any run. [`budget`] limits
+//!   the provider calls per second of all runs together.
 //! - `ledger` implements the rules as plain data: which step is legal, what it changes and what the store answers.
 //!   [`model`] is the ledger alone, for simulations. [`embedded`] is the ledger behind a journal beside the state file.
 //!   [`redis`] implements the same rules again as scripts. A test requires the same answers from all three.
@@ -18,7 +19,7 @@
 //! again. An `Err` does not say whether the step took effect. A resumed run must CLAIM again, with [`RunView::written`]
 //! as the expected revisions of what it wrote itself and the plan's revisions for everything else.
 //!
-//! Absent here: what an operation is, when it may run, and how results travel. These belong to the coordinator.
+//! This crate does not know what an operation is, when it may run, or how results travel. The coordinator does.
 
 #![forbid(unsafe_code)]
 

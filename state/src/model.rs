@@ -1,4 +1,4 @@
-//! A store in memory, for simulations: the rules alone, deterministic, able to lose its latest writes.
+//! A store in memory, for simulations: the ledger alone. It is deterministic and can lose its latest writes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use crate::step::{
 use crate::store::RunStore;
 use crate::tfstate::StateFile;
 
-/// Everything that the model holds at one moment.
+/// The complete content of the model at one moment.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     ledger: Ledger,
@@ -44,7 +44,7 @@ impl fmt::Debug for ModelStore {
 }
 
 impl ModelStore {
-    /// An empty store; the incarnation and the lineage come from the seed.
+    /// An empty store. The incarnation and the lineage are derived from the seed.
     pub fn new(rule: RevisionRule, seed: u64) -> ModelStore {
         let mut ledger = Ledger::new(rule, true, Incarnation(u128::from(seed)));
         ledger.lineage = format!("00000000-0000-4000-8000-{:012x}", seed & 0xffff_ffff_ffff);
@@ -62,23 +62,23 @@ impl ModelStore {
         store
     }
 
-    /// From now on, the store takes no results, for good.
+    /// From now on, every batch with results fails.
     pub fn break_down(&self) {
         self.broken.store(true, Ordering::Relaxed);
     }
 
     fn held(&self) -> MutexGuard<'_, Checkpoint> {
-        // Nothing panics while it is held; a poisoned lock still guards sound data.
+        // Nothing panics while the lock is held; a poisoned lock still guards sound data.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the store holds now.
+    /// The current content of the store.
     pub fn checkpoint(&self) -> Checkpoint {
         self.held().clone()
     }
 
-    /// Goes back to an earlier moment: everything acknowledged since is lost, as after a failover. With `incarnation`
-    /// the store knows that it was restored and takes that new identity.
+    /// Returns to an earlier moment: everything acknowledged since is lost, as after a failover. With `incarnation`,
+    /// the store knows that it was restored, and takes that new identity.
     pub fn roll_back(&self, to: Checkpoint, incarnation: Option<Incarnation>) {
         let mut held = self.held();
         *held = to;

@@ -1,4 +1,4 @@
-//! Which address has which object.
+//! The addresses of the objects of a state, by the ids of the objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use crate::record::{InstanceObject, InstanceRecord};
 use crate::snapshot::Snapshot;
 
-/// The objects of a state by their ids. An object belongs to one address, so an id that is here cannot be adopted by
-/// another one.
+/// The objects of a state by their ids. An object belongs to one address, so an object whose id is in this index cannot
+/// be adopted by another address.
 #[derive(Clone, Debug, Default)]
 pub struct IdOwners(BTreeMap<(String, String), BTreeSet<ResourceInstance>>);
 
@@ -31,15 +31,15 @@ impl IdOwners {
         }
     }
 
-    /// Another address that has the object with this id, or with this identity as a JSON object. Ids of different types are
-    /// unrelated.
+    /// Another address that has the object with this id. The id may also be an identity, as a JSON object. Ids of
+    /// different types are unrelated.
     pub fn other(&self, address: &str, id: &str) -> Option<String> {
         let wanted: ResourceInstance = address.parse().ok()?;
         let identity = Some(id).filter(|id| id.starts_with('{')).and_then(normal);
         self.owner_but(&wanted, identity.as_deref().unwrap_or(id))
     }
 
-    /// Another address that has an object with these attributes: names with JSON text.
+    /// Another address that has an object with these attributes, given as names with JSON text.
     pub fn other_with_attributes(&self, address: &str, attributes: &[(String, String)]) -> Option<String> {
         let (_, id) = attributes.iter().find(|(name, _)| name == "id")?;
         self.other(address, &serde_json::from_str::<String>(id).ok()?)
@@ -64,7 +64,7 @@ fn ids_of(object: &InstanceObject) -> impl Iterator<Item = String> + use<> {
     id.into_iter().chain(identity)
 }
 
-/// A JSON object as text in one form, with sorted attributes.
+/// A JSON object as text in a normal form, with sorted attributes.
 fn normal(text: &str) -> Option<String> {
     let attributes: BTreeMap<String, serde_json::Value> = serde_json::from_str(text).ok()?;
     serde_json::to_string(&attributes).ok()

@@ -3,8 +3,8 @@
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-/// Whether there is a process with this number. `/proc` may hide those of other users (`hidepid`), so the system is
-/// asked: it does not allow a signal to them, which is another answer than that there is none.
+/// Whether a process with this id exists. `/proc` may hide processes of other users (`hidepid`), so this sends a null
+/// signal: the answer "not permitted" differs from "no such process".
 pub fn process_exists(process: u32) -> bool {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))

@@ -1,4 +1,4 @@
-//! The provider instance of a record, with the text that the state has for it.
+//! The provider instance of a record, with its text in the state.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,7 +9,7 @@ use weft_graph_format::address::{AddressError, InstanceKey, ProviderInstance, Pr
 
 use crate::recent::Recent;
 
-/// The provider instance of a record. The text is kept as it is stored, even if it is not a valid address.
+/// The provider instance of a record. The text is kept as stored, even if it is not a valid address.
 ///
 /// Cheap to clone. Records of the same provider share it.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,8 +28,7 @@ thread_local! {
 }
 
 impl StoredProvider {
-    /// Reads an address: `provider["host/ns/type"]`, with `.alias`, `.alias["key"]` and a module prefix where these
-    /// apply.
+    /// Parses an address: `provider["host/ns/type"]`, optionally with `.alias`, `.alias["key"]` and a module prefix.
     pub fn read(text: &str) -> StoredProvider {
         RECENT.with_borrow_mut(|recent| recent.get(text, || StoredProvider::made(text, text.parse())))
     }
@@ -56,7 +55,7 @@ impl StoredProvider {
     /// The provider instance.
     ///
     /// # Errors
-    /// The text is not a valid address.
+    /// Returns an error if the text is not a valid address.
     pub fn instance(&self) -> Result<&ProviderInstance, &AddressError> {
         self.0.read.as_ref()
     }
@@ -86,7 +85,7 @@ impl fmt::Debug for StoredProvider {
     }
 }
 
-/// Stored as its text.
+/// Serialized as its text.
 impl Serialize for StoredProvider {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.text())

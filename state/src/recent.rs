@@ -1,16 +1,18 @@
-//! What was read from texts lately. The records of a state name few modules and providers, so they share what was read.
+//! A cache of recently parsed texts. The records of a state name few modules and providers, so they can share the
+//! parsed values.
 
-/// Number of texts that are remembered. The records of a state come in the order of their addresses.
+/// The number of texts in the cache. It can be small, because the records of a state come in the order of their
+/// addresses.
 const REMEMBERED: usize = 8;
 
-/// The last few texts with what was read from them, the most recently used first.
+/// The most recently used texts with their parsed values, the latest first.
 pub(crate) struct Recent<T>(Vec<(Box<str>, T)>);
 
 impl<T: Clone> Recent<T> {
-    /// Nothing was read yet.
+    /// An empty cache.
     pub(crate) const NONE: Recent<T> = Recent(Vec::new());
 
-    /// What was read from this text, or what `read` makes of it.
+    /// The cached value of this text. If there is none, calls `read` and caches its result.
     pub(crate) fn get(&mut self, text: &str, read: impl FnOnce() -> T) -> T {
         if let Some(place) = self.0.iter().position(|(known, _)| **known == *text) {
             self.0[..=place].rotate_right(1);

@@ -1,4 +1,4 @@
-//! What the store holds of each resource instance.
+//! The stored records of resource instances.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use crate::recent::Recent;
 /// A resource instance in the state: its address, its provider, and its current and deposed objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceRecord {
-    /// The address. Type and name may be any text: [`Resource::is_valid`] says whether a configuration can have them.
+    /// The address. Type and name may be any text: [`Resource::is_valid`] checks whether a configuration can have them.
     pub address: ResourceInstance,
-    /// The provider instance. The state file has an instance key with each instance, and anything else with the
+    /// The provider instance. In the state file, its instance key is stored with each instance, and the rest with the
     /// resource.
     pub provider: StoredProvider,
     /// The current object. It is absent when only deposed objects are left.
@@ -55,10 +55,10 @@ thread_local! {
     static RECENT: RefCell<Recent<Result<ModuleInstance, AddressError>>> = const { RefCell::new(Recent::NONE) };
 }
 
-/// Reads the address of a module instance in a state; empty for the root module.
+/// Parses the address of a module instance in a state. The text is empty for the root module.
 ///
 /// # Errors
-/// The text is not such an address.
+/// Returns an error if the text is not such an address.
 pub(crate) fn read_module(text: &str) -> Result<ModuleInstance, AddressError> {
     if text.is_empty() {
         return Ok(ModuleInstance::root());
@@ -66,7 +66,7 @@ pub(crate) fn read_module(text: &str) -> Result<ModuleInstance, AddressError> {
     RECENT.with_borrow_mut(|recent| recent.get(text, || text.parse()))
 }
 
-/// The serialized form of a record in journals and in Redis. The address and its parts are both there, as text.
+/// The serialized form of a record in journals and in Redis. Both the address and its parts are stored, as text.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "InstanceRecord")]
 struct Form<Text, Key, Objects, Deposed> {

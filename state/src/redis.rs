@@ -1,16 +1,17 @@
 //! The Redis store: one script for each step, with all keys of a workspace in one hash slot.
 //!
 //! Invariants:
-//! - Each new connection checks the server ([`fitness`]): its version, the permissions of the user, `noeviction`, and an
-//!   append-only file with `always`. The store refuses anything else and names the setting. It looks again while it is
-//!   used.
+//! - Each new connection checks the server ([`fitness`]): its version, the permissions of the user, `noeviction`, and
+//!   an append-only file with `always`. The store refuses a server with other settings and names the setting. It
+//!   repeats the check while it is used.
 //! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
 //! - Every script checks incarnation and token first, and validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
 //! - Each journal line carries a link: the sha1 (which scripts can compute) of the link before it and the blake3 digest
-//!   of the event. After a reconnect, the last acknowledged link must still be there. A line also has digests of its
-//!   words and of what the event stored. ACQUIRE compares them with the records of the run, and freezes it if they differ.
-//! - A missing meta record is an error and never means "free". Only [`RedisStore::connect`] with `create` makes one,
+//!   of the event. After a reconnect, the last acknowledged link must still exist. A line also has digests of its own
+//!   fields and of the records that the event wrote. ACQUIRE compares these digests with the records of the run, and
+//!   freezes the run if they differ.
+//! - A missing meta record is an error and never means "free". Only [`RedisStore::connect`] with `create` creates one,
 //!   and only if the workspace has no other key.
 
 mod address;
@@ -79,23 +80,24 @@ pub use server::RedisServer;
 pub use settings::{PasswordSource, RedisSettings};
 use steps::Calls;
 
-/// Claims per script call. 100,000 keys block the server for a quarter of a second, so this many block it for 5 ms.
+/// Claims per script call. 100,000 keys block the server for a quarter of a second, so 2,000 keys block it for 5 ms.
 const CLAIMS_AT_ONCE: usize = 2_000;
 /// Fields per request while reading a large hash, so that the server can serve others in between.
 const FIELDS_AT_ONCE: usize = 1_000;
 /// Journal lines per request.
 const LINES_AT_ONCE: usize = 5_000;
-/// The maximum number of runs of a workspace, most of them unfinished, since finished ones are removed. Lists read every
-/// header, and a state with more unfinished runs than this needs a person first.
+/// The maximum number of runs of a workspace. Finished runs are removed, so most of these are unfinished. Lists read
+/// every header, and a user should clean up a state with more unfinished runs than this.
 const MOST_RUNS: usize = 10_000;
 /// Headers of runs per request.
 const HEADERS_AT_ONCE: usize = 1_000;
 /// The number of finished runs that are retained, as in the embedded store.
 const KEPT_RUNS: usize = 20;
-/// The largest plan file: below the server's own limit for one value (512 MiB), with room for the command around it.
+/// The maximum size of a plan file: below the server's own limit for one value (512 MiB), with room for the command
+/// around it.
 const MAX_PLAN: usize = 500 * 1024 * 1024;
 
-/// State and runs in Redis.
+/// A state and its runs in Redis.
 #[derive(Clone)]
 pub struct RedisStore {
     core: Arc<Core>,
@@ -117,14 +119,16 @@ impl fmt::Debug for RedisStore {
 
 impl RedisStore {
     /// Connects to `redis://[USER@]HOST[:PORT]/DB?state=NAME`, or to an address of another form, and checks the server.
-    /// With `create`, makes the workspace if it does not exist. Everything with values in it is sealed as `sealing`
-    /// requires for states.
+    /// With `create`, creates the workspace if it does not exist. Everything that contains values is sealed as
+    /// `sealing` requires for states.
     ///
     /// # Errors
-    /// [`StoreError::Address`]; [`StoreError::Unfit`] with the setting and how to change it;
-    /// [`StoreError::NoConnection`] if a certificate or a password is wrong;
-    /// [`StoreError::Unreachable`]; [`StoreError::Damaged`] if the workspace has keys but no meta record;
-    /// [`StoreError::NoState`] if the workspace does not exist and `create` is false.
+    /// - [`StoreError::Address`].
+    /// - [`StoreError::Unfit`] names a wrong setting and how to change it.
+    /// - [`StoreError::NoConnection`] if a certificate or a password is wrong.
+    /// - [`StoreError::Unreachable`].
+    /// - [`StoreError::Damaged`] if the workspace has keys but no meta record.
+    /// - [`StoreError::NoState`] if the workspace does not exist and `create` is false.
     pub async fn connect(
         server: impl Into<RedisServer>,
         workspace: &str,
@@ -173,7 +177,7 @@ impl Core {
         Calls { scripts: &self.connection.scripts, keys: &self.keys, lease, seal: &self.seal }
     }
 
-    /// Records the line that an answer acknowledges.
+    /// Records the journal line that an answer acknowledges.
     fn acknowledge(&self, run: &RunId, words: &Words, at: usize) {
         if let Ok(lines) = words.text(at).parse() {
             self.connection.acknowledged(run, lines, &words.text(at + 1));
@@ -193,7 +197,7 @@ fn random() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// The holder from its stored form. The stored form of a run that had no holder is empty.
+/// The holder from its stored form. The stored form is empty for a run that had no holder.
 fn holder(text: &str) -> Option<Holder> {
     if text.is_empty() {
         return Some(Holder::default());
@@ -223,7 +227,7 @@ impl RunStore for RedisStore {
             let (snapshot, outdated) = self.core.state_with_seals().await?;
             let Some(writes) = sealed::anew(&snapshot, &outdated) else { return Ok(()) };
             let edit = Edit { seen: snapshot.serial, writes, identity: None };
-            // If a run holds one of them, or another edit came first, the records are resealed another time.
+            // If a run holds one of them, or another edit came first, the records are resealed later.
             if self.core.edit(&edit).await? != EditAnswer::Edited {
                 return Ok(());
             }
@@ -297,7 +301,7 @@ impl RunStore for RedisStore {
                 core.acknowledge(&request.run, &words, 2);
                 let token = codec::token(&words.text(1)).ok_or_else(bad)?;
                 let lease = Lease { run: request.run, incarnation: core.incarnation, token };
-                // A run that has just begun has nothing else, and a repeated request was answered before.
+                // A run that has just begun has only this line, and a repeated request was answered before.
                 if words.text(2).parse::<u64>().is_ok_and(|lines| lines > 1) {
                     self.check_run(&lease).await?;
                 }

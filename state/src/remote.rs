@@ -1,7 +1,7 @@
-//! The interface to a state backend: a state document somewhere else, its lock, and small objects beside it.
+//! The interface to a state backend: a state document in another service, its lock, and small objects beside it.
 //!
-//! A backend does what OpenTofu's backend of that type does with the document and the lock, so that both tools can use
-//! one state in turns. The objects are Weft's own: they hold the journals of runs.
+//! A backend treats the document and the lock as OpenTofu's backend of that type does, so that users can alternate
+//! between both tools with one state. The objects are Weft's own: they hold the journals of runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,29 +14,29 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::run::Holder;
 use crate::tfstate::WRITER_VERSION;
 
-/// Why a request to a backend failed. It is unknown whether a write took effect, unless the text says so.
+/// Why a request to a backend failed. It is unknown whether a write took effect, unless the message says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
-    /// The service does not answer, even after retries.
-    #[error("{place}: {doing} failed, the service does not answer: {error}")]
+    /// The service does not respond, even after retries.
+    #[error("{place}: {doing} failed, the service does not respond: {error}")]
     Unreachable {
         /// Bucket and key, host, or the like; never a secret.
         place: String,
-        /// The request in words, such as "reading the state".
+        /// A description of the request, such as "reading the state".
         doing: &'static str,
         /// What went wrong.
         error: String,
     },
-    /// The service refused the request. `error` is its message, and `advice` the way out as a sentence.
+    /// The service refused the request. `error` is its message, and `advice` the remedy as a sentence.
     #[error("{place}: {doing} failed: {error}. {advice}")]
     Refused {
         /// Bucket and key, host, or the like; never a secret.
         place: String,
-        /// The request in words.
+        /// A description of the request, such as "reading the state".
         doing: &'static str,
         /// The message of the service, with its code.
         error: String,
-        /// The way out, as a sentence. May be empty.
+        /// The remedy, as a sentence. May be empty.
         advice: String,
     },
     /// There are no credentials.
@@ -44,17 +44,17 @@ pub enum BackendError {
     Credentials {
         /// Bucket and key, host, or the like.
         place: String,
-        /// What was tried.
+        /// The sources of credentials that were tried.
         error: String,
     },
-    /// The answer has a form that the backend does not know, or does not fit its checksum.
-    #[error("{place}: {doing} failed, the answer is damaged: {error}")]
+    /// The response has a form that the backend does not know, or does not match its checksum.
+    #[error("{place}: {doing} failed, the response is damaged: {error}")]
     Damaged {
         /// Bucket and key, host, or the like.
         place: String,
-        /// The request in words.
+        /// A description of the request, such as "reading the state".
         doing: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the response.
         error: String,
     },
     /// The backend has one state only.
@@ -89,7 +89,7 @@ impl From<Diagnostic> for BackendError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectVersion(pub String);
 
-/// An object as it was read.
+/// An object that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// Its content.
@@ -129,19 +129,19 @@ pub struct LockInfo {
     pub info: String,
     /// `user@host`.
     pub who: String,
-    /// The version of OpenTofu that the holder stands for.
+    /// The version of OpenTofu that the holder imitates.
     pub version: String,
     /// When the lock was taken, in the form of [`creation_time`].
     pub created: String,
-    /// What is locked.
+    /// The path of the locked state.
     pub path: String,
-    /// The id with which the holder asked for the lock, if the service gave it another one.
+    /// The id with which the holder requested the lock, if the service gave it another one.
     #[serde(skip)]
     pub asked: Option<String>,
 }
 
 impl LockInfo {
-    /// The information about a new lock of this process, with a random id. `path` is filled by the backend.
+    /// The information about a new lock of this process, with a random id. The backend fills `path`.
     pub fn new(operation: &str, holder: &Holder) -> LockInfo {
         LockInfo {
             id: uuid::Uuid::new_v4().to_string(),
@@ -155,18 +155,18 @@ impl LockInfo {
         }
     }
 
-    /// The information under the id that the service gave to the lock.
+    /// The information with the id that the service gave to the lock.
     pub fn named(self, id: String) -> LockInfo {
         LockInfo { asked: Some(self.id), id, ..self }
     }
 
-    /// The id with which the holder asked for the lock.
+    /// The id with which the holder requested the lock.
     pub fn asked(&self) -> &str {
         self.asked.as_deref().unwrap_or(&self.id)
     }
 
-    /// The JSON that OpenTofu stores, to the byte: it compares the text of a lock with its own text for it. Go escapes
-    /// some characters that JSON does not need to escape.
+    /// The JSON that OpenTofu stores, identical to the byte, because OpenTofu compares the text of a lock with its own
+    /// text for it. Go escapes some characters that JSON does not need to escape.
     pub fn to_json(&self) -> Vec<u8> {
         // Strings only: this cannot fail.
         let text = serde_json::to_string(self).unwrap_or_default();
@@ -194,7 +194,7 @@ pub fn creation_time(time: jiff::Timestamp) -> String {
 /// A lock that could not be released.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreleasedLock {
-    /// The place of the state, without secrets.
+    /// The location of the state, without secrets.
     pub place: String,
     /// The id under which the lock can be released.
     pub id: String,
@@ -221,14 +221,14 @@ impl UnreleasedLocks {
 /// The answer to a request for a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockAnswer {
-    /// The lock is held. The information is that under which it can be released.
+    /// The lock is held. Release it with this information.
     Locked(LockInfo),
-    /// Another holder has the lock. The information is as complete as the backend knows it: without an `id`, waiting is
+    /// Another holder has the lock. The information is as complete as the backend knows it. Without an `id`, waiting is
     /// useless.
     Held {
         /// The holder.
         holder: LockInfo,
-        /// The message of the backend for people, in one line.
+        /// The message of the backend for display, in one line.
         message: String,
     },
 }
@@ -239,7 +239,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// Asks the service whether these settings can be used, before `init` saves them.
     ///
     /// # Errors
-    /// The service refuses them.
+    /// Returns an error if the service refuses the settings.
     async fn check(&self) -> Result<(), BackendError> {
         Ok(())
     }
@@ -253,18 +253,18 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// Deletes the state of a workspace.
     ///
     /// # Errors
-    /// [`BackendError::DefaultStays`], [`BackendError::NoWorkspaces`], and those of the service.
+    /// [`BackendError::DefaultStays`], [`BackendError::NoWorkspaces`]. Errors of the service.
     async fn delete_workspace(&self, workspace: &str) -> Result<(), BackendError>;
 
-    /// The same, even if the service would keep it because its state has objects.
+    /// Deletes the state of a workspace, even if it has objects and the service would keep it for that reason.
     ///
     /// # Errors
-    /// As [`Backend::delete_workspace`].
+    /// Errors of [`Backend::delete_workspace`].
     async fn force_delete_workspace(&self, workspace: &str) -> Result<(), BackendError> {
         self.delete_workspace(workspace).await
     }
 
-    /// The state of a workspace. Does not ask the service.
+    /// The state of a workspace. Sends no request to the service.
     ///
     /// # Errors
     /// [`BackendError::NoWorkspaces`], [`BackendError::NoDefault`].
@@ -274,14 +274,14 @@ pub trait Backend: Send + Sync + fmt::Debug {
 /// The state of one workspace in a backend.
 #[async_trait]
 pub trait RemoteState: Send + Sync + fmt::Debug {
-    /// The place for people, without secrets: `s3://bucket/key`.
+    /// The location for display, without secrets: `s3://bucket/key`.
     fn place(&self) -> String;
 
     /// The document, or `None` if there is none or it is empty.
     async fn read(&self) -> Result<Option<Object>, BackendError>;
 
-    /// Writes the document if it is as expected. A backend without conditions compares before it writes. `lock` is the
-    /// id of the lock held, which some services want to see.
+    /// Writes the document if it is as expected. A backend without conditional writes compares before it writes. `lock`
+    /// is the id of the held lock, which some services require.
     async fn write(&self, content: Bytes, expected: &Expected, lock: Option<&str>) -> Result<Written, BackendError>;
 
     /// Takes the lock.
@@ -290,19 +290,19 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     /// Takes the lock from a holder that is known to be dead, if that holder still has it.
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError>;
 
-    /// Releases the lock with this id, also if another process took it.
+    /// Releases the lock with this id, even if another process took it.
     ///
     /// # Errors
-    /// There is another lock, or none.
+    /// Returns an error if the lock has another id, or if there is no lock.
     async fn unlock(&self, id: &str) -> Result<(), BackendError>;
 
     /// Whether the backend has locks with these settings.
     fn locks(&self) -> bool;
 
-    /// Whether plans of this state are made and applied where the command runs, and not by the service itself.
+    /// Checks that commands make and apply plans of this state themselves, and leave neither to the service.
     ///
     /// # Errors
-    /// The service does it itself.
+    /// Returns an error if the service makes and applies the plans.
     async fn runs_here(&self) -> Result<(), BackendError> {
         Ok(())
     }
@@ -312,43 +312,45 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
         true
     }
 
-    /// The problem, if the service expects another version of the tool that writes the state. It is a warning if `ignored`.
+    /// The problem, if the service expects another version of the tool that writes the state. The problem is a warning
+    /// if `ignored`.
     ///
     /// # Errors
-    /// Those of the service.
+    /// Errors of the service.
     async fn version_conflict(&self, ignored: bool) -> Result<Option<Diagnostic>, BackendError> {
         let _ = ignored;
         Ok(None)
     }
 
-    /// The objects beside the document, or `None` if the service cannot create an object only if it is absent.
+    /// The objects beside the document. `None` if the service cannot create an object on the condition that it is
+    /// absent.
     fn objects(&self) -> Option<Arc<dyn Objects>>;
 }
 
-/// Small objects beside a state document. Names are relative, in the form `part/part`, of ASCII letters, digits, `-`,
-/// `_` and `.`.
+/// Small objects beside a state document. A name is relative, in the form `part/part`. It consists of ASCII letters,
+/// digits, `-`, `_` and `.`.
 #[async_trait]
 pub trait Objects: Send + Sync + fmt::Debug {
     /// An object, or `None` if there is none.
     async fn read(&self, name: &str) -> Result<Option<Object>, BackendError>;
 
-    /// Creates an object if there is none. A request that the backend repeats because its answer was lost finds its own
+    /// Creates an object if there is none. If a response was lost and the backend repeats the request, it finds its own
     /// object and reports success.
     async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError>;
 
-    /// Writes an object, whether there is one or not.
+    /// Writes an object, whether it exists or not.
     async fn put(&self, name: &str, content: Bytes) -> Result<ObjectVersion, BackendError>;
 
-    /// Writes a new object. If it is unknown whether the service respects the conditions of writes, tries them out with
+    /// Writes a new object. If it is unknown whether the service respects the conditions of writes, tests them with
     /// this object.
     ///
     /// # Errors
-    /// The service ignores conditions, and those of a write.
+    /// Returns an error if the service ignores conditions. Errors of a write.
     async fn put_trying(&self, name: &str, content: Bytes) -> Result<(), BackendError> {
         self.put(name, content).await.map(|_| ())
     }
 
-    /// Whether the conditions of writes were tried out.
+    /// Whether the conditions of writes were tested.
     fn are_conditions_tried(&self) -> bool {
         false
     }
@@ -356,7 +358,7 @@ pub trait Objects: Send + Sync + fmt::Debug {
     /// The names of all objects that begin with this prefix, sorted.
     async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError>;
 
-    /// Removes these objects. Those that are absent are no error.
+    /// Removes these objects. Absent objects are no error.
     async fn remove(&self, names: &[String]) -> Result<(), BackendError>;
 }
 

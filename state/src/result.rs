@@ -28,7 +28,7 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// Whether there is nothing to write.
+    /// Whether there are no writes.
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty() && self.outputs.is_empty() && self.checks.is_none()
     }
@@ -51,8 +51,8 @@ pub struct CommitRecord {
     pub attempt: Attempt,
     /// The worker.
     pub worker: WorkerId,
-    /// Whether an intent came before and must match in operation, attempt and worker. `false` for operations that
-    /// change nothing outside and need no intent: reads, evaluations, outputs.
+    /// Whether the operation has an intent, which must match in operation, attempt and worker. `false` for operations
+    /// that change nothing outside and need no intent: reads, evaluations, outputs.
     pub intended: bool,
     /// The changes to the state.
     pub writes: Writes,
@@ -60,7 +60,7 @@ pub struct CommitRecord {
     pub result: Opaque,
 }
 
-/// FAIL: for an error that the provider really returned, or, with `intended: false`, for an error of Weft's own.
+/// FAIL: an error that the provider returned, or, with `intended: false`, an error of Weft itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The operation.
@@ -69,9 +69,9 @@ pub struct Failure {
     pub attempt: Attempt,
     /// The worker.
     pub worker: WorkerId,
-    /// Whether an intent came before it and must match.
+    /// Whether the operation has an intent, which must match.
     pub intended: bool,
-    /// The partial object that the provider returned, if any. After a create it is tainted.
+    /// The partial object that the provider returned, if any. After a failed create, the object is tainted.
     pub writes: Writes,
     /// The diagnostics in the coordinator's own encoding.
     pub diagnostics: Opaque,

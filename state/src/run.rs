@@ -13,10 +13,10 @@ use crate::subject::{DoubtKey, Revision, Subject};
 
 pub use weft_sealing::RandomError;
 
-/// A new random identifier of a run.
+/// Generates a random identifier for a run.
 ///
 /// # Errors
-/// The operating system has no random bytes.
+/// Returns an error if the operating system provides no random bytes.
 pub fn random_run_id() -> Result<RunId, RandomError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|_| RandomError)?;
@@ -61,7 +61,7 @@ impl fmt::Debug for Incarnation {
     }
 }
 
-/// The holder of a lease, for people who look into a stalled run.
+/// The holder of a lease, for users who examine a stalled run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Holder {
     /// Host name.
@@ -99,7 +99,7 @@ pub struct LeaseView {
     pub heartbeat: u64,
     /// The holder.
     pub holder: Holder,
-    /// Milliseconds since the last heartbeat by the store's own clock. For people only: no decision depends on it.
+    /// Milliseconds since the last heartbeat by the store's own clock. For display only: no decision depends on it.
     pub age_ms: Option<u64>,
 }
 
@@ -137,7 +137,7 @@ impl RunStatus {
             .find(|status| status.word() == word)
     }
 
-    /// Whether nothing is left to do or settle, so that the files of the run may be pruned.
+    /// Whether the run has nothing left to do or to settle, so that its files may be pruned.
     pub fn is_final(self) -> bool {
         matches!(self, RunStatus::Done | RunStatus::Failed)
     }
@@ -165,14 +165,15 @@ pub struct OpCounts {
 pub struct NewRun {
     /// Its id.
     pub id: RunId,
-    /// When the run was started, in milliseconds since 1970 by the clock of the process that starts it. For people and
+    /// When the run was started, in milliseconds since 1970 by the clock of the process that starts it. For display and
     /// for the order of lists.
     pub started_unix_ms: u64,
     /// Number of operations in the plan's table.
     pub operations: u32,
     /// The plan file, whole.
     pub plan: Opaque,
-    /// Whether the caller takes the lease at once. The run may become durable only then: a crash before leaves nothing.
+    /// Whether the caller takes the lease at once. If so, the store may make the run durable only then: a crash before
+    /// that leaves no trace of the run.
     pub starts_now: bool,
 }
 
@@ -203,14 +204,14 @@ impl ChangeTotals {
     }
 }
 
-/// What lists show of the past of a run. No decision depends on it.
+/// The history of a run, for lists. No decision depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPast {
-    /// The last process that carried the run out. Its names are empty if the store does not know it.
+    /// The last process that executed the run. Its names are empty if the store does not know it.
     pub holder: Holder,
     /// When the run ended, milliseconds since 1970. `None` while it is unfinished, or if the store does not know it.
     pub ended_unix_ms: Option<u64>,
-    /// What the run has done. `None` if the store would have to read every operation.
+    /// The changes that the run has made. `None` if the store would have to read every operation to count them.
     pub totals: Option<ChangeTotals>,
 }
 
@@ -233,13 +234,13 @@ pub struct RunHeader {
     pub abandoned: bool,
     /// The current lease, or `None` if no coordinator holds it.
     pub lease: Option<LeaseView>,
-    /// Who carried it out, until when, and what was done.
+    /// The last holder, the time of the end, and the changes.
     #[serde(default)]
     pub past: RunPast,
 }
 
-/// The status of an operation in the store. Only the coordinator knows `leased`: the lease of a task needs no durable
-/// record, because nothing can have happened before the intent.
+/// The status of an operation in the store. `leased` is absent: only the coordinator knows it. The lease of a task
+/// needs no durable record, because nothing can have happened before the intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub enum OpStatus {
     /// Nothing happened yet, or the operation may be retried.
@@ -258,7 +259,7 @@ pub enum OpStatus {
 }
 
 impl OpStatus {
-    /// The status for people and JSON.
+    /// The status for display and JSON.
     pub fn word(self) -> &'static str {
         match self {
             OpStatus::Pending => "pending",
@@ -292,8 +293,8 @@ pub struct OpRecord {
     pub failure: Option<Failure>,
 }
 
-/// An object that a superseded attempt reported and that differs from the recorded one. It is stored and named, and
-/// never dropped.
+/// An object that a superseded attempt reported and that differs from the recorded one. It is stored and reported to
+/// the user, and never dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stray {
     /// The operation.
@@ -324,7 +325,7 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// A run with nothing but its header.
+    /// A run that has a header and nothing else.
     pub fn of(header: RunHeader) -> RunView {
         let (ops, written, claims, strays) = Default::default();
         RunView { header, ops, written, claims, strays }
@@ -342,7 +343,7 @@ pub struct ChainTip {
     pub hash: Digest,
 }
 
-/// One line of a run's journal, for people and for comparison.
+/// One line of a run's journal, for display and for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalLine {
     /// The number of the line, from 0.

@@ -1,17 +1,18 @@
-//! Redis with files of this machine and, in front of a backend, with a second copy of the state.
+//! The store in Redis together with files on this machine. If there is a backend, it holds a second copy of the state.
 //!
-//! - A file of this machine, the write-ahead file ([`ahead`]), has every acknowledged step of a term, until the run has
-//!   ended and the copy has everything. If Redis has lost its last records, the current term replays them
-//!   ([`recovery`]), or the next process that opens the store. If that is impossible, the run is frozen in Redis, so that
-//!   no other process takes it over and repeats calls.
-//! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When the
-//!   store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has lost its
-//!   last records goes on from the copy and from the write-ahead files. The user learns which objects are uncertain.
-//! - The copy is a state of version 4. It is written at intervals while runs go on, before a run ends, and after each
-//!   edit ([`copier`]). A write needs the lock of the backend, and the copy must be the one that was written last. Its
-//!   serial only rises.
-//! - A coordinator does not know the backend. The command that submitted the run writes the copy, while it watches the
-//!   run and at its end ([`SecondCopyStore::copy_at_intervals`], [`SecondCopyStore::catch_up`]).
+//! - A file on this machine, the write-ahead file ([`ahead`]), has every acknowledged step of a term, until the run has
+//!   ended and the copy has everything. If Redis has lost its last records, the current term replays them from this
+//!   file ([`recovery`]). If the term is over, the next process that opens the store does so. If that is impossible,
+//!   the run is frozen in Redis, so that no other process takes it over and repeats calls.
+//! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When
+//!   the store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has
+//!   lost its last records continues from the copy and from the write-ahead files. The user gets a list of the objects
+//!   that are uncertain.
+//! - The copy is a state of version 4. It is written at intervals during runs, before a run ends, and after each edit
+//!   ([`copier`]). A write needs the lock of the backend, and the existing copy must be the one that was written last.
+//!   Its serial only rises.
+//! - A coordinator does not know the backend. The command that submitted the run writes the copy: while it watches the
+//!   run, and at the end of the run ([`SecondCopyStore::copy_at_intervals`], [`SecondCopyStore::catch_up`]).
 
 mod ahead;
 mod copier;
@@ -58,9 +59,10 @@ pub use notice::{CopyNotices, LostStore};
 use recovery::{Compared, lost_words, restore};
 use term_file::digest_of_record;
 
-/// How often the copy is written while runs go on, as often as OpenTofu writes states.
+/// The time between two writes of the copy during runs: as often as OpenTofu writes states.
 pub const COPY_INTERVAL: Duration = Duration::from_secs(20);
-/// The minimum time to wait for the lock of the backend before a copy is written. Its holder only writes a state.
+/// The minimum time to wait for the lock of the backend before a copy is written. Its holder only writes a state, so
+/// the wait is short.
 const LEAST_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The options for opening a store in Redis.
@@ -74,28 +76,29 @@ pub struct SecondCopyOptions {
     pub sealing: Arc<Sealing>,
     /// The second copy, if there is a backend.
     pub copy: Option<RemoteOptions>,
-    /// The folder of write-ahead files.
+    /// The directory of the write-ahead files.
     pub folder: PathBuf,
-    /// How often the copy is written while runs go on.
+    /// The time between two writes of the copy during runs.
     pub interval: Duration,
-    /// Whether the store is opened for changes. Otherwise only lost records are written to it.
+    /// Whether the store is opened for changes. Otherwise, the only writes to it are replayed records that it has lost.
     pub change: bool,
     /// The receiver of notices for the user.
     pub notices: CopyNotices,
 }
 
-/// State and runs in Redis, with write-ahead files on this machine and perhaps a second copy of the state in a backend.
+/// A state and its runs in Redis, with write-ahead files on this machine and, if there is a backend, a second copy of
+/// the state.
 pub struct SecondCopyStore {
     options: SecondCopyOptions,
     files: SharedFiles,
     opened: RwLock<Opened>,
-    /// Only one task replays lost records, or opens the store again.
+    /// Held while lost records are replayed, or while the store is opened again, so that one task at a time does it.
     mending: Mutex<()>,
-    /// Writes the copy at intervals.
+    /// The task that writes the copy at intervals.
     task: BlockingMutex<Option<JoinHandle<()>>>,
 }
 
-/// A store that was opened. A store that was emptied is opened again.
+/// An opened store. If the store turns out to be emptied, this is replaced.
 #[derive(Clone)]
 struct Opened {
     redis: RedisStore,
@@ -123,10 +126,10 @@ macro_rules! mended {
 }
 
 impl SecondCopyStore {
-    /// Connects to Redis, replays what it has lost, and compares its state with the copy.
+    /// Connects to Redis, replays the records that it has lost, and compares its state with the copy.
     ///
     /// # Errors
-    /// Those of [`RedisStore::connect`] and of the backend; [`StoreError::CopyDiffers`] if both states were changed.
+    /// Errors of [`RedisStore::connect`] and of the backend; [`StoreError::CopyDiffers`] if both states were changed.
     pub async fn connect(mut options: SecondCopyOptions) -> Result<SecondCopyStore, StoreError> {
         if let Some(copy) = &mut options.copy {
             copy.lock_timeout = copy.lock_timeout.max(LEAST_LOCK_TIMEOUT);
@@ -148,7 +151,7 @@ impl SecondCopyStore {
         self.opened().redis
     }
 
-    /// Begins to write the copy at intervals.
+    /// Starts to write the copy at intervals.
     pub fn copy_at_intervals(&self) {
         let Some(copier) = self.opened().copier else { return };
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,17 +172,18 @@ impl SecondCopyStore {
     /// Writes the copy, unless it is up to date.
     ///
     /// # Errors
-    /// [`StoreError::CopyDiffers`] if another tool has written the copy; those of Redis and of the backend.
+    /// [`StoreError::CopyDiffers`] if another tool has written the copy. Errors of Redis and of the backend.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
         let Some(copier) = self.opened().copier else { return Ok(()) };
         copier.catch_up().await?;
         copier.runs_changed().await
     }
 
-    /// Removes the workspace from Redis, if its state has this serial and its runs have ended. Its copy stays.
+    /// Removes the workspace from Redis, if its state has this serial and its runs have ended. The copy in the backend
+    /// stays.
     ///
     /// # Errors
-    /// [`StoreError::InUse`], and those of Redis and of the backend.
+    /// [`StoreError::InUse`]. Errors of Redis and of the backend.
     pub async fn remove(&self, serial: u64) -> Result<(), StoreError> {
         let Opened { redis, copier } = self.opened();
         redis.remove(serial, &self.options.workspace).await?;
@@ -189,14 +193,14 @@ impl SecondCopyStore {
         }
     }
 
-    /// Replays the lost records of the terms of this process, or freezes their runs.
+    /// Replays the lost records of the terms of this process. Freezes each run whose records cannot be replayed.
     ///
     /// # Errors
-    /// `lost` if the records of `run` cannot be replayed.
+    /// Returns `lost` if the records of `run` cannot be replayed.
     async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
         let _one = self.mending.lock().await;
         let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;
-        // A new connection, which does not expect any records yet.
+        // A new connection, which does not yet expect any records.
         let redis =
             RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
         if redis.incarnation() != broken.incarnation() {
@@ -225,7 +229,7 @@ impl SecondCopyStore {
         if left { Err(lost) } else { Ok(()) }
     }
 
-    /// Opens the store again if it was emptied since.
+    /// Opens the store again if it has been emptied.
     async fn open_again(&self) -> Result<(), StoreError> {
         if self.redis().is_current().await? {
             return Ok(());
@@ -267,7 +271,8 @@ impl SecondCopyStore {
         blocking(move || files.get().append(&run, &entry)).await
     }
 
-    /// A term has ended. Its file stays as long as the copy, which another process writes, may not have everything.
+    /// Ends the write-ahead file of a term. The file stays as long as the copy, which another process writes, may lack
+    /// something.
     async fn term_ends(&self, run: &RunId, ending: TermEnding) -> Result<(), StoreError> {
         let Opened { redis, copier } = self.opened();
         let (front, marks) = redis.front().await?;
@@ -284,7 +289,7 @@ impl SecondCopyStore {
         }
     }
 
-    /// Brings the copy up to date, if this process writes it.
+    /// Brings the copy up to date, if this process is responsible for it.
     async fn copy_first(&self) -> Result<(), StoreError> {
         match self.opened().copier {
             Some(copier) => copier.catch_up().await,
@@ -293,7 +298,7 @@ impl SecondCopyStore {
     }
 }
 
-/// Connects to Redis. Creates the store only for changes, or if the backend has something to read.
+/// Connects to Redis. Creates the store only if it is opened for changes, or if the backend has a state to read.
 async fn reach(options: &SecondCopyOptions) -> Result<RedisStore, StoreError> {
     let SecondCopyOptions { server, workspace, sealing, copy, change, .. } = options;
     let connected = RedisStore::connect(server, workspace, *change, Arc::clone(sealing)).await;
@@ -305,7 +310,7 @@ async fn reach(options: &SecondCopyOptions) -> Result<RedisStore, StoreError> {
     }
 }
 
-/// Makes state, copy and write-ahead files agree.
+/// Makes the state, the copy and the write-ahead files agree.
 async fn open(options: &SecondCopyOptions, files: &SharedFiles, redis: RedisStore) -> Result<Opened, StoreError> {
     let mut lost = LostStore { store: redis.place(), ..LostStore::default() };
     let settled = settle(options, files, &redis, &mut lost).await;
@@ -377,7 +382,7 @@ impl RunStore for SecondCopyStore {
         self.redis().newest(unrecorded).await
     }
 
-    /// After an error, the edit may be done and only the copy not written.
+    /// After an error, the edit may be done although the copy was not written.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError> {
         let answer = self.redis().edit(edit).await?;
         if answer == EditAnswer::Edited {

@@ -1,4 +1,4 @@
-//! The whole state at one moment, for planning and for the commands that show it.
+//! The whole state at one moment, for planning and for commands that show the state.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub struct Snapshot {
     pub terraform_version: String,
     /// Resource instances by address, which is also the address in the record.
     pub instances: BTreeMap<ResourceInstance, StoredInstance>,
-    /// Root outputs by name, and what the state remembers of provider instances ([`is_provider_memory`]).
+    /// Root outputs by name, and the memories of provider instances ([`is_provider_memory`]).
     pub outputs: BTreeMap<String, StoredOutput>,
     /// The results of checks. `None` is JSON null.
     pub checks: Option<Vec<CheckRecord>>,
@@ -69,8 +69,8 @@ impl Snapshot {
         }
     }
 
-    /// The revision that a plan must record for a subject. Where the address of an instance is at hand,
-    /// [`Snapshot::instance_revision`] is cheaper.
+    /// The revision that a plan must record for a subject. [`Snapshot::instance_revision`] is cheaper if the caller has
+    /// the address of an instance.
     pub fn revision(&self, subject: &Subject) -> Revision {
         let held = match subject {
             Subject::Instance(address) => self.instance(address).map(|stored| stored.revision),
@@ -86,7 +86,7 @@ impl Snapshot {
         self.outputs.iter().filter(|(name, _)| !is_provider_memory(name))
     }
 
-    /// What the state remembers of provider instances, by address.
+    /// The memories of provider instances, by address.
     pub fn provider_memories(&self) -> impl Iterator<Item = (&String, &StoredOutput)> {
         self.outputs.iter().filter(|(name, _)| is_provider_memory(name))
     }
@@ -95,7 +95,7 @@ impl Snapshot {
         self.other_revisions.get(subject).copied().unwrap_or_default()
     }
 
-    /// The instance that a step of a run names: journals have addresses as text.
+    /// The instance with this address, as text. Journals have addresses as text.
     pub fn instance(&self, name: &str) -> Option<&StoredInstance> {
         self.instances.get(&name.parse().ok()?)
     }
@@ -107,13 +107,13 @@ impl Snapshot {
         all
     }
 
-    /// Whether nothing was ever written.
+    /// Whether nothing has ever been written.
     pub fn is_new(&self) -> bool {
         self.serial == 0 && self.is_empty()
     }
 
-    /// Why a plan for the state of this lineage does not belong to this state. An empty lineage means that there was no
-    /// state.
+    /// Checks whether a plan belongs to this state. `lineage` is the lineage of the state that the plan was made for,
+    /// or empty if there was none. Returns the reason if the plan does not belong to this state.
     pub fn unrelated(&self, lineage: &str) -> Option<Unrelated> {
         if lineage.is_empty() {
             return (!self.is_new()).then_some(Unrelated::NoLongerNew);
@@ -133,7 +133,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether there is nothing to write to a state file.
+    /// Whether a state file would have no content.
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty() && self.outputs.is_empty() && self.checks.is_none()
     }

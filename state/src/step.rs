@@ -124,7 +124,7 @@ pub struct Intent {
     pub worker: WorkerId,
     /// The object of the call. The run must have claimed its instance exclusively.
     pub target: DoubtKey,
-    /// The action in a word for people: `create`, `update`, `delete`, `provision` and so on.
+    /// The action as a word for display: `create`, `update`, `delete`, `provision` and so on.
     pub action: String,
     /// The required revision of the instance. `None` skips the check: the run's exclusive claim already excludes
     /// others.
@@ -142,7 +142,7 @@ pub enum Evidence {
     Read,
     /// The object was looked up by its planned identity or client token with strong consistency.
     Probe,
-    /// The user gave this answer, in these words (`-absent`, `-adopt ID` and so on).
+    /// The answer of the user, as the option of the command (`-absent`, `-adopt ID` and so on).
     User(String),
 }
 
@@ -185,7 +185,7 @@ pub enum StoreStep {
         op: OpIndex,
         /// The attempt of the open intent.
         attempt: Attempt,
-        /// The reason, for people.
+        /// The reason, for display.
         reason: String,
     },
     /// `in-doubt -> done | pending | failed`.
@@ -246,7 +246,7 @@ pub enum StoreAnswer {
     Ok {
         /// The new revisions of what the step wrote, in the order of its writes.
         revisions: Vec<(Subject, Revision)>,
-        /// Whether the identical step was made before, so that this one was resent.
+        /// Whether this step was resent: the store already had the identical step.
         repeated: bool,
     },
     /// The lease is not current.

@@ -23,7 +23,7 @@ use crate::tfstate::StateFile;
 /// the same steps again. Resent steps answer `Ok` with `repeated`.
 #[async_trait]
 pub trait RunStore: Send + Sync + fmt::Debug {
-    /// The location of the store for people, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.
+    /// The location of the store for display, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.
     fn place(&self) -> String;
 
     /// Whether the state and the data of runs are encrypted.
@@ -36,8 +36,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         self.is_sealed()
     }
 
-    /// Whether another process has taken over the lock of the state, because this one did not renew it in time. The store
-    /// accepts no more writes then. `false` for a store whose lock is for single runs.
+    /// Whether another process has taken over the lock of the state, because this one did not renew it in time. If so,
+    /// the store accepts no more writes. Always `false` for a store that locks single runs and not the state.
     fn is_superseded(&self) -> bool {
         false
     }
@@ -60,8 +60,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// The state as a file of version 4, as `weft state pull` prints it, or `None` if there is no state yet.
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// The newest state that is known here, for a run whose store has failed: with the results in these steps, which the
-    /// store did not take. `None` if the store has all of it where everybody finds it.
+    /// The newest known state, for a run whose store has failed. It includes the results in `unrecorded`: steps that
+    /// the store did not accept. `None` if every process can read all of it from the store.
     async fn newest(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
         let mut unrecorded = unrecorded.to_vec();
         prepare(&mut unrecorded)?;
@@ -76,23 +76,24 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         Ok(Some(file))
     }
 
-    /// The place of the journal of a run, for people.
+    /// The location of the journal of a run, for display.
     fn journal_place(&self, run: &RunId) -> String {
         let _ = run;
         self.place()
     }
 
-    /// The runs whose process had ended when this store was opened. No other process can continue them meanwhile.
+    /// The runs whose process had already ended when this store was opened. While the store is open, no other process
+    /// can continue them.
     fn interrupted(&self) -> Vec<RunId> {
         Vec::new()
     }
 
-    /// What failed since the last call without stopping the run.
+    /// The failure since the last call that did not stop the run, if there was one.
     fn take_trouble(&self) -> Option<StoreError> {
         None
     }
 
-    /// EDIT: changes the state outside of any run, as a whole or not at all.
+    /// EDIT: changes the state outside of any run. Either the whole edit is applied or nothing.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError>;
 
     /// Stores a new run with its plan, as `stopped` and without claims.
@@ -108,26 +109,26 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// and its own claims never conflict.
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError>;
 
-    /// Steps of many operations, in order, with one wait for durability. Each step has its own answer. A refused step
-    /// does not stop the steps after it.
+    /// Records steps of many operations, in order, with one wait for durability. Each step has its own answer. A
+    /// refused step does not stop the steps after it.
     async fn step_batch(&self, lease: &Lease, steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError>;
 
-    /// Reserves tokens of budgets of provider calls, with one grant for each request. Everything that uses this store
-    /// shares the budgets. Tokens are not durable, and need no lease.
+    /// Reserves tokens of budgets of provider calls. Returns one grant for each request. All users of this store share
+    /// the budgets. Tokens are not durable, and need no lease.
     async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError>;
 
     /// RELEASE: releases the lease.
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError>;
 
-    /// WITHDRAW: removes a run that has not begun any operation, with its claims, its lease and every record of it. For
-    /// any other run, this is RELEASE at its end.
+    /// WITHDRAW: removes a run that has not begun any operation, with its claims, its lease and every record of it. A
+    /// run that has begun an operation is ended as by RELEASE.
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError>;
 
     /// ABANDON: open intents become doubts. Other claims and the lease are released.
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError>;
 
     /// Removes the plans, journals and records of finished runs that began before this moment, in milliseconds since
-    /// 1970, because they may hold secrets. The state keeps what they wrote. Returns the removed runs.
+    /// 1970, because they may hold secrets. The state keeps the results of these runs. Returns the removed runs.
     async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError>;
 
     /// All runs in the store, newest first.
@@ -138,8 +139,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         Ok(self.runs().await?.into_iter().find(|header| header.id == *run))
     }
 
-    /// Declares the lost records of a frozen run lost ([`StoreError::Frozen`]), so that the run can be abandoned. Returns
-    /// what was lost, or `None` if the run is not frozen.
+    /// Accepts the loss of the records of a frozen run ([`StoreError::Frozen`]), so that the run can be abandoned.
+    /// Returns a description of the lost records, or `None` if the run is not frozen.
     async fn thaw(&self, run: &RunId) -> Result<Option<String>, StoreError> {
         let _ = run;
         Ok(None)
@@ -154,20 +155,20 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// The journal of a run, oldest first.
     async fn journal(&self, run: &RunId) -> Result<Vec<JournalLine>, StoreError>;
 
-    /// The last line of a run's journal.
+    /// The last line of the journal of a run.
     async fn tip(&self, run: &RunId) -> Result<ChainTip, StoreError>;
 
-    /// INTENTs of several operations.
+    /// Records the INTENTs of several operations.
     async fn intents(&self, lease: &Lease, intents: Vec<Intent>) -> Result<Vec<StoreAnswer>, StoreError> {
         self.step_batch(lease, intents.into_iter().map(StoreStep::Intent).collect()).await
     }
 
-    /// COMMITs of several operations.
+    /// Records the COMMITs of several operations.
     async fn commits(&self, lease: &Lease, commits: Vec<CommitRecord>) -> Result<Vec<StoreAnswer>, StoreError> {
         self.step_batch(lease, commits.into_iter().map(StoreStep::Commit).collect()).await
     }
 
-    /// FAILs of several operations.
+    /// Records the FAILs of several operations.
     async fn failures(&self, lease: &Lease, failures: Vec<Failure>) -> Result<Vec<StoreAnswer>, StoreError> {
         self.step_batch(lease, failures.into_iter().map(StoreStep::Fail).collect()).await
     }

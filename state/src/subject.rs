@@ -1,4 +1,4 @@
-//! What has a revision and can be claimed, and what can be in doubt.
+//! Subjects: the things that have a revision and that a run can claim. Also the doubts about objects.
 
 use std::fmt;
 
@@ -49,8 +49,8 @@ impl fmt::Display for Subject {
     }
 }
 
-/// An object that an operation may have changed without a record of it: an instance, and a deposed key if the object is
-/// a deposed one.
+/// The key of an object whose real state may differ from its record because of an unfinished operation: the address of
+/// an instance, and a deposed key if the object is a deposed one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DoubtKey {
     /// The instance's address.
@@ -75,7 +75,8 @@ impl fmt::Display for DoubtKey {
     }
 }
 
-/// An operation with an intent and no result, and without its worker. Whether the call took effect is unknown.
+/// An operation that has an intent, but no result and no worker that still works on it. Whether the call took effect is
+/// unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
     /// The object.
@@ -86,12 +87,12 @@ pub struct Doubt {
     pub op: OpIndex,
     /// The attempt that is uncertain.
     pub attempt: Attempt,
-    /// The worker that held it.
+    /// The worker of that attempt.
     pub worker: WorkerId,
     /// The action: `create`, `update`, `delete` and so on.
     pub action: String,
     /// Digest of the planned value of the intent.
     pub planned: Digest,
-    /// The reason for the doubt, for people.
+    /// The reason for the doubt, for display.
     pub reason: String,
 }

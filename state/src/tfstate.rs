@@ -1,10 +1,10 @@
-//! State files of version 4, read and written.
+//! Reads and writes state files of version 4.
 //!
 //! Reading accepts anything that OpenTofu or Terraform writes and ignores unknown keys. Writing uses OpenTofu's own
-//! layout, byte for byte, so that a file can go back and forth between the tools without noise in a diff. The order of
-//! keys and the rule for `provider` (on each instance if any instance of the resource has a provider instance key) are
-//! those of OpenTofu's version 4 writer. The member `weft_providers`, which OpenTofu ignores and does not write, has what
-//! the state remembers of provider instances. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
+//! layout, byte for byte, so that users can alternate between the tools without noise in a diff. The order of keys and
+//! the rule for `provider` (on each instance if any instance of the resource has a provider instance key) are those of
+//! OpenTofu's version 4 writer. The member `weft_providers` has the memories of provider instances; OpenTofu ignores it
+//! and does not write it. Source: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;
 mod earlier;
@@ -28,7 +28,8 @@ use crate::result::Writes;
 
 /// The version of OpenTofu whose file layout Weft writes, for `terraform_version`.
 pub const WRITER_VERSION: &str = "1.12.6";
-/// The lineage of a state whose file has none: so all plans and runs over it agree. It is never written.
+/// The lineage of a state whose file has none. It is a constant, so that all plans and runs over the state agree. It is
+/// never written.
 const NO_LINEAGE: &str = "00000000-0000-0000-0000-000000000000";
 
 /// A state file cannot be read.
@@ -42,7 +43,7 @@ pub enum StateFileError {
         /// The problem.
         what: String,
     },
-    /// A format version that is not 4.
+    /// The format version is not 4.
     #[error(
         "{place} has state format version {version}; Weft reads versions 2 to 4. {way_out}",
         way_out = if *.version < 4 {
@@ -57,7 +58,7 @@ pub enum StateFileError {
         /// Its version.
         version: u64,
     },
-    /// The file has the right shape, but invalid content. The text is OpenTofu's, which uses it as a summary.
+    /// The file has the right shape, but invalid content. The text is OpenTofu's summary.
     #[error("{place} is not a valid state file: {}", ContentProblem::list(.problems))]
     Invalid {
         /// The file.
@@ -65,7 +66,7 @@ pub enum StateFileError {
         /// All problems.
         problems: Vec<ContentProblem>,
     },
-    /// The file is encrypted in an unknown way, or where plain text is expected.
+    /// The file is encrypted in an unknown way, or is encrypted where plain text is expected.
     #[error("{place} is encrypted in a way that this version of Weft does not know, or where plain text is expected")]
     Encrypted {
         /// The file.
@@ -76,14 +77,14 @@ pub enum StateFileError {
 /// A problem in the content of a state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentProblem {
-    /// The kind of problem.
+    /// The summary: the kind of problem.
     pub summary: &'static str,
-    /// The details.
+    /// The detail.
     pub detail: String,
 }
 
 impl ContentProblem {
-    /// One line for one problem, or a list for several.
+    /// One line for a single problem, or a list for several.
     pub fn list(problems: &[ContentProblem]) -> String {
         let line = |problem: &ContentProblem| format!("{}: {}", problem.summary, problem.detail);
         match problems {
@@ -96,7 +97,7 @@ impl ContentProblem {
     }
 }
 
-/// The member of the file with the memories of provider instances.
+/// The key of the memories of provider instances in the file.
 const MEMORIES: &str = "weft_providers";
 
 /// The content of a state file.
@@ -106,10 +107,10 @@ pub struct StateFile {
     pub terraform_version: String,
     /// The serial, which grows by one with each change.
     pub serial: u64,
-    /// A UUID that is made with the state. See [`StateFile::has_lineage`].
+    /// A UUID that is created with the state. See [`StateFile::has_lineage`].
     pub lineage: String,
-    /// Root outputs by name, and what the state remembers of provider instances ([`is_provider_memory`]). In the file,
-    /// these are apart.
+    /// Root outputs by name, and the memories of provider instances ([`is_provider_memory`]). In the file, these are
+    /// separate.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,
@@ -127,7 +128,7 @@ impl StateFile {
         }
     }
 
-    /// Whether the state has a lineage. States of early versions have none, and keep none.
+    /// Whether the state has a lineage. States of early versions have none, and never get one.
     pub fn has_lineage(&self) -> bool {
         !self.lineage.is_empty() && self.lineage != NO_LINEAGE
     }
@@ -136,7 +137,7 @@ impl StateFile {
     /// digit 9), and files of the versions 1 to 3. JSON inside records is converted to its canonical form.
     ///
     /// # Errors
-    /// See [`StateFileError`]. An empty file is not a state, so the caller checks for that first.
+    /// See [`StateFileError`]. An empty file is an error here, so callers handle it first.
     pub fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileError> {
         let read = read::parse(text, place);
         match read {
@@ -153,7 +154,7 @@ impl StateFile {
         write::to_text(self).into_bytes()
     }
 
-    /// Writes the records of a step. The caller keeps the serial.
+    /// Applies the writes of a step. Leaves the serial to the caller.
     pub(crate) fn write(&mut self, writes: &Writes) {
         for write in &writes.instances {
             match &write.record {

@@ -1,4 +1,4 @@
-//! Budgets of provider calls: every store gives the same tokens, and connections share those of a server.
+//! Budgets of provider calls: every store grants the same tokens, and all connections to a server share its budgets.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
@@ -12,7 +12,7 @@ fn request(budget: &str, count: u32) -> TokenRequest {
     TokenRequest { budget: budget.into(), interval_us: 20_000_000, burst: 3, count }
 }
 
-/// A budget gives its burst once, and says when the next token is free.
+/// Checks that a budget grants its burst once, and then reports when the next token is free.
 async fn gives_its_burst_once(store: &dyn RunStore, budget: &str) {
     let grants = store.take_tokens(&[request(budget, 2), request(budget, 2), request(budget, 1)]).await.unwrap();
     assert_eq!(grants.iter().map(|grant| grant.count).collect::<Vec<_>>(), [2, 1, 0]);

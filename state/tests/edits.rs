@@ -1,4 +1,4 @@
-//! Changes outside of any run behave the same in every store.
+//! Edits outside of any run behave the same in every store.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
@@ -18,16 +18,16 @@ async fn history(store: &dyn RunStore) {
     let snapshot = store.snapshot().await.unwrap();
     assert_eq!(snapshot.serial, serial + 1);
     assert!(snapshot.instance(&address(0)).is_some());
-    // Based on an older state.
+    // The edit is based on an older state.
     let stale = store.edit(edit(serial, 1, Some(7))).await.unwrap();
     assert_eq!(stale, EditAnswer::Changed { serial: serial + 1 });
-    // Another state replaces it.
+    // The edit replaces the state by another one.
     let identity = Some(("11111111-2222-3333-4444-555555555555".to_owned(), 40));
     let whole = Edit { identity, ..edit(serial + 1, 1, Some(8)) };
     assert_eq!(store.edit(whole).await.unwrap(), EditAnswer::Edited);
     let snapshot = store.snapshot().await.unwrap();
     assert_eq!((snapshot.serial, snapshot.lineage.as_str()), (41, "11111111-2222-3333-4444-555555555555"));
-    // Subjects of a run are refused. All others may change.
+    // An edit of a subject of a run is refused. All other subjects may change.
     store.create_run(new_run("run-a", 1, 1)).await.unwrap();
     let lease = granted(store, "run-a", 1).await;
     let claim = |index: u32| Claim {

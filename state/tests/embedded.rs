@@ -1,4 +1,4 @@
-//! The embedded store: taking over files, crashes at every point, locks and the guard.
+//! The embedded store: existing state files, crashes at every point, locks and the guard.
 
 #[path = "embedded/damage.rs"]
 mod damage;
@@ -55,7 +55,7 @@ async fn a_run_is_journalled_and_written_to_the_state() {
     assert!(past.ended_unix_ms.is_some() && !past.holder.user.is_empty(), "{past:?}");
     let shown = place.read().run(&run_id("run-a")).await.unwrap().unwrap();
     assert_eq!(shown.header.past, *past, "also where the whole run is read");
-    // The next run destroys one instance: the serial goes up by one, and the backup has the old file.
+    // The next run destroys one instance: the serial grows by one, and the backup has the old file.
     let before = place.text();
     let store = place.open();
     let lease = started(&store, "run-b", 1, &[1]).await;
@@ -70,7 +70,7 @@ async fn a_file_of_another_tool_is_not_changed() {
     let place = Place::with(RECORDED);
     let store = place.open();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
-    // A run that reaches its intents and changes nothing in the end.
+    // A run that records intents but changes nothing in the end.
     let lease = started(&store, "run-a", 1, &[0]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
     assert_ne!(place.text(), RECORDED);
@@ -284,7 +284,7 @@ async fn a_batch_shares_one_group() {
     store.release(&lease, TermEnding::Finished).await.unwrap();
 }
 
-/// The number of frames in a journal. The room after them is reserved.
+/// The number of frames in a journal. After the frames, the file has only reserved room.
 fn frames(journal: &[u8]) -> usize {
     const HEAD: usize = 20;
     let (mut rest, mut count) = (journal, 0);

@@ -1,4 +1,4 @@
-//! A Redis that has lost records: restored from earlier files, with keys removed, or with damaged values.
+//! A Redis that has lost records: it was restored from earlier files, keys were removed, or values are damaged.
 
 #[path = "support/memory.rs"]
 mod memory;
@@ -18,7 +18,7 @@ fn options(server: &Server, memory: Option<&Memory>, folder: &Path) -> SecondCop
     server.options(memory.map(|memory| memory.options(folder)), folder)
 }
 
-/// A server, and a folder for write-ahead files.
+/// A server, and a directory for write-ahead files.
 struct Place {
     server: Server,
     folder: tempfile::TempDir,
@@ -33,7 +33,7 @@ impl Place {
         SecondCopyStore::connect(options(&self.server, None, self.folder.path())).await.unwrap()
     }
 
-    /// Opens the store, and returns what it had lost.
+    /// Opens the store again. Also returns the reported losses.
     async fn reopen(&self, memory: Option<&Memory>) -> (SecondCopyStore, Vec<LostStore>) {
         let options = options(&self.server, memory, self.folder.path());
         let notices = options.notices.clone();
@@ -106,7 +106,7 @@ async fn the_next_process_replays_what_the_store_has_lost() {
         assert_eq!(store.snapshot().await.unwrap().instances.len(), 2);
         assert_eq!(status(&store, "run-a", 2).await, OpStatus::Intended, "its call may have been made");
     }
-    // Once is enough.
+    // The loss is reported only once.
     assert_eq!(place.reopen(None).await.1, []);
 }
 
@@ -156,7 +156,7 @@ async fn a_run_whose_records_cannot_be_replayed_is_frozen() {
         let error = store.acquire(acquire_request("run-a", 9)).await.unwrap_err();
         assert!(matches!(&error, StoreError::Frozen { what, .. } if what.contains(&address(0))), "{error}");
     }
-    // The user gives the run up.
+    // The user abandons the run.
     let store = place.open().await;
     assert!(store.thaw(&run_id("run-a")).await.unwrap().unwrap().contains(&address(0)));
     let lease = granted(&store, "run-a", 10).await;
@@ -197,7 +197,7 @@ async fn a_store_that_is_older_than_its_copy_goes_on_from_the_copy() {
 async fn results_stay_on_the_machine_until_another_process_has_written_the_copy() {
     let Some(place) = Place::new() else { return };
     let (memory, elsewhere) = (Memory::default(), tempfile::tempdir().unwrap());
-    // The command line knows the backend, and the coordinator does not.
+    // The command knows the backend, and the coordinator does not.
     let line = SecondCopyStore::connect(options(&place.server, Some(&memory), elsewhere.path())).await.unwrap();
     let store = place.open().await;
     let lease = started(&store, "run-a", 1, &[0]).await;
@@ -209,7 +209,8 @@ async fn results_stay_on_the_machine_until_another_process_has_written_the_copy(
     drop(store);
     let store = place.open().await;
     assert_eq!(std::fs::read_dir(place.folder.path()).unwrap().count(), 0);
-    // The store is emptied while the coordinator goes on. It accepts runs in the store that begins from the copy.
+    // The store is emptied while the coordinator continues. The coordinator then accepts runs in the new store, which
+    // begins from the copy.
     place.server.command(&["FLUSHALL"]);
     drop(line);
     let (line, lost) = {
@@ -289,7 +290,7 @@ async fn damaged_values_are_errors() {
         place.server.command(&["COPY", &key, kept, "REPLACE"]);
         let bad = if field.starts_with("own:") { "own:nothing" } else { field };
         if key.ends_with("run-a") && field == "holder" {
-            // Only shown while a lease is held.
+            // The heartbeat is shown only while a lease is held.
             place.server.command(&["HSET", &key, "token", "1:0a"]);
         }
         place.server.command(&["HSET", &key, bad, "{damaged"]);

@@ -33,7 +33,7 @@ async fn each_required_setting_is_named() {
         assert!(matches!(error, StoreError::Unfit(_)), "{text}");
         let good = SAFE.iter().find(|(known, _)| *known == name).unwrap().1;
         assert!(text.contains(&format!("CONFIG SET {name} {good}")), "{text}");
-        // The advice of the message works.
+        // The setting that the message advises works.
         server.command(&["CONFIG", "SET", name, good]);
         RedisStore::connect(&server.url("test"), "default", true, std::sync::Arc::default()).await.unwrap();
     }
@@ -82,13 +82,13 @@ async fn a_run_is_journalled_and_exported() {
     ];
     let first = store.step_batch(&lease, steps.clone()).await.unwrap();
     assert_all_ok(&first);
-    // The whole batch again, as after a lost reply: the same revisions, and nothing is done twice.
+    // The whole batch is sent again, as after a lost reply. The revisions are the same, and nothing is done twice.
     for (again, first) in store.step_batch(&lease, steps).await.unwrap().into_iter().zip(first) {
         let StoreAnswer::Ok { revisions: known, .. } = first else { panic!() };
         assert_eq!(again, StoreAnswer::Ok { revisions: known, repeated: true });
     }
     assert_eq!(store.snapshot().await.unwrap().serial, 3);
-    // A second store on the same server sees it, and cannot claim what the first one claims.
+    // A second store on the same server sees the run, and cannot claim the same instances.
     let other = connect(&server).await;
     other.create_run(new_run("run-b", 1, 2)).await.unwrap();
     let second = granted(&other, "run-b", 9).await;
@@ -344,12 +344,12 @@ async fn a_run_whose_records_were_changed_is_frozen() {
         change(&server);
         let store = connect(&server).await;
         for term in [8, 9] {
-            // It stays frozen, for every holder.
+            // The run stays frozen, for every holder.
             let error = store.acquire(acquire_request("run-a", term)).await.unwrap_err();
             let StoreError::Frozen { what, .. } = &error else { panic!("{reason}: {error}") };
             assert!(what.contains(reason), "{what}");
         }
-        // The user gives the run up.
+        // The user abandons the run.
         assert!(store.thaw(&run_id("run-a")).await.unwrap().unwrap().contains(reason));
         granted(&store, "run-a", 10).await;
     }
@@ -372,7 +372,7 @@ async fn a_run_with_its_records_is_taken_over() {
     assert_all_ok(&store.step_batch(&lease, strays.collect()).await.unwrap());
     assert!(matches!(store.release(&lease, TermEnding::Stopped).await.unwrap(), ReleaseAnswer::Released(_)));
     granted(&store, "run-a", 9).await;
-    // One of the strays is gone.
+    // One of the strays is removed.
     let second = connect(&server).await;
     let names = server.ask(&["HKEYS", &format!("{RUN}:strays")]);
     server.command(&["HDEL", &format!("{RUN}:strays"), names.lines().next().unwrap()]);
@@ -396,7 +396,7 @@ async fn runs_of_earlier_versions_are_taken_over() {
     let store = connect(&server).await;
     granted(&store, "run-a", 8).await;
     assert_eq!(store.journal(&run_id("run-a")).await.unwrap().len(), lines + 1);
-    // A record that is missing is noticed without digests, too.
+    // A missing record is detected without digests, too.
     server.command(&["HDEL", RUN, "op:1"]);
     let second = connect(&server).await;
     let AcquireAnswer::Held(seen) = second.acquire(acquire_request("run-a", 10)).await.unwrap() else { panic!() };

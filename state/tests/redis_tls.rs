@@ -1,4 +1,4 @@
-//! Redis over TLS with a list of users: what is accepted, and what is refused with the reason.
+//! Redis over TLS with several users: which connections are accepted, and why others are refused.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
@@ -16,7 +16,8 @@ use weft_state::*;
 
 const PASSWORD: &str = "pass-w0rd";
 
-/// What a user of a store needs, as `docs/operate.md` has it. A server before 7.2 does not know `waitaof`.
+/// The permissions that a user of a store needs, as `docs/operate.md` lists them. A server before 7.2 does not know
+/// `waitaof`.
 fn rules() -> String {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operate.md")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("ACL SETUSER weft reset on >PASSWORD ")).unwrap();
@@ -26,7 +27,7 @@ fn rules() -> String {
     line.split(' ').filter(|rule| !old || *rule != "+waitaof").collect::<Vec<_>>().join(" ")
 }
 
-/// An authority, whose certificates are files of a folder.
+/// A certificate authority. Its certificates are files in a directory.
 struct Authority {
     folder: PathBuf,
     name: &'static str,
@@ -48,7 +49,7 @@ impl Authority {
         self.folder.join(format!("{}.crt", self.name))
     }
 
-    /// Makes `NAME.crt` and `NAME.key` for a host.
+    /// Creates `NAME.crt` and `NAME.key` for a host.
     fn issue(&self, name: &str, host: &str, expired: bool) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
@@ -79,7 +80,7 @@ impl Drop for TlsServer {
 }
 
 impl TlsServer {
-    /// `None` without a redis-server.
+    /// Starts the server. `None` if there is no redis-server.
     fn start(host: &str, expired: bool, clients: &str) -> Option<TlsServer> {
         if !Server::there() {
             return None;
@@ -144,7 +145,7 @@ async fn refusal(url: String, settings: RedisSettings) -> String {
     let start = Instant::now();
     let text = open(url, settings).await.unwrap_err().to_string();
     assert!(!text.contains(PASSWORD), "{text}");
-    assert!(!text.contains("does not answer"), "after {:?}: {text}", start.elapsed());
+    assert!(!text.contains("does not respond"), "after {:?}: {text}", start.elapsed());
     text
 }
 
@@ -172,7 +173,7 @@ async fn a_run_is_carried_out_over_tls_with_the_smallest_list_of_rights() {
     let server_of_all = RedisServer::new(server.url("weft"), server.settings());
     assert_eq!(RedisStore::workspaces(&server_of_all).await.unwrap(), ["default"]);
     assert!(!format!("{server_of_all:?} {store:?}").contains(PASSWORD));
-    // A password in a file, and one that was changed meanwhile.
+    // The password is in a file, and is changed in the meantime.
     let file = server.folder.path().join("password");
     std::fs::write(&file, format!("{PASSWORD}\n")).unwrap();
     let settings = RedisSettings { password: Some(PasswordSource::File(file.clone())), ..server.settings() };
@@ -224,7 +225,7 @@ async fn each_missing_right_is_named() {
     assert!(text.contains("ACL SETUSER mouse +config|get +hset +rpush"), "{text}");
     let text = refusal(server.url("stranger"), server.settings()).await;
     assert!(text.contains("may not use the key weft:{test/default}:meta") && text.contains("~weft:*"), "{text}");
-    // A right that is taken away while the store is used.
+    // A permission is removed while the store is used.
     let store = open(server.url("weft"), server.settings()).await.unwrap();
     store.create_run(new_run("run-a", 1, 1)).await.unwrap();
     server.root(&["ACL", "SETUSER", "weft", "-hincrby"]);
@@ -340,7 +341,7 @@ async fn damaged_records_are_found_and_can_be_declared_lost() {
     let records = "weft:{test/default}:records";
     let names: Vec<String> =
         store.snapshot().await.unwrap().instances.values().map(|i| i.record.address.to_string()).collect();
-    // One record is gone, and one belongs to another object.
+    // One record is missing, and one belongs to another object.
     server.command(&[
         "EVAL",
         "redis.call('HSET', KEYS[1], ARGV[1], redis.call('HGET', KEYS[1], ARGV[2])) \

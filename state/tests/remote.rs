@@ -121,7 +121,7 @@ async fn a_dead_run_is_taken_over_where_it_stopped() {
     assert!(snapshot.instances.contains_key(&address(0).parse().unwrap()), "the commit is not lost");
     let again = granted(&store, "run-a", 8).await;
     assert!(again.token.epoch > lease.token.epoch);
-    // A run that was stopped in good order is not interrupted.
+    // A run that was stopped regularly is not interrupted.
     assert_all_ok(&store.step_batch(&again, vec![commit(1, 1, 1, Some(6))]).await.unwrap());
     store.release(&again, TermEnding::Stopped).await.unwrap();
     drop(store);
@@ -134,7 +134,7 @@ async fn a_slow_writer_is_fenced_by_the_journal() {
     let slow = open(&memory);
     let lease = started(&slow, "run-a", 3, &[0, 1]).await;
     assert_all_ok(&slow.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
-    // Somebody removes the lock by force, and another process goes on.
+    // A user removes the lock by force, and another process continues.
     memory.held().lock = None;
     let next = open(&memory);
     let error = slow.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap_err();
@@ -152,7 +152,7 @@ async fn a_slow_writer_is_fenced_by_the_journal() {
     memory.held().stuck = true;
     drop(slow);
     memory.held().stuck = false;
-    assert_eq!(memory.held().unreleased.take(), [], "the lock was not ours any more");
+    assert_eq!(memory.held().unreleased.take(), [], "the lock was no longer ours");
     let file = StateFile::parse(memory.text().as_bytes(), "x").unwrap();
     assert_eq!(file.instances.len(), 1);
 }
@@ -190,8 +190,8 @@ async fn a_state_that_another_program_changed_is_not_overwritten() {
     assert_eq!(memory.held().objects[""].0, foreign);
 }
 
-/// A run whose process ends after so many changes in the backend. Returns the number of acknowledged commits, and whether
-/// the run came to its end.
+/// Executes a run whose process ends after this number of changes in the backend. Returns the number of acknowledged
+/// commits, and whether the run was completed.
 async fn cut_off(memory: &Memory, changes: u64, starts_now: bool) -> (usize, bool) {
     memory.held().changes_left = Some(changes);
     let mut acknowledged = 0;

@@ -1,4 +1,4 @@
-//! The store over a backend without objects: the state is saved while a run goes on, and no crash makes a difference.
+//! The store over a backend without objects: the state is saved during a run, and a crash makes no difference.
 
 #[path = "support/memory.rs"]
 mod memory;
@@ -14,19 +14,19 @@ use support::*;
 use weft_state::tfstate::StateFile;
 use weft_state::*;
 
-/// A backend, and the folder of journals.
+/// A backend, and the directory of journals.
 struct Place {
     memory: Memory,
     folder: tempfile::TempDir,
 }
 
-/// What happens to a save.
+/// A fault of a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// It is not done.
+    /// The save is not done.
     Refused,
-    /// It is done, and its answer is lost.
+    /// The save is done, but its response is lost.
     Lost,
 }
 
@@ -72,7 +72,7 @@ async fn resumed(store: &EmbeddedStore, term: u128, operations: u32) -> Lease {
     lease
 }
 
-/// One operation from its intent to its end. Waits for the save that follows.
+/// Runs one operation from its intent to its end. Waits for the save that follows.
 async fn done(store: &EmbeddedStore, lease: &Lease, op: u32, index: u32, content: Option<u64>) -> Option<StateFile> {
     assert_all_ok(&store.step_batch(lease, vec![intent(op, 1, index)]).await.unwrap());
     store.newest(&[]).await.unwrap();
@@ -89,7 +89,7 @@ fn contents(file: &StateFile) -> BTreeMap<String, u64> {
     file.instances.iter().map(|(address, record)| (address.clone(), size(record))).collect()
 }
 
-/// The process dies: nothing ends the run or releases the lock.
+/// Simulates the death of the process: nothing ends the run or releases the lock.
 async fn crash(store: EmbeddedStore) {
     store.newest(&[]).await.unwrap();
     std::mem::forget(store);
@@ -141,7 +141,8 @@ async fn a_crash_around_a_save_loses_nothing_and_applies_nothing_twice() {
             place.set(first);
             done(&store, &lease, 1, 1, Some(6)).await;
             place.set(second);
-            // The object of the first operation again, which the document has in another form.
+            // This step changes the object of the first operation again, which the document already has in another
+            // form.
             done(&store, &lease, 2, 0, Some(7)).await;
             crash(store).await;
             place.set(Fault::None);
@@ -161,8 +162,8 @@ async fn a_crash_around_a_save_loses_nothing_and_applies_nothing_twice() {
     }
 }
 
-/// A term reserves room for its journal. What a dead term did not use is free again when the next one begins: a run that
-/// is resumed often needs no more of the disk than another.
+/// A term reserves room for its journal. When the next term begins, the unused room of a dead term is free again. So a
+/// run that is resumed often needs no more disk space than another run.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_room_of_a_dead_term_is_freed() {
     let place = Place::new();
@@ -185,7 +186,7 @@ async fn the_room_of_a_dead_term_is_freed() {
     assert!(after < length + 64 * 1024, "{after} of {before} bytes are allocated for {length}");
 }
 
-/// A generator of numbers that needs no more than to be repeatable.
+/// A generator of repeatable numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -206,7 +207,7 @@ async fn any_history_ends_in_the_state_without_crashes() {
         let mut expected = BTreeMap::new();
         for op in 0..OPERATIONS {
             let faults = [Fault::None, Fault::None, Fault::Refused, Fault::Lost];
-            // Without the guard, no operation begins.
+            // Without the guard, no operation begins, so the first save must succeed.
             place.set(if op == 0 { Fault::None } else { faults[numbers.below(4) as usize] });
             let (index, content) = (numbers.below(4) as u32, numbers.below(5));
             let content = (content > 0).then_some(content);
@@ -266,7 +267,7 @@ async fn the_newest_state_is_known_when_the_last_write_fails() {
     assert!(store.release(&lease, TermEnding::Finished).await.is_err());
     let newest = store.newest(&[]).await.unwrap().unwrap();
     assert_eq!(newest.instances.len(), 2);
-    // A result that the journal does not have makes it a later state.
+    // With a result that the journal does not have, the newest state is a later one.
     let later = store.newest(&[commit(1, 1, 1, Some(8))]).await.unwrap().unwrap();
     assert_eq!((later.serial, contents(&later)[&address(1)]), (newest.serial + 1, 8));
     drop(store);

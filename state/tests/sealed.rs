@@ -1,4 +1,4 @@
-//! The embedded store of an encrypted state: no file is ever unencrypted, a crash loses nothing, and without the key
+//! The embedded store of an encrypted state. No file is ever unencrypted, and a crash loses nothing. Without the key,
 //! nothing is accepted, dropped or overwritten.
 
 #[path = "support/place.rs"]
@@ -51,7 +51,7 @@ async fn started(store: &EmbeddedStore, operations: u32) -> Lease {
     lease
 }
 
-/// Texts in the records of these tests: an id, a resource type and the plan.
+/// Texts that must not be readable in files: an id, a resource type and the plan.
 const OPEN: [&str; 3] = ["thing-", "sim_thing", "plan of run-a"];
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn no_file_is_ever_unencrypted() {
     assert!(weft_sealing::is_sealed_state(&place.bytes()));
     let opened = sealing.open_state(&place.bytes()).unwrap();
     assert_eq!(StateFile::parse(&opened.plain, "x").unwrap().instances.len(), 2);
-    // An export is the plain state.
+    // An export is the unencrypted state.
     let exported = StateFile::parse(&store.export().await.unwrap().unwrap(), "x").unwrap();
     assert_eq!((exported.instances.len(), exported.serial), (2, 1));
     drop(store);

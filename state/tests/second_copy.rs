@@ -15,7 +15,7 @@ use support::*;
 use weft_state::tfstate::StateFile;
 use weft_state::*;
 
-/// A server, a backend, and a folder for one test.
+/// A server, a backend, and a directory for one test.
 struct Place {
     server: Server,
     memory: Memory,
@@ -43,7 +43,7 @@ impl Place {
         StateFile::parse(text.as_bytes(), "copy").unwrap()
     }
 
-    /// Another tool writes the copy.
+    /// Writes the copy as another tool would.
     fn write(&self, change: impl FnOnce(&mut StateFile)) {
         let mut file = match self.memory.text().as_str() {
             "" => StateFile::create(),
@@ -138,7 +138,7 @@ async fn what_another_tool_wrote_is_read() {
     let store = place.open().await;
     let snapshot = store.snapshot().await.unwrap();
     assert_eq!((snapshot.instances.len(), snapshot.serial), (1, place.copy().serial));
-    // Both change.
+    // Both the state and the copy change.
     let lease = started(&store, "run-b", 1, &[5]).await;
     created(&store, &lease, 5).await;
     place.write(|file| file.serial += 1);
@@ -147,7 +147,7 @@ async fn what_another_tool_wrote_is_read() {
     drop(store);
     let error = SecondCopyStore::connect(place.options()).await.unwrap_err();
     assert!(matches!(error, StoreError::CopyDiffers { .. }), "{error}");
-    // The way out: the copy is moved away.
+    // The remedy: the copy is moved away.
     place.memory.held().objects.remove("");
     drop(place.open().await);
     assert_eq!(place.copy().instances.len(), 2);
@@ -159,7 +159,7 @@ async fn a_copy_that_failed_is_written_by_the_next_process() {
     let store = place.open().await;
     let lease = started(&store, "run-a", 1, &[0]).await;
     created(&store, &lease, 0).await;
-    // The write takes effect, and its answer is lost.
+    // The write takes effect, but its response is lost.
     place.memory.held().failing = true;
     store.release(&lease, TermEnding::Finished).await.unwrap_err();
     drop(store);
@@ -179,7 +179,7 @@ async fn a_store_that_came_back_empty_goes_on() {
     while place.memory.text().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // The copy cannot be written any more, so that the rest is in the write-ahead file only.
+    // The copy can no longer be written, so only the write-ahead file has the rest.
     place.memory.held().failing = true;
     let before = place.memory.text();
     place.memory.held().lock = Some(remote::LockInfo { id: "other".to_owned(), ..Default::default() });
@@ -202,7 +202,7 @@ async fn a_store_that_came_back_empty_goes_on() {
     assert_eq!(lost.uncertain.len(), 1, "{lost:?}");
     assert_eq!(lost.unused, Vec::<String>::new());
     assert!(!lost.since.is_empty());
-    // It is said once.
+    // The loss is reported only once.
     drop(store);
     let options = place.options();
     let notices = options.notices.clone();

@@ -1,5 +1,5 @@
-//! The same histories of steps against the model, the embedded store and a real Redis. Every answer, the state and the
-//! runs must agree. A failure prints its seed, and `WEFT_SEED=N` runs only that seed.
+//! Runs the same histories of steps against the model, the embedded store and a real Redis. Every answer, the state and
+//! the runs must agree. A failure prints its seed, and `WEFT_SEED=N` runs only that seed.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
@@ -167,7 +167,7 @@ impl Script {
     fn step(&mut self) -> StoreStep {
         let op = self.dice.roll(OPERATIONS) as u32;
         let attempt = 1 + self.dice.roll(3) as u32;
-        // An operation usually keeps its instance.
+        // An operation usually has the same instance each time.
         let index = if self.dice.chance(85) { op % INSTANCES as u32 } else { self.dice.roll(INSTANCES) as u32 };
         match self.dice.roll(100) {
             0..34 => intent(op, attempt, index),
@@ -207,7 +207,7 @@ impl Script {
     }
 }
 
-/// Epochs and incarnations may differ between stores, but terms may not.
+/// Removes epochs and incarnations, which may differ between stores. Terms may not differ.
 fn plain(text: String) -> String {
     let mut out = String::new();
     let mut words = text.split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != ':');
@@ -223,7 +223,7 @@ fn plain(text: String) -> String {
     out
 }
 
-/// The answer without the past of the run, of which each store knows another part.
+/// The answer without the past of the run, which differs between stores.
 fn timeless(mut answer: ReleaseAnswer) -> ReleaseAnswer {
     if let ReleaseAnswer::Released(header) = &mut answer {
         header.past = Default::default();
@@ -276,7 +276,7 @@ async fn act(side: &mut Side, action: &Action) -> String {
                 if let StoreStep::Intent(intent) = step
                     && intent.attempt.0 == 2
                 {
-                    // Half of these have a base revision that may be old.
+                    // Half of these intents have a base revision, which may be old.
                     let subject = Subject::Instance(intent.target.address.clone());
                     intent.base = Some(side.revisions.get(&subject).copied().unwrap_or_default());
                 }
@@ -300,7 +300,7 @@ async fn act(side: &mut Side, action: &Action) -> String {
     }
 }
 
-/// State and runs in a comparable form: without lineage, serial and ages.
+/// The state and the runs in a comparable form: without lineage, serial and ages.
 async fn picture(side: &Side, runs: &[&str]) -> (Snapshot, Vec<Option<RunView>>) {
     let mut snapshot = side.store.snapshot().await.unwrap();
     snapshot.lineage.clear();

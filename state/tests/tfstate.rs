@@ -1,4 +1,4 @@
-//! Reading and writing state files.
+//! Reads and writes state files.
 
 use weft_graph_format::address::{DeposedKey, InstanceKey, ResourceInstance, ResourceMode};
 use weft_state::tfstate::{StateFile, StateFileError, find_format_digit};
@@ -211,7 +211,7 @@ fn keys_may_be_any_text() {
         file.instances.insert(text, record);
         let again = StateFile::parse(&file.to_bytes(), "terraform.tfstate").unwrap();
         assert_eq!(again.instances, file.instances);
-        // The address means the same to every parser.
+        // Every parser understands the address in the same way.
         let address = file.instances.keys().next().unwrap();
         let parsed: weft_graph_format::address::ResourceInstance = address.parse().unwrap();
         assert_eq!(parsed.to_string(), *address);
@@ -236,11 +236,11 @@ fn memories_of_provider_instances_are_apart_from_outputs() {
     assert_eq!(json["outputs"].get(KEYED), None);
     assert_eq!(parse(&text), file);
     assert!(file.named_outputs().all(|(name, _)| name != KEYED));
-    // An entry of the wrong kind is ignored.
+    // An entry whose name is of the wrong kind is ignored.
     let mut odd = json;
     odd["weft_providers"] = serde_json::json!({"o": odd["weft_providers"][KEYED]});
     assert_eq!(parse(&odd.to_string()).to_bytes(), without);
-    // Without an object of the instance, the memory goes.
+    // If no instance of the provider instance has an object, its memory is removed.
     let mut used = file.clone();
     let address: ResourceInstance = "lab_thing.z".parse().unwrap();
     let mut record = InstanceRecord::new(address.clone(), StoredProvider::read(KEYED));

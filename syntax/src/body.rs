@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use crate::expression::{ExprId, Name};
 use crate::source::{Span, offset};
 
-/// Number of a body in its tree.
+/// The number of a body in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BodyId(pub u32);
 
@@ -21,29 +21,30 @@ impl BodyId {
 pub enum NameRole<'role> {
     /// An argument.
     Argument,
-    /// Blocks whose labels are called so.
+    /// Blocks. The list has the names of their labels.
     Block(&'role [&'role str]),
-    /// The reader knows no such name.
+    /// A name that the reader does not know.
     Unknown,
-    /// The reader ignores it.
+    /// A name that the reader ignores.
     Hidden,
 }
 
-/// The content of a file or of a block. Nested blocks come before it in the table.
+/// The content of a file or of a block. In the table of a tree, nested blocks come before the block around them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// The attributes in order, with unique names: the first of equal ones is kept, and the others are reported.
+    /// The attributes in order, with unique names. Of attributes with equal names, the first is kept and the others are
+    /// reported.
     pub attributes: Vec<Attribute>,
     /// The blocks in order.
     pub blocks: Vec<Block>,
-    /// The whole file, or from one brace to the other, both included.
+    /// The range of the whole file, or of a block from its opening to its closing brace, both included.
     pub span: Span,
     /// Indices of the attributes in the order of their names.
     pub(crate) by_name: Vec<u32>,
 }
 
 impl Body {
-    /// Makes attributes findable; called once, when the body is complete.
+    /// Builds the index by name. Called once, when the body is complete.
     pub(crate) fn index(&mut self) {
         let attributes = &self.attributes;
         let name = |at: &u32| attributes.get(*at as usize).map(|attribute| attribute.name.text.as_str());
@@ -51,7 +52,7 @@ impl Body {
         self.by_name.sort_by(|one, other| name(one).cmp(&name(other)));
     }
 
-    /// The attribute of a name; found in logarithmic time.
+    /// The attribute with this name, found in logarithmic time.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         let named = |at: &u32| self.attributes.get(*at as usize);
         let found = self
@@ -60,7 +61,7 @@ impl Body {
         self.by_name.get(found.ok()?).and_then(named)
     }
 
-    /// The blocks of a type, in order. Goes through all blocks.
+    /// The blocks of a type, in order. Iterates over all blocks.
     pub fn blocks_of<'body>(&'body self, block_type: &'body str) -> impl Iterator<Item = &'body Block> {
         self.blocks.iter().filter(move |block| block.block_type.text == block_type)
     }
@@ -71,7 +72,7 @@ impl Body {
 pub struct Attribute {
     /// The name.
     pub name: Name,
-    /// Where the equals sign stands.
+    /// The range of the equals sign.
     pub equals_span: Span,
     /// The value.
     pub expression: ExprId,
@@ -86,13 +87,13 @@ pub struct Block {
     pub block_type: Name,
     /// The labels in order.
     pub labels: Vec<Label>,
-    /// What stands between the braces.
+    /// The content between the braces.
     pub body: BodyId,
-    /// From the type to the last label: what diagnostics about the whole block show.
+    /// From the type to the last label: the range that diagnostics about the whole block show.
     pub header_span: Span,
-    /// The opening brace.
+    /// The range of the opening brace.
     pub open_span: Span,
-    /// The closing brace; empty when it is missing.
+    /// The range of the closing brace; empty if it is missing.
     pub close_span: Span,
 }
 
@@ -106,9 +107,9 @@ impl Block {
 /// A label of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The text, escapes resolved.
+    /// The text, with escapes resolved.
     pub text: SmolStr,
-    /// Where it stands, quotes included.
+    /// Its range, including quotes.
     pub span: Span,
     /// Whether it was written with quotes.
     pub quoted: bool,

@@ -1,4 +1,5 @@
-//! The questions about a tree that both syntaxes answer. In JSON, the reader must say what the names of a body mean.
+//! Questions about a tree that have an answer in both syntaxes. For JSON, the caller must supply the roles of the names
+//! of a body.
 
 use std::borrow::Cow;
 
@@ -9,17 +10,17 @@ use crate::json;
 use crate::source::Span;
 use crate::tree::{Syntax, Tree};
 
-/// A body as its reader takes it.
+/// The content of a body, read with the roles of its names.
 pub struct BodyView<'tree> {
     /// The content. In the JSON syntax, names without a role are among the attributes.
     pub body: Cow<'tree, Body>,
-    /// Problems of its form. Empty in the native syntax, where parsing reports them.
+    /// Problems of the form of the body. Empty in the native syntax, where parsing reports them.
     pub problems: Vec<Diagnostic>,
 }
 
 impl Tree {
-    /// The content of a body, where `role` returns the roles of its names. The native syntax shows the roles, and the
-    /// body is returned as it is.
+    /// The content of a body. `role` returns the roles of its names. The native syntax shows the roles itself, so a
+    /// native body is returned unchanged.
     pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> NameRole<'role>) -> BodyView<'tree> {
         match self.syntax {
             Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
@@ -41,13 +42,14 @@ impl Tree {
         }
     }
 
-    /// One argument of a body, whatever else is in it.
+    /// One argument of a body. All other content of the body is ignored.
     pub fn argument(&self, id: BodyId, name: &str) -> Option<Attribute> {
         let role = |found: &str| if found == name { NameRole::Argument } else { NameRole::Hidden };
         self.content(id, &role).body.attribute(name).cloned()
     }
 
-    /// Where something is missing that should be in a body, where the syntax has a place for that.
+    /// The source range for a diagnostic about a missing argument or block of a body. `None` in the native syntax,
+    /// which has no position for it.
     pub fn missing_span(&self, id: BodyId) -> Option<Span> {
         (self.syntax == Syntax::Json).then(|| json::missing_of(self, id))
     }

@@ -1,19 +1,19 @@
 //! The nodes of expressions.
 //!
-//! A node names its children by number, and children come before their parents in the table. So dropping a tree does
-//! not recurse, and a walk can be a loop.
+//! A node refers to its children by number, and children come before their parents in the table. So dropping a tree
+//! does not recurse, and a walk can be a loop.
 //!
-//! The depth of a tree: brackets, templates, unary operators, splats and the middle of conditionals nest at most
-//! [`MAX_NESTING`](crate::MAX_NESTING) deep. Chains are not limited: the left operand of binary operators, the false
-//! side of conditionals, and the base of an index or traversal nest as deep as the text is long. Code that walks a tree
-//! follows those in a loop.
+//! The depth of a tree: brackets, templates, unary operators, splats and the middle operands of conditionals nest at
+//! most [`MAX_NESTING`](crate::MAX_NESTING) levels deep. Chains have no limit: the left operand of binary operators,
+//! the false side of conditionals, and the base of an index or traversal can nest as deep as the text is long. Code
+//! that walks a tree must follow chains in a loop.
 
 use smol_str::SmolStr;
 pub use weft_graph_format::formula::{BinaryOperator, UnaryOperator};
 
 use crate::source::Span;
 
-/// Number of an expression node in its tree.
+/// The number of an expression node in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExprId(pub u32);
 
@@ -29,7 +29,7 @@ impl ExprId {
 pub struct ExprNode {
     /// Its kind.
     pub kind: ExprKind,
-    /// The text that it was read from, outer blanks excluded.
+    /// The source range of the node, without surrounding blanks.
     pub span: Span,
 }
 
@@ -40,18 +40,19 @@ pub enum ExprKind {
     Literal(Literal),
     /// A quoted string, a heredoc or a template file. Its value is a string.
     Template(Template),
-    /// A template that is exactly one interpolation: its value is that of the inner expression, of whatever type.
+    /// A template that consists of exactly one interpolation. Its value is the value of the inner expression, of any
+    /// type.
     TemplateWrap {
         /// The expression between `${` and `}`.
         inner: ExprId,
     },
-    /// A name with steps: `var.list[0].id`.
+    /// A name followed by steps: `var.list[0].id`.
     Traversal(Traversal),
-    /// Steps from the value of an expression: `f().x`.
+    /// Steps applied to the value of an expression: `f().x`.
     RelativeTraversal {
-        /// Where the steps begin.
+        /// The expression that the steps start from.
         source: ExprId,
-        /// At least one.
+        /// The steps; at least one.
         steps: Vec<TraversalStep>,
     },
     /// Indexing with a key that is not a literal: `a[b]`.
@@ -74,7 +75,7 @@ pub enum ExprKind {
     },
     /// `{ a = b }`.
     Object {
-        /// The items in order; equal keys are not detected here.
+        /// The items in order. Duplicate keys are not detected here.
         items: Vec<ObjectItem>,
     },
     /// `[for v in c : v]` or `{for k, v in c : k => v}`.
@@ -85,7 +86,7 @@ pub enum ExprKind {
     Unary {
         /// The operator.
         operator: UnaryOperator,
-        /// Where the operator stands.
+        /// The range of the operator.
         operator_span: Span,
         /// The operand.
         operand: ExprId,
@@ -94,7 +95,7 @@ pub enum ExprKind {
     Binary {
         /// The operator.
         operator: BinaryOperator,
-        /// Where the operator stands.
+        /// The range of the operator.
         operator_span: Span,
         /// The left operand. A chain of operators of one precedence nests here, as deep as the chain is long.
         left: ExprId,
@@ -103,26 +104,27 @@ pub enum ExprKind {
     },
     /// `condition ? then : otherwise`.
     Conditional {
-        /// What decides.
+        /// The condition.
         condition: ExprId,
-        /// The value when it is true.
+        /// The value if the condition is true.
         then: ExprId,
-        /// The value when it is false. A chain of conditionals nests here, as deep as the chain is long.
+        /// The value if the condition is false. A chain of conditionals nests here, as deep as the chain is long.
         otherwise: ExprId,
     },
     /// `(a)`.
     Parentheses {
-        /// The expression between them.
+        /// The expression between the parentheses.
         inner: ExprId,
     },
-    /// A hole that an error left. There is a diagnostic wherever there is one of these.
+    /// A hole: a part of the text that could not be parsed. For each hole there is a diagnostic.
     Error,
 }
 
 /// A literal value other than a string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
-    /// A number as it was written: digits, perhaps with a fraction and an exponent, without a sign, of any size.
+    /// A number as written in the source: digits, optionally with a fraction and an exponent, without a sign, of any
+    /// size.
     Number(SmolStr),
     /// `true` or `false`.
     Bool(bool),
@@ -130,7 +132,7 @@ pub enum Literal {
     Null,
 }
 
-/// How a template was written.
+/// The notation of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TemplateForm {
     /// `"..."`
@@ -140,29 +142,29 @@ pub enum TemplateForm {
         /// Whether the common indentation was removed.
         flush: bool,
     },
-    /// A text that is a template as a whole: a template file, a string of the JSON syntax.
+    /// A whole text that is one template: a template file, or a string of the JSON syntax.
     Bare,
-    /// The part of another template that a directive encloses.
+    /// The part of another template between the markers of a directive.
     Fragment,
 }
 
-/// A template: its value is the texts of its parts, one after the other.
+/// A template. Its value is the concatenation of its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    /// How it was written.
+    /// The notation.
     pub form: TemplateForm,
-    /// The parts in order. Without any the value is the empty string.
+    /// The parts in order. A template without parts is the empty string.
     pub parts: Vec<TemplatePart>,
 }
 
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TemplatePart {
-    /// Text. Escapes are resolved, indentation and trimmed blanks are gone; it is *not* normalised to NFC.
+    /// Text. Escapes are resolved, and indentation and trimmed blanks are removed. It is *not* normalised to NFC.
     Literal {
-        /// The text as it goes into the result.
+        /// The text of the result.
         text: SmolStr,
-        /// Where it was written.
+        /// Its source range.
         span: Span,
     },
     /// `${expression}`
@@ -174,13 +176,13 @@ pub enum TemplatePart {
     },
     /// `%{ if condition }...%{ else }...%{ endif }`
     If {
-        /// What decides.
+        /// The condition.
         condition: ExprId,
         /// A [`TemplateForm::Fragment`].
         then: ExprId,
-        /// A [`TemplateForm::Fragment`]; without `else` the empty string takes its place.
+        /// A [`TemplateForm::Fragment`]. `None` without `else`: the result is then the empty string.
         otherwise: Option<ExprId>,
-        /// From the first marker to the end of the last.
+        /// From the first marker to the end of the last one.
         span: Span,
     },
     /// `%{ for key, value in collection }...%{ endfor }`
@@ -191,41 +193,41 @@ pub enum TemplatePart {
         value_variable: Name,
         /// The collection. Neither name is in scope in it.
         collection: ExprId,
-        /// A [`TemplateForm::Fragment`]: the results for all elements are joined.
+        /// A [`TemplateForm::Fragment`]. The results for all elements are joined.
         body: ExprId,
-        /// From the first marker to the end of the last.
+        /// From the first marker to the end of the last one.
         span: Span,
     },
 }
 
-/// An identifier and where it was written.
+/// An identifier with its source range.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Name {
     /// The identifier as written.
     pub text: SmolStr,
-    /// Where it stands.
+    /// Its source range.
     pub span: Span,
 }
 
-/// A name, and steps from it.
+/// A name, followed by steps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Traversal {
-    /// The name that it begins with.
+    /// The first name.
     pub root: Name,
-    /// The text behind it.
+    /// The steps after the name.
     pub steps: Vec<TraversalStep>,
 }
 
 /// One step of a traversal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TraversalStep {
-    /// Where it leads.
+    /// The kind of the step.
     pub kind: StepKind,
-    /// The text of the step, with its dot or brackets.
+    /// The range of the step, including its dot or brackets.
     pub span: Span,
 }
 
-/// What kind of step it is.
+/// The kind of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StepKind {
     /// `.name`
@@ -236,12 +238,12 @@ pub enum StepKind {
     LegacyIndex(SmolStr),
 }
 
-/// A literal key between brackets.
+/// A literal key in brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// A number as it was written.
+    /// A number as written in the source.
     Number(SmolStr),
-    /// A string, escapes resolved, not normalised.
+    /// A string with escapes resolved, not normalised.
     String(SmolStr),
 }
 
@@ -250,40 +252,41 @@ pub enum Key {
 pub struct Splat {
     /// The collection.
     pub source: ExprId,
-    /// Whether it was written `[*]`. A `.*` takes only attributes and legacy indices with it; indices after those
-    /// apply to the list that the splat returns.
+    /// Whether the notation is `[*]`. A `.*` applies only the attributes and legacy indices after it to each element.
+    /// Indices after those apply to the list that the splat returns.
     pub full: bool,
-    /// The expression for each element, in which `element` is the element.
+    /// The expression for each element. In it, `element` stands for the element.
     pub each: ExprId,
-    /// The [`ExprKind::AnonymousElement`] of this splat, inside of `each` (or `each` itself).
+    /// The [`ExprKind::AnonymousElement`] of this splat, inside `each` (or `each` itself).
     pub element: ExprId,
-    /// Where `[*]` or `.*` stands.
+    /// The range of `[*]` or `.*`.
     pub marker: Span,
 }
 
 /// An item of an object constructor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectItem {
-    /// The key as it was parsed: for [`KeyForm::Bare`] a traversal of the name alone or a literal `true`, `null`...
+    /// The key as parsed. For [`KeyForm::Bare`], a traversal that is only a name, or one of the literals `true`,
+    /// `false` and `null`.
     pub key: ExprId,
-    /// How the key was written.
+    /// The notation of the key.
     pub form: KeyForm,
     /// The value.
     pub value: ExprId,
 }
 
-/// How the key of an object item was written.
+/// The notation of the key of an object item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyForm {
-    /// A bare identifier: the key is that string, nothing is evaluated.
+    /// A bare identifier. The key is the identifier as a string; nothing is evaluated.
     Bare(SmolStr),
-    /// It begins with a parenthesis: the expression is evaluated.
+    /// A key that starts with a parenthesis. The expression is evaluated.
     Parenthesised,
     /// A traversal with steps, without parentheses. Evaluating it is an error ("Ambiguous attribute key").
     Ambiguous,
-    /// Anything else, such as a template: the expression is evaluated.
+    /// Anything else, such as a template. The expression is evaluated.
     Expression,
-    /// A property of the JSON syntax, and its name as it is written. The key is that name as a template; equal keys are
+    /// A property of the JSON syntax, with its name as written. The key is the name, read as a template. Equal keys are
     /// an error.
     Property(SmolStr),
 }
@@ -297,13 +300,13 @@ pub struct For {
     pub value_variable: Name,
     /// The collection. Neither name is in scope in it.
     pub collection: ExprId,
-    /// The key of the result: then it is an object, otherwise a tuple.
+    /// The key of the result. If it is set, the result is an object, otherwise a tuple.
     pub key: Option<ExprId>,
     /// The value of the result.
     pub value: ExprId,
-    /// Elements for which this is false are left out.
+    /// The filter: elements for which it is false are left out.
     pub condition: Option<ExprId>,
-    /// Whether `...` gathers the values of equal keys in tuples.
+    /// Whether `...` groups the values of equal keys into tuples.
     pub grouping: bool,
 }
 
@@ -312,18 +315,18 @@ pub struct For {
 pub struct Call {
     /// The name with its namespaces, joined by `::`.
     pub name: SmolStr,
-    /// Where the name stands.
+    /// The range of the name.
     pub name_span: Span,
     /// The arguments in order.
     pub arguments: Vec<ExprId>,
-    /// Whether the last argument is followed by `...`: its elements are arguments.
+    /// Whether `...` follows the last argument. The elements of that argument are then passed as separate arguments.
     pub expand_final: bool,
-    /// The parentheses with their content.
+    /// The range of the parentheses with their content.
     pub parentheses: Span,
 }
 
 impl ExprKind {
-    /// Hands each child to `visit`, in the order in which they were written.
+    /// Calls `visit` for each child, in source order.
     pub fn for_each_child(&self, mut visit: impl FnMut(ExprId)) {
         match self {
             ExprKind::Literal(_) | ExprKind::Traversal(_) | ExprKind::AnonymousElement | ExprKind::Error => {}
@@ -371,7 +374,7 @@ impl ExprKind {
 }
 
 impl TemplatePart {
-    /// The text of the whole part.
+    /// The source range of the part.
     pub fn span(&self) -> Span {
         match self {
             TemplatePart::Literal { span, .. }
@@ -381,7 +384,7 @@ impl TemplatePart {
         }
     }
 
-    /// Hands each child to `visit`, in the order in which they were written.
+    /// Calls `visit` for each child, in source order.
     pub fn for_each_child(&self, visit: &mut impl FnMut(ExprId)) {
         match self {
             TemplatePart::Literal { .. } => {}

@@ -2,7 +2,7 @@
 //!
 //! Only blanks change, with these exceptions: a value that is a single quoted interpolation loses its quotes; labels of
 //! blocks get quotes; old spellings of types in `variable` blocks become the new ones. Line breaks stay. The layout
-//! depends on tokens alone ([`layout`], [`spacing`]).
+//! depends only on tokens ([`layout`], [`spacing`]).
 
 mod layout;
 mod spacing;
@@ -22,7 +22,7 @@ use crate::tree::{Root, Tree};
 struct Piece<'text> {
     kind: TokenKind,
     text: &'text str,
-    /// Blanks before it; set by the layout.
+    /// The number of blanks before it. The layout sets it.
     spaces: usize,
 }
 
@@ -32,13 +32,13 @@ impl<'text> Piece<'text> {
     }
 }
 
-/// Tokens that are replaced by others.
+/// The replacement of a range of tokens.
 struct Edit<'text> {
     tokens: Range<usize>,
     pieces: Vec<Piece<'text>>,
 }
 
-/// The text of a file in canonical style. A file with errors has no style: they come back.
+/// The text of a file in canonical style. Returns the errors of the file if it has any.
 pub fn format(name: &str, text: Arc<str>) -> Result<String, Vec<Diagnostic>> {
     let (tree, found) = parse_file(name, text);
     if !found.is_empty() {
@@ -55,7 +55,7 @@ pub fn format(name: &str, text: Arc<str>) -> Result<String, Vec<Diagnostic>> {
     }
     pieces.extend(kept(&tree, next..tree.tokens().len()));
     let mut text = layout::write(&mut pieces);
-    // Blanks behind the last line end stay.
+    // Blanks after the last line end stay.
     if let [.., last, _] = tree.tokens()
         && last.kind == TokenKind::Blank
     {
@@ -64,7 +64,7 @@ pub fn format(name: &str, text: Arc<str>) -> Result<String, Vec<Diagnostic>> {
     Ok(text)
 }
 
-/// Tokens as they are, blanks left out.
+/// The tokens of this range, without blanks.
 fn kept(tree: &Tree, tokens: Range<usize>) -> impl Iterator<Item = Piece<'_>> {
     let tokens = tree.tokens().get(tokens).unwrap_or_default().iter();
     let out = [TokenKind::Blank, TokenKind::ByteOrderMark, TokenKind::End];
@@ -79,11 +79,11 @@ fn tokens_of(tree: &Tree, span: crate::source::Span) -> Range<usize> {
     start..end.max(start)
 }
 
-/// Everything that is more than blanks.
+/// All edits that change more than blanks.
 fn edits(tree: &Tree) -> Vec<Edit<'_>> {
     let Root::Body(root) = tree.root() else { return Vec::new() };
     let mut edits = Vec::new();
-    // Each body with whether it is that of a `variable` block of the file.
+    // The bodies to visit. The flag says whether the body belongs to a `variable` block of the file.
     let mut pending: Vec<(BodyId, bool)> = vec![(root, false)];
     while let Some((id, is_variable)) = pending.pop() {
         let body = tree.body(id);
@@ -102,7 +102,7 @@ fn edits(tree: &Tree) -> Vec<Edit<'_>> {
     edits
 }
 
-/// Labels between quotes, one blank apart, without comments between them.
+/// Puts labels in quotes, separated by one blank, without comments between them.
 fn label_edit<'tree>(tree: &'tree Tree, block: &'tree Block) -> Option<Edit<'tree>> {
     let start = tokens_of(tree, block.block_type.span).end;
     let end = tokens_of(tree, block.labels.last()?.span).end;
@@ -119,7 +119,7 @@ fn label_edit<'tree>(tree: &'tree Tree, block: &'tree Block) -> Option<Edit<'tre
     Some(Edit { tokens: start..end, pieces })
 }
 
-/// `"${x}"` becomes `x`; over several lines it gets parentheses if it has none.
+/// Turns `"${x}"` into `x`. A value over several lines gets parentheses if it has none.
 fn value_edit<'tree>(tree: &'tree Tree, attribute: &Attribute) -> Option<Edit<'tree>> {
     let tokens = tokens_of(tree, tree.node(attribute.expression).span);
     let pieces: Vec<_> = kept(tree, tokens.clone()).collect();
@@ -144,8 +144,8 @@ fn value_edit<'tree>(tree: &'tree Tree, attribute: &Attribute) -> Option<Edit<'t
     Some(Edit { tokens, pieces })
 }
 
-/// Whether tokens between the first `${` and the last `}` of a string belong to one interpolation: no other sequence
-/// and no text of the same string is among them.
+/// Whether the tokens between the first `${` and the last `}` of a string form one interpolation, so that the string
+/// has no other sequence and no text of its own.
 fn is_single(inside: &[Piece<'_>]) -> bool {
     let mut quotes = 0usize;
     inside.iter().all(|piece| {
@@ -162,7 +162,7 @@ fn is_single(inside: &[Piece<'_>]) -> bool {
     })
 }
 
-/// `"string"` becomes `string`, `list` becomes `list(any)`, and so on.
+/// Turns `"string"` into `string`, `list` into `list(any)`, and so on.
 fn type_edit<'tree>(tree: &'tree Tree, attribute: &Attribute) -> Option<Edit<'tree>> {
     let tokens = tokens_of(tree, tree.node(attribute.expression).span);
     let pieces: Vec<_> = kept(tree, tokens.clone()).collect();

@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! Splits text into tokens.
 //!
 //! Invariants: the tokens cover the text without gaps or overlaps, and the last one is [`TokenKind::End`]. The meaning
 //! of a character depends on its context (outside, in a string, in a heredoc, in an interpolation), so the lexer keeps
@@ -7,25 +7,25 @@
 use crate::source::{Span, offset};
 use crate::token::{SyntaxToken, TokenKind};
 
-/// What kind of text is to be cut.
+/// The kind of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// A file.
     File,
-    /// An expression alone. The tag that ends a heredoc may be the last thing in the text.
+    /// A single expression. The closing tag of a heredoc may be the last token of the text.
     Expression,
-    /// A template as a whole.
+    /// A whole text that is one template.
     Template,
 }
 
-/// What surrounds the text that is being read.
+/// The context of the text at the current position.
 #[derive(Debug)]
 enum Mode<'text> {
-    /// Code inside `${ }` or `%{ }`, with the number of braces that are open there.
+    /// Code inside `${ }` or `%{ }`, with the number of braces that are open in it.
     Sequence { braces: u32 },
-    /// Between quotes.
+    /// Text between quotes.
     Quoted,
-    /// In a heredoc. `line_start`: nothing of the current line has been read.
+    /// Text of a heredoc. `line_start` is true if nothing of the current line has been read.
     Heredoc { tag: &'text str, line_start: bool },
 }
 
@@ -35,11 +35,11 @@ struct Lexer<'text> {
     tokens: Vec<SyntaxToken>,
     modes: Vec<Mode<'text>>,
     start: Start,
-    /// No `*/` is left in the text: a search that failed is not repeated.
+    /// Whether the rest of the text has no `*/`. Keeps a failed search from being repeated.
     comments_done: bool,
 }
 
-/// Cuts a text into tokens.
+/// Splits a text into tokens.
 pub(crate) fn lex(text: &str, start: Start) -> Vec<SyntaxToken> {
     let tokens = Vec::with_capacity(text.len() / 4);
     let mut lexer = Lexer { text, at: 0, tokens, modes: Vec::new(), start, comments_done: false };
@@ -67,17 +67,17 @@ pub(crate) fn begins_name(character: char) -> bool {
     character == '_' || unicode_ident::is_xid_start(character)
 }
 
-/// Whether a name can contain a character behind its first.
+/// Whether a name can contain this character after its first one.
 pub(crate) fn continues_name(character: char) -> bool {
     character == '-' || unicode_ident::is_xid_continue(character)
 }
 
-/// Whether a text is a name of the language.
+/// Whether a text is a valid name of the language.
 pub fn is_identifier(text: &str) -> bool {
     text.starts_with(begins_name) && text.chars().all(continues_name)
 }
 
-/// Length of the name that a text begins with; 0 when it begins with none.
+/// The length of the name at the start of a text; 0 if there is none.
 fn name_length(text: &str) -> usize {
     if !text.starts_with(begins_name) {
         return 0;
@@ -85,10 +85,10 @@ fn name_length(text: &str) -> usize {
     text.find(|character| !continues_name(character)).unwrap_or(text.len())
 }
 
-/// Length of the number that a text begins with.
+/// The length of the number at the start of a text.
 ///
-/// Digits, dots and exponents in any order form one token, so that `1.2.3` is one malformed number. A dot at the end is
-/// excluded, since a name may follow it.
+/// Digits, dots and exponents in any order form one token, so that `1.2.3` is one malformed number. A final dot is
+/// excluded, because a name may follow it.
 fn number_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     let mut end = 0;
@@ -112,7 +112,7 @@ fn number_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Length of the line end that bytes begin with; 0 when they begin with none.
+/// The length of the line end at the start of `bytes`; 0 if there is none.
 fn newline_length(bytes: &[u8]) -> usize {
     match bytes {
         [b'\n', ..] => 1,
@@ -126,14 +126,14 @@ impl<'text> Lexer<'text> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Makes a token of the next `length` bytes.
+    /// Adds the next `length` bytes as a token.
     fn take(&mut self, length: usize, kind: TokenKind) {
         let end = self.at + length;
         self.tokens.push(SyntaxToken { kind, span: Span::new(offset(self.at), offset(end)) });
         self.at = end;
     }
 
-    /// One token of code.
+    /// Reads one token of code.
     fn code(&mut self) {
         let rest = self.rest();
         let bytes = rest.as_bytes();
@@ -178,7 +178,7 @@ impl<'text> Lexer<'text> {
         self.take(length, kind);
     }
 
-    /// Length of a block comment. Without an end it is none: the slash stands alone then.
+    /// The length of a block comment. `None` if it has no end: the slash is then a token by itself.
     fn comment_length(&mut self, rest: &str) -> Option<usize> {
         if self.comments_done {
             return None;
@@ -188,7 +188,7 @@ impl<'text> Lexer<'text> {
         end.map(|at| at + 4)
     }
 
-    /// A closing brace: the end of the innermost sequence, or `otherwise`.
+    /// Adds a closing brace: as the end of the innermost sequence, or as `otherwise`.
     fn close_brace(&mut self, length: usize, otherwise: TokenKind) {
         let mut kind = otherwise;
         match self.modes.last_mut() {
@@ -202,7 +202,7 @@ impl<'text> Lexer<'text> {
         self.take(length, kind);
     }
 
-    /// Reads `<<TAG` with its line end. Returns whether there was one.
+    /// Reads `<<TAG` with its line end. Returns whether it found one.
     fn open_heredoc(&mut self, rest: &'text str) -> bool {
         let marker = if rest.starts_with("<<-") { 3 } else { 2 };
         let Some(after) = rest.get(marker..) else { return false };
@@ -217,7 +217,7 @@ impl<'text> Lexer<'text> {
         true
     }
 
-    /// Reads `${` or `%{` when they are next.
+    /// Reads `${` or `%{` if it comes next. Returns whether it does.
     fn open_sequence(&mut self, bytes: &[u8]) -> bool {
         let kind = match bytes {
             [b'$', b'{', ..] => TokenKind::OpenInterpolation,
@@ -232,7 +232,7 @@ impl<'text> Lexer<'text> {
         true
     }
 
-    /// One token between quotes.
+    /// Reads one token between quotes.
     fn quoted(&mut self) {
         let bytes = self.rest().as_bytes();
         if self.open_sequence(bytes) {
@@ -265,7 +265,7 @@ impl<'text> Lexer<'text> {
                 _ => at += 1,
             }
         }
-        // A backslash may have been followed by a character of several bytes.
+        // The character after a backslash may have several bytes.
         while !self.text.is_char_boundary(self.at + at) {
             at += 1;
         }
@@ -275,7 +275,7 @@ impl<'text> Lexer<'text> {
         }
     }
 
-    /// One token of a heredoc: text up to the end of the line at most, or the line that closes it.
+    /// Reads one token of a heredoc: text, at most to the end of the line, or the line that closes the heredoc.
     fn heredoc(&mut self, tag: &str, line_start: bool) {
         let rest = self.rest();
         let bytes = rest.as_bytes();
@@ -285,7 +285,7 @@ impl<'text> Lexer<'text> {
         let (length, newline) = template_line(bytes);
         let whole = length + newline;
         if whole == 0 {
-            // Only a carriage return that ends no line, or a marker at the end of the text, gets here.
+            // Only two cases reach this point: a carriage return that ends no line, or a marker at the end of the text.
             self.modes.clear();
             return self.take(bytes.len(), TokenKind::Invalid);
         }
@@ -303,7 +303,7 @@ impl<'text> Lexer<'text> {
         }
     }
 
-    /// One token of a text that is a template as a whole.
+    /// Reads one token of a text that is one template.
     fn template_text(&mut self) {
         debug_assert_eq!(self.start, Start::Template);
         let bytes = self.rest().as_bytes();
@@ -318,7 +318,7 @@ impl<'text> Lexer<'text> {
     }
 }
 
-/// Length of the text up to the end of a line, or up to a sequence, and the length of the line end.
+/// The length of the text up to the end of the line or up to a sequence, and the length of the line end.
 fn template_line(bytes: &[u8]) -> (usize, usize) {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -335,7 +335,8 @@ fn template_line(bytes: &[u8]) -> (usize, usize) {
     (at, 0)
 }
 
-/// The number of literal bytes from a `$` or `%` on; 0 if a sequence begins, or the text ends behind it.
+/// The number of bytes from a `$` or `%` on that are literal text; 0 if a sequence begins, or if the text ends after
+/// it.
 fn text_of_marker(bytes: &[u8], at: usize) -> usize {
     let marker = bytes.get(at);
     match (bytes.get(at + 1), bytes.get(at + 2)) {
@@ -345,7 +346,7 @@ fn text_of_marker(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Length of a line without its end.
+/// The length of a line without its line end.
 fn line_length(bytes: &[u8]) -> usize {
     let length = bytes.iter().position(|byte| *byte == b'\n');
     match length {
@@ -355,7 +356,7 @@ fn line_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// The symbol that bytes begin with.
+/// The symbol at the start of `bytes`, with its length.
 fn symbol(bytes: &[u8]) -> Option<(usize, TokenKind)> {
     Some(match bytes {
         [b'.', b'.', b'.', ..] => (3, TokenKind::Ellipsis),

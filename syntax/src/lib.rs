@@ -1,20 +1,22 @@
 //! HCL text to lossless trees: files, expressions, templates.
 //!
-//! The way in is [`parse_file`] (or [`parse_bytes`]), [`parse_expression`], [`parse_template`] and
-//! [`parse_traversal`]. Each returns a tree, which is complete whatever the text is, and all errors at once. The parser
-//! is our own, written by hand: text to tokens, tokens to nodes, with a stack on the heap instead of recursion, in
-//! linear time.
+//! The entry points are [`parse_file`] (or [`parse_bytes`]), [`parse_expression`], [`parse_template`] and
+//! [`parse_traversal`]. Each returns a complete tree, even for an invalid text, together with all errors. The parser is
+//! written by hand: it turns text into tokens and tokens into nodes, in linear time, with a stack on the heap instead
+//! of recursion.
 //!
-//! Reading order: [`source`] is the text with its positions; [`token`] divides it without gaps; [`expression`] and
-//! [`body`] are the meaning of the tokens; [`tree`] contains everything, and an [`Expression`] is a handle on one node
-//! that is cheap to clone. Methods of [`Expression`] (as a traversal, call, list, map, keyword, string) and
-//! [`references()`] answer questions without evaluation. [`format()`] writes a file in the canonical style.
+//! Reading order: [`source`] is the text with its positions, and [`token`] divides it into tokens without gaps.
+//! [`expression`] and [`body`] define the nodes. A [`tree`] contains all of these, and an [`Expression`] is a handle on
+//! one node that is cheap to clone. Methods of [`Expression`] read it as a traversal, call, list, map, keyword or
+//! string without evaluating it, and [`references()`] returns its references. [`format()`] writes a file in the
+//! canonical style.
 //!
-//! Not here: values (numbers and strings stay text; escapes and indentation of strings are resolved, and the creator of
-//! a value normalizes it), schemas, and the meaning of blocks.
+//! This crate knows neither values nor schemas nor the meaning of blocks. Numbers and strings stay text: escapes and
+//! indentation of strings are resolved here, but the creator of a value normalizes it.
 //!
-//! The JSON syntax ([`parse_json_file`]) returns the same trees. Only the reader knows the meaning of a property of a
-//! body: [`Tree::content`] reads both syntaxes, with a [`NameRole`] for each name.
+//! The JSON syntax ([`parse_json_file`]) returns the same kind of tree. The text does not show whether a property of a
+//! body is an argument or contains blocks, so the reader of a body supplies a [`NameRole`] for each name.
+//! [`Tree::content`] reads both syntaxes.
 
 pub mod body;
 mod content;
@@ -48,9 +50,9 @@ pub use references::references;
 pub use source::{SourceFile, Span};
 pub use token::{SyntaxToken, TokenKind};
 
-/// How deep brackets, templates, unary operators, splats and blocks may nest. Deeper is an error.
+/// The maximum nesting depth of brackets, templates, unary operators, splats and blocks. Deeper nesting is an error.
 ///
-/// OpenTofu takes more than a thousand; what walks trees may take stack in proportion to this.
+/// OpenTofu accepts more than a thousand levels. Code that walks trees may use stack in proportion to this number.
 pub const MAX_NESTING: usize = 2_048;
 
 pub use tree::{Expression, Root, Syntax, Tree};

@@ -1,4 +1,4 @@
-//! The ways in: text to trees.
+//! The entry points: functions that parse a text into a tree.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::problems::text as problems;
 use crate::source::{MAX_SOURCE_BYTES, SourceFile, Span, offset};
 use crate::tree::{Expression, Root, Tree};
 
-/// Parses a configuration file. The tree is whole whatever is wrong with the text, with holes where something could
-/// not be understood; all errors come back at once, those of single characters first.
+/// Parses a configuration file. The tree is complete even if the text is invalid, with holes for the parts that could
+/// not be parsed. All errors are returned together. Errors of single characters come first.
 pub fn parse_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     whole(SourceFile::new(name, text), Goal::File)
 }
 
-/// Parses bytes. A file that is not UTF-8 has that one error, and a tree of its readable part.
+/// Parses the bytes of a file. If they are not UTF-8, the only error says so, and the tree contains the readable part.
 pub fn parse_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_file)
 }
 
-/// How the text of a file is parsed.
+/// A function that parses the text of a file.
 type Parse = fn(&str, Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>);
 
 fn decoded(name: &str, bytes: &[u8], parse: Parse) -> (Arc<Tree>, Vec<Diagnostic>) {
@@ -39,8 +39,8 @@ fn decoded(name: &str, bytes: &[u8], parse: Parse) -> (Arc<Tree>, Vec<Diagnostic
     (tree, vec![problems::not_utf8().at(range)])
 }
 
-/// Parses a configuration file in JSON syntax. The tree is complete whatever the errors, which are returned together.
-/// An invalid template in a string is not among them: [`Expression::template_problems`] reports it.
+/// Parses a configuration file in JSON syntax. The tree is complete even if the text is invalid. All errors are
+/// returned together, except for invalid templates in strings: [`Expression::template_problems`] reports those.
 pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     if text.len() > MAX_SOURCE_BYTES {
         let (tree, _) = json::parse(SourceFile::new(name, "{}"));
@@ -50,36 +50,36 @@ pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic
     (Arc::new(tree), diagnostics)
 }
 
-/// Parses bytes. A file that is not UTF-8 has that one error, and a tree of its readable part.
+/// Parses the bytes of a file in JSON syntax. If they are not UTF-8, the only error says so, and the tree contains the
+/// readable part.
 pub fn parse_json_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_json_file)
 }
 
-/// Parses a text that is one expression, as if it stood between parentheses: line ends mean nothing. The errors are
-/// in the order of the text.
+/// Parses a text as one expression. Line ends have no meaning, as between parentheses. The errors are in source order.
 ///
 /// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_expression(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
     part(SourceFile::starting_at(name, text, start), Goal::Expression)
 }
 
-/// Parses a text that is a template as a whole.
+/// Parses a text as one template.
 ///
 /// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_template(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
     part(SourceFile::starting_at(name, text, start), Goal::Template)
 }
 
-/// Parses a text that is one traversal with literal keys, such as an address or a reference in the JSON syntax: the
-/// expression is a [traversal](crate::ExprKind::Traversal), or a [hole](crate::ExprKind::Error) when there are errors.
+/// Parses a text as one traversal with literal keys, such as an address, or a reference in the JSON syntax. The result
+/// is a [traversal](crate::ExprKind::Traversal), or a [hole](crate::ExprKind::Error) if there are errors.
 ///
 /// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_traversal(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
     part(SourceFile::starting_at(name, text, start), Goal::Traversal)
 }
 
-/// The text of a traversal with literal keys, without the spaces and comments between its parts; `None` if the text is no
-/// such traversal.
+/// The text of a traversal with literal keys, without spaces and comments between its parts. `None` if the text is not
+/// such a traversal.
 pub fn compact_traversal(text: &str) -> Option<String> {
     let (expression, problems) = parse_traversal("", Arc::from(text), Position::START);
     let ExprKind::Traversal(traversal) = expression.kind() else { return None };

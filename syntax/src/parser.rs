@@ -1,11 +1,12 @@
-//! Tokens to trees.
+//! Builds trees from tokens.
 //!
-//! The parser is a loop over a stack of frames on the heap ([`frame`]): no construct of the language makes it recurse,
-//! so the depth of a text costs memory and never stack. Each step consumes a token, or pushes or pops a frame.
+//! The parser is a loop over a stack of frames on the heap ([`frame`]). No construct of the language makes it recurse,
+//! so deep nesting uses memory but no stack. Each step consumes a token, or pushes or pops a frame.
 //!
-//! The parser reports an error once, goes into recovery, and leaves every open construct behind its closing bracket.
-//! Further reports of unexpected tokens in the same text are suppressed, since they are probably consequences of the
-//! first. What is skipped is the same as in OpenTofu, since problems of the items behind the broken one depend on it.
+//! The parser reports an error once, enters recovery, and skips each open construct up to and including its closing
+//! bracket. Further reports of unexpected tokens in the same text are suppressed, because they are probably
+//! consequences of the first. The parser skips the same text as OpenTofu, because problems of the items after the
+//! broken one depend on it.
 
 mod body;
 mod brackets;
@@ -40,13 +41,13 @@ pub(crate) struct Parser<'tree> {
     tokens: &'tree [SyntaxToken],
     /// Index of the next token, blanks included.
     position: usize,
-    /// Index behind the last token that was consumed and that was no blank.
+    /// Index after the last consumed token that is not a blank.
     consumed: usize,
-    /// Whether line ends mean something where the parser is.
+    /// Whether line ends have a meaning at the current position.
     newlines: bool,
-    /// Whether reports of unexpected tokens are suppressed: from the first one on.
+    /// Whether reports of unexpected tokens are suppressed: true from the first such report on.
     recovery: bool,
-    /// Number of diagnostics when the expression that is being parsed began.
+    /// The number of diagnostics at the start of the current expression.
     mark: usize,
     /// The number of open frames that count against [`MAX_NESTING`], including blocks.
     depth: usize,
@@ -56,7 +57,7 @@ pub(crate) struct Parser<'tree> {
     frames: Vec<Frame>,
 }
 
-/// The form in which a text is parsed.
+/// The form of a text to parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// A file.
@@ -74,7 +75,7 @@ pub(crate) fn parse(source: SourceFile, goal: Goal) -> (Tree, Vec<Diagnostic>) {
     parse_within(source, goal, 0)
 }
 
-/// Parses a text that stands `depth` levels deep in another.
+/// Parses a text that is nested `depth` levels deep in another one.
 pub(crate) fn parse_within(source: SourceFile, goal: Goal, depth: usize) -> (Tree, Vec<Diagnostic>) {
     let start = match goal {
         Goal::File => Start::File,
@@ -105,14 +106,14 @@ pub(crate) fn parse_within(source: SourceFile, goal: Goal, depth: usize) -> (Tre
         Goal::Traversal => Root::Expression(parser.whole_traversal()),
     };
     let Parser { diagnostics, mut expressions, mut bodies, .. } = parser;
-    // Trees live as long as the configuration.
+    // Saves memory, because trees live as long as the configuration.
     expressions.shrink_to_fit();
     bodies.shrink_to_fit();
     (Tree { source, tokens, expressions, bodies, root, syntax: Syntax::Native }, diagnostics)
 }
 
 impl Parser<'_> {
-    /// A text that is one expression; newlines mean nothing.
+    /// Parses a text that is one expression. Newlines have no meaning in it.
     fn whole_expression(&mut self) -> ExprId {
         self.newlines = false;
         let expression = self.expression();
@@ -135,41 +136,41 @@ impl Parser<'_> {
         self.add(ExprKind::Error, span)
     }
 
-    /// The text that a node was read from.
+    /// The source range of a node.
     fn span_of(&self, id: ExprId) -> Span {
         self.expressions.get(id.index()).map_or(Span::empty(0), |node| node.span)
     }
 
-    /// Reports an error, recovery or not.
+    /// Reports an error, even during recovery.
     fn report(&mut self, span: Span, problem: Diagnostic) {
         self.diagnostics.push(problem.at(self.source.range(span)));
     }
 
-    /// Reports an error with what should be shown around it, recovery or not.
+    /// Reports an error with the range to show around it, even during recovery.
     fn report_within(&mut self, span: Span, context: Span, problem: Diagnostic) {
         self.report(span, problem.within(self.source.range(context)));
     }
 
-    /// Reports an error about a wrong token, unless the parser is recovering from another.
+    /// Reports an error about an unexpected token, unless the parser is in recovery.
     fn complain(&mut self, span: Span, problem: impl FnOnce() -> Diagnostic) {
         if !self.recovery {
             self.report(span, problem());
         }
     }
 
-    /// The same with what should be shown around it.
+    /// Like `complain`, with a range that is shown around the error.
     fn complain_within(&mut self, span: Span, context: Span, problem: impl FnOnce() -> Diagnostic) {
         if !self.recovery {
             self.report_within(span, context, problem());
         }
     }
 
-    /// Whether the expression that is being parsed has an error that left the parser in an odd place.
+    /// Whether an error in the current expression has put the parser into recovery.
     fn failed(&self) -> bool {
         self.recovery && self.diagnostics.len() > self.mark
     }
 
-    /// Counts one more level of nesting. Beyond the limit that is an error, and false.
+    /// Adds one level of nesting. Beyond the limit, reports an error and returns `false`.
     fn descend(&mut self, span: Span) -> bool {
         if self.depth >= MAX_NESTING {
             self.complain(span, || problems::text::too_deep(MAX_NESTING));

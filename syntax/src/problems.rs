@@ -1,6 +1,6 @@
 //! The errors that the parsers report: one function for each, which returns it without a source range.
 //!
-//! The caller knows the place and adds the source range.
+//! The caller knows the source range and adds it.
 
 pub(crate) mod bodies;
 pub(crate) mod collections;

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use crate::expression::{ExprId, ExprKind, Name, TemplatePart, Traversal};
 use crate::tree::Expression;
 
-/// The remaining nodes of the walk.
+/// A step of the walk that remains to be done.
 enum Visit<'tree> {
-    /// Look at this node.
+    /// Visit this node.
     Node(ExprId),
-    /// From here on these names are bound by the expression itself.
+    /// The expression binds this name from here on.
     Bind(&'tree Name),
-    /// From here on no longer.
+    /// The expression no longer binds this name from here on.
     Unbind(&'tree Name),
 }
 
-/// All traversals in an expression whose root is not a name that a `for` around it binds, in source order.
+/// All traversals in an expression, in source order, except for those whose root is bound by a surrounding `for`.
 ///
-/// Branches that evaluation would not take are included, and so are names of object keys that must be evaluated;
-/// bare object keys are not. A name that a `for` binds is unknown in the collection that it iterates over.
-/// Linear in the size of the expression, without recursion.
+/// Branches that evaluation would not take are included. Object keys that must be evaluated are included, bare object
+/// keys are not. The names of a `for` are not bound in the collection that it iterates over. Linear in the size of the
+/// expression, without recursion.
 pub fn references(expression: &Expression) -> Vec<&Traversal> {
     let mut found = Vec::new();
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();

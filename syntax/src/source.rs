@@ -1,4 +1,4 @@
-//! A source file: its name, its text, and where its lines begin.
+//! A source file: its name, its text, and an index of its lines.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use smol_str::SmolStr;
 use unicode_segmentation::UnicodeSegmentation;
 use weft_graph_format::source::{Position, SourceRange};
 
-/// Distance in bytes between two remembered columns of a line that is not plain ASCII.
+/// The distance in bytes between two stored columns of a line that is not plain ASCII.
 ///
-/// The maximum number of bytes that are segmented to find a column, however long the line is.
+/// This is also the maximum number of bytes that are segmented to find a column in a line of any length.
 const CHECKPOINT_BYTES: usize = 256;
 
-/// The largest text that is parsed, in bytes: offsets are 32 bits wide, and one value is kept apart.
+/// The maximum size of a text to parse, in bytes. Offsets have 32 bits, and one value is reserved.
 pub const MAX_SOURCE_BYTES: usize = u32::MAX as usize - 1;
 
 /// A half-open range of bytes of one source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// First byte that belongs to the range.
+    /// The offset of the first byte of the range.
     pub start: u32,
-    /// First byte behind the range.
+    /// The offset after the last byte of the range.
     pub end: u32,
 }
 
 impl Span {
-    /// The range from `start` up to `end`.
+    /// The range from `start` to `end`, without `end`.
     pub const fn new(start: u32, end: u32) -> Span {
         Span { start, end }
     }
@@ -34,7 +34,7 @@ impl Span {
         Span { start: at, end: at }
     }
 
-    /// The smallest range that covers both.
+    /// The smallest range that covers both ranges.
     pub fn through(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
@@ -44,48 +44,49 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it covers nothing.
+    /// Whether the range is empty.
     pub const fn is_empty(self) -> bool {
         self.end <= self.start
     }
 
-    /// The range as indices into a text.
+    /// The range as indices of a text.
     pub const fn indices(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
-/// One line: where it begins, and columns remembered along it when it is not plain ASCII.
+/// The start of a line, and stored columns along it if it is not plain ASCII.
 #[derive(Clone, Debug)]
 struct Line {
     start: u32,
-    /// Index of the first checkpoint of this line; those of the next line begin where these end.
+    /// Index of the first checkpoint of this line. The checkpoints of the line end where those of the next line begin.
     checkpoints: u32,
     ascii: bool,
 }
 
-/// Text with a name and an index of its lines.
+/// A text with a name and an index of its lines.
 ///
-/// The first byte is not always at line 1, column 1: an expression from another text knows its position there.
+/// The first byte is not always at line 1, column 1. An expression that was cut out of another text keeps its position
+/// there.
 #[derive(Clone)]
 pub struct SourceFile {
     name: SmolStr,
     text: std::sync::Arc<str>,
     origin: Position,
     lines: Vec<Line>,
-    /// Byte offset and number of grapheme clusters before it on its line.
+    /// Byte offset, and the number of grapheme clusters before it on its line.
     checkpoints: Vec<(u32, u32)>,
 }
 
 impl SourceFile {
     /// A file whose first byte is at line 1, column 1.
     ///
-    /// Positions behind [`MAX_SOURCE_BYTES`] are not distinguished.
+    /// All positions after [`MAX_SOURCE_BYTES`] are treated as equal.
     pub fn new(name: impl Into<SmolStr>, text: impl Into<std::sync::Arc<str>>) -> SourceFile {
         SourceFile::starting_at(name, text, Position::START)
     }
 
-    /// A text whose first byte is at `origin` of the file that `name` names.
+    /// A text whose first byte is at position `origin` of the file `name`.
     pub fn starting_at(name: impl Into<SmolStr>, text: impl Into<std::sync::Arc<str>>, origin: Position) -> SourceFile {
         let text = text.into();
         let mut lines = Vec::new();
@@ -123,12 +124,12 @@ impl SourceFile {
         &self.text
     }
 
-    /// The text of a range; empty when the range is not one of this text.
+    /// The text of a range; empty if the range is not within this text.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.indices()).unwrap_or_default()
     }
 
-    /// Line and column of a byte offset. Offsets behind the end are taken as the end.
+    /// Line and column of a byte offset. An offset after the end of the text stands for the end.
     pub fn position(&self, byte: u32) -> Position {
         let byte = byte.min(offset(self.text.len()));
         let index = self.lines.partition_point(|line| line.start <= byte).saturating_sub(1);
@@ -142,7 +143,7 @@ impl SourceFile {
         }
     }
 
-    /// Number of grapheme clusters that begin between the beginning of the line and `byte`.
+    /// The number of grapheme clusters between the start of the line and `byte`.
     fn column(&self, index: usize, line: &Line, byte: u32) -> u32 {
         let end = self.lines.get(index + 1).map_or(self.checkpoints.len(), |next| next.checkpoints as usize);
         let remembered = self.checkpoints.get(line.checkpoints as usize..end).unwrap_or_default();
@@ -162,12 +163,12 @@ impl SourceFile {
         columns - u32::from(marked && columns > 0)
     }
 
-    /// The range with lines and columns.
+    /// The source range of a span: file, lines and columns.
     pub fn range(&self, span: Span) -> SourceRange {
         SourceRange { file: self.name.clone(), start: self.position(span.start), end: self.position(span.end) }
     }
 
-    /// The text of a line, counted from 0, without its line end.
+    /// The text of a line without its line end. Lines are counted from 0.
     pub fn line(&self, index: usize) -> Option<&str> {
         let start = self.lines.get(index)?.start as usize;
         let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.start as usize);
@@ -181,7 +182,7 @@ impl fmt::Debug for SourceFile {
     }
 }
 
-/// A length as it is kept in trees; saturates.
+/// A length as an offset in a tree. Saturates.
 pub(crate) fn offset(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -1,13 +1,13 @@
-//! Tokens: the text of a file, cut into pieces. Nothing is left out.
+//! Tokens: the text of a file, split into pieces. The pieces cover the whole text.
 
 use crate::source::Span;
 
 /// A piece of text with its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxToken {
-    /// Its kind.
+    /// The kind.
     pub kind: TokenKind,
-    /// Where it stands. The next token begins where this one ends.
+    /// Its range. The next token starts where this one ends.
     pub span: Span,
 }
 
@@ -20,16 +20,16 @@ pub enum TokenKind {
     LineComment,
     /// `/* ... */`
     BlockComment,
-    /// The mark that some editors put at the beginning of a file.
+    /// The byte order mark that some editors write at the start of a file.
     ByteOrderMark,
-    /// `\n` or `\r\n` outside of templates; also those that mean nothing.
+    /// `\n` or `\r\n` outside of templates, even if it has no meaning there.
     Newline,
     /// The end of the text; empty.
     End,
 
     /// A name.
     Identifier,
-    /// A number as it is written; also malformed ones such as `1.2.3`.
+    /// A number as written, even if it is malformed, such as `1.2.3`.
     Number,
 
     /// `"` that begins a string.
@@ -38,9 +38,9 @@ pub enum TokenKind {
     CloseQuote,
     /// `<<TAG` with its line end.
     OpenHeredoc,
-    /// Blanks and the tag that end a heredoc, without the line end behind them.
+    /// The tag that ends a heredoc, with the blanks before it and without the line end after it.
     CloseHeredoc,
-    /// Text of a quoted string, escapes as they were written.
+    /// Text of a quoted string, with escapes as written.
     QuotedText,
     /// Text of a heredoc or a template file.
     TemplateText,
@@ -113,12 +113,12 @@ pub enum TokenKind {
 
     /// `&`, `|`, `^`, `~`: operators of other languages.
     BitwiseOperator,
-    /// A character that has no meaning here.
+    /// A character that has no meaning in the language.
     Invalid,
 }
 
 impl TokenKind {
-    /// Whether it stands between the tokens that have a meaning everywhere.
+    /// Whether the token only separates others: a blank, a comment or a byte order mark.
     pub const fn is_trivia(self) -> bool {
         matches!(self, TokenKind::Blank | TokenKind::LineComment | TokenKind::BlockComment | TokenKind::ByteOrderMark)
     }

@@ -1,4 +1,4 @@
-//! Parsed text: source, tokens and nodes, owned together.
+//! Parsed texts: source, tokens and nodes in one object.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum Root {
     Expression(ExprId),
 }
 
-/// The syntax that a text is in.
+/// The syntax of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
     /// The native syntax.
@@ -28,7 +28,7 @@ pub enum Syntax {
     Json,
 }
 
-/// One parsed text. Immutable, shared; dropping it never recurses.
+/// A parsed text. It is immutable and shared, and dropping it does not recurse.
 pub struct Tree {
     pub(crate) source: Arc<SourceFile>,
     pub(crate) tokens: Vec<SyntaxToken>,
@@ -38,22 +38,22 @@ pub struct Tree {
     pub(crate) syntax: Syntax,
 }
 
-/// The answer for a number outside of the tree.
+/// The result for an expression number outside of the tree.
 static HOLE: ExprNode = ExprNode { kind: ExprKind::Error, span: Span::empty(0) };
 
-/// The answer for a number outside of the tree.
+/// The result for a body number outside of the tree.
 static NOTHING: Body = Body { attributes: Vec::new(), blocks: Vec::new(), span: Span::empty(0), by_name: Vec::new() };
 
 impl Tree {
-    /// The number of no node.
+    /// A number that no expression has.
     pub(crate) const NO_EXPRESSION: ExprId = ExprId(u32::MAX);
 
-    /// The text and its lines.
+    /// The text with an index of its lines.
     pub fn source(&self) -> &Arc<SourceFile> {
         &self.source
     }
 
-    /// All tokens with blanks and comments; their texts, one after the other, are the text of the file.
+    /// All tokens, including blanks and comments. Their concatenated texts are the text of the file.
     pub fn tokens(&self) -> &[SyntaxToken] {
         &self.tokens
     }
@@ -63,12 +63,12 @@ impl Tree {
         self.root
     }
 
-    /// The syntax that the text is in.
+    /// The syntax of the text.
     pub fn syntax(&self) -> Syntax {
         self.syntax
     }
 
-    /// The number of a file's body. An expression has none.
+    /// The number of the body of a file. An expression has no body.
     pub fn root_id(&self) -> BodyId {
         match self.root {
             Root::Body(id) => id,
@@ -76,12 +76,12 @@ impl Tree {
         }
     }
 
-    /// A body as an expression; there is one in the JSON syntax only.
+    /// A body as an expression. Exists only in the JSON syntax.
     pub fn body_value(self: &Arc<Self>, id: BodyId) -> Option<Expression> {
         (self.syntax == Syntax::Json).then(|| self.expression(ExprId(id.0)))
     }
 
-    /// The body of a file; that of an expression is empty, and so is that of a file in JSON syntax.
+    /// The body of a file. Empty if the text is an expression, or a file in JSON syntax.
     pub fn root_body(&self) -> &Body {
         match self.root {
             Root::Body(id) => self.body(id),
@@ -89,12 +89,12 @@ impl Tree {
         }
     }
 
-    /// A body of the native syntax by its number; [`Tree::content`] reads those of either.
+    /// A body of the native syntax by its number. [`Tree::content`] reads bodies of both syntaxes.
     pub fn body(&self, id: BodyId) -> &Body {
         self.bodies.get(id.index()).unwrap_or(&NOTHING)
     }
 
-    /// A node by its number; a hole for an unknown number.
+    /// A node by its number. A hole if the number is unknown.
     pub fn node(&self, id: ExprId) -> &ExprNode {
         self.expressions.get(id.index()).unwrap_or(&HOLE)
     }
@@ -104,7 +104,7 @@ impl Tree {
         &self.expressions
     }
 
-    /// File, lines and columns of a span.
+    /// The source range of a span: file, lines and columns.
     pub fn range(&self, span: Span) -> SourceRange {
         self.source.range(span)
     }
@@ -137,17 +137,17 @@ impl fmt::Debug for Tree {
 pub struct Expression {
     /// The tree.
     pub tree: Arc<Tree>,
-    /// The node.
+    /// The number of the node.
     pub id: ExprId,
 }
 
 impl Expression {
-    /// The node.
+    /// The node itself.
     pub fn node(&self) -> &ExprNode {
         self.tree.node(self.id)
     }
 
-    /// Its kind.
+    /// The kind of the node.
     pub fn kind(&self) -> &ExprKind {
         &self.node().kind
     }
@@ -157,17 +157,17 @@ impl Expression {
         self.tree.expression(id)
     }
 
-    /// Bytes of the source that it was read from.
+    /// The span of the node in the source text.
     pub fn span(&self) -> Span {
         self.node().span
     }
 
-    /// File, lines and columns.
+    /// The source range: file, lines and columns.
     pub fn range(&self) -> SourceRange {
         self.tree.range(self.span())
     }
 
-    /// The text that it was read from.
+    /// The source text of the node.
     pub fn text(&self) -> &str {
         self.tree.text(self.span())
     }

@@ -1,7 +1,7 @@
 //! Reading expressions without evaluating them: as traversals, calls, lists, maps, keywords, strings.
 //!
-//! Some arguments of the language take no values: `depends_on`, `provider`, type constraints. Their values are
-//! recognized by their form. Parentheses are part of the form: `(a.b)` is not a traversal.
+//! Some arguments of the language do not take values: `depends_on`, `provider`, type constraints. They are recognized
+//! by the form of the expression. Parentheses are part of the form: `(a.b)` is not a traversal.
 
 use smol_str::SmolStr;
 
@@ -10,10 +10,10 @@ use crate::lexer::is_identifier;
 use crate::tree::Expression;
 
 impl Expression {
-    /// The traversal that the expression is.
+    /// The expression as a traversal, if it is one.
     ///
-    /// `true`, `false` and `null` are names here, as in `null.x`. A string of the JSON syntax is the traversal that is
-    /// its text.
+    /// `true`, `false` and `null` are names here, as in `null.x`. In the JSON syntax, a string whose text is a
+    /// traversal counts as one.
     pub fn as_traversal(&self) -> Option<Traversal> {
         if self.is_json_string()
             && let Some(inner) = self.json_traversal()
@@ -42,7 +42,7 @@ impl Expression {
         Some(found)
     }
 
-    /// The call that the expression is.
+    /// The expression as a call, if it is one.
     pub fn as_call(&self) -> Option<&Call> {
         match self.kind() {
             ExprKind::Call(call) => Some(call),
@@ -50,7 +50,7 @@ impl Expression {
         }
     }
 
-    /// The expressions of a tuple constructor.
+    /// The elements of a tuple constructor.
     pub fn as_list(&self) -> Option<Vec<Expression>> {
         match self.kind() {
             ExprKind::Tuple { items } => Some(items.iter().map(|id| self.child(*id)).collect()),
@@ -58,8 +58,8 @@ impl Expression {
         }
     }
 
-    /// Keys and values of an object constructor, in order. A bare identifier as key is a traversal here: read it
-    /// with [`Expression::as_keyword`].
+    /// The keys and values of an object constructor, in order. A key that is a bare identifier is returned as a
+    /// traversal: read it with [`Expression::as_keyword`].
     pub fn as_map(&self) -> Option<Vec<(Expression, Expression)>> {
         match self.kind() {
             ExprKind::Object { items } => {
@@ -69,8 +69,8 @@ impl Expression {
         }
     }
 
-    /// The bare identifier that the expression is, `true`, `false` and `null` included; in the JSON syntax a string
-    /// whose text is one.
+    /// The text of a bare identifier, including `true`, `false` and `null`. In the JSON syntax, the text of a string
+    /// that is an identifier.
     pub fn as_keyword(&self) -> Option<&str> {
         match self.kind() {
             ExprKind::Traversal(traversal) if traversal.steps.is_empty() => Some(&traversal.root.text),
@@ -83,7 +83,7 @@ impl Expression {
         }
     }
 
-    /// The text of a template without interpolations and directives.
+    /// The text of a template that has no interpolations and directives.
     pub fn as_string_literal(&self) -> Option<SmolStr> {
         let ExprKind::Template(template) = self.kind() else { return None };
         match template.parts.as_slice() {
@@ -102,7 +102,7 @@ impl Expression {
         }
     }
 
-    /// The same expression without the parentheses around it.
+    /// The expression inside all surrounding parentheses.
     pub fn without_parentheses(&self) -> Expression {
         let mut id = self.id;
         while let ExprKind::Parentheses { inner } = &self.tree.node(id).kind {
@@ -113,7 +113,7 @@ impl Expression {
 }
 
 impl Literal {
-    /// The keyword that the literal is; numbers are none.
+    /// The keyword of a literal. `None` for numbers.
     pub fn word(&self) -> Option<&'static str> {
         match self {
             Literal::Number(_) => None,
@@ -125,7 +125,7 @@ impl Literal {
 }
 
 impl KeyForm {
-    /// The key when nothing has to be evaluated for it.
+    /// The key if it is a bare identifier, so that nothing has to be evaluated.
     pub fn as_bare(&self) -> Option<&str> {
         match self {
             KeyForm::Bare(name) => Some(name),

@@ -1,4 +1,4 @@
-//! The recorded cases: what parses, what does not, and with which first error.
+//! The recorded conformance cases: which texts parse, and the first error of those that do not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use weft_graph_format::source::Position;
 use weft_syntax::{Tree, parse_expression, parse_file};
 
-/// Summaries of errors that are found without evaluating anything.
+/// The summaries of errors that are found without evaluation.
 const SYNTAX_ERRORS: [&str; 27] = [
     "Extra characters after expression",
     "Extra characters after interpolation expression",
@@ -88,7 +88,7 @@ fn recorded_expressions_parse_as_recorded() {
         }
         let recorded = case["error"]["summary"].as_str();
         let template = matches!(case["topic"].as_str(), Some("fn:templatefile" | "fn:templatestring"));
-        // These functions parse texts of their own when they are called.
+        // These functions parse texts of their own at run time.
         let expected = recorded.filter(|summary| SYNTAX_ERRORS.contains(summary) && !template);
         syntax_errors += usize::from(expected.is_some());
         if found.first().map(|diagnostic| diagnostic.summary.as_str()) != expected {

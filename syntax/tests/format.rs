@@ -77,7 +77,7 @@ fn formatting_is_idempotent() {
         let source = case["source"].as_str().unwrap_or_default();
         let Ok(once) = format("x", Arc::from(source)) else { continue };
         assert!(parse_file("x", Arc::from(once.as_str())).1.is_empty(), "{source:.200}");
-        // A run unwraps the outermost of nested interpolations.
+        // One run unwraps only the outermost of nested interpolations.
         if source.starts_with("a = \"${\"${") {
             continue;
         }

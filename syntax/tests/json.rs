@@ -1,4 +1,4 @@
-//! The JSON syntax: what texts become, what is wrong with them, how bodies are read, size and depth, hostile texts.
+//! The JSON syntax: trees, errors, reading of bodies, size and depth, and malicious texts.
 
 mod shape;
 
@@ -11,7 +11,7 @@ use weft_syntax::{BodyId, BodyView, ExprKind, Expression, MAX_NESTING, NameRole,
 
 use shape::shape_of;
 
-/// The value of a whole text that must be right.
+/// The value of a whole text, which must be valid.
 fn parsed(text: &str) -> Expression {
     let (tree, found) = parse_json_file("x.tf.json", Arc::from(text));
     assert!(found.is_empty(), "{text}: {found:?}");
@@ -74,7 +74,7 @@ fn positions_are_those_of_the_file() {
     assert_eq!(root.tree.text(traversal.steps[0].span), ".long");
     let start = root.tree.range(traversal.root.span).start;
     assert_eq!((start.line, start.column), (2, 21));
-    // What is no proper template is wrong only where a template is wanted.
+    // An invalid template is an error only where a template is expected.
     assert!(matches!(items[1].kind(), ExprKind::Error));
     assert_eq!(all_described(&items[1].template_problems()), ["2:40-2:41 Invalid expression"]);
     assert_eq!(items[1].as_json_string().as_deref(), Some("${a ||}"));
@@ -96,7 +96,7 @@ fn strings_can_be_references_and_types() {
     assert_eq!(inner.range().start.column, 8);
     let wrong = value(r#""a[""#).unquoted().map(|inner| shape_of(&inner));
     assert_eq!(wrong.map_err(|problems| problems.len()), Err(1));
-    // Strings of the native syntax within those of JSON are what they are everywhere.
+    // Strings of the native syntax within JSON strings have their usual meaning.
     let ExprKind::TemplateWrap { inner } = value(r#""${\"all\"}""#).kind().clone() else { panic!("an interpolation") };
     let inner = value(r#""${\"all\"}""#).child(inner);
     assert_eq!((inner.as_keyword(), inner.as_string_literal().as_deref()), (None, Some("all")));
@@ -254,13 +254,14 @@ fn bodies_can_have_only_arguments() {
     assert_eq!(read(r#"[{"a": 1}]"#), (String::new(), vec!["1:1-1:2 Incorrect JSON value type".into()]));
 }
 
-/// Links of long texts.
+/// The number of links of long texts.
 const LINKS: usize = 100_000;
 
-/// More than any of these texts takes on a slow machine without optimisation, and far less than a quadratic parser.
+/// Far more time than any of these texts takes on a slow machine in a debug build, and far less than a quadratic parser
+/// takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs with little stack: what recurses along the text overflows it.
+/// Runs `work` on a small stack, which overflows if something recurses along the text.
 fn with_little_stack(work: impl FnOnce() + Send + 'static) {
     let start = Instant::now();
     let thread = std::thread::Builder::new().stack_size(256 * 1024).spawn(work).expect("a thread");
@@ -286,7 +287,7 @@ fn long_texts_take_linear_time() {
             weft_syntax::references(&root);
             root.without_templates();
         }
-        // Errors all over.
+        // Errors throughout the text.
         for text in ["[1 ".repeat(LINKS), "{\"a\" ".repeat(LINKS), "{\"a\": [1}, ".repeat(LINKS), "}]".repeat(LINKS)] {
             let (_, found) = parse_json_file("x", Arc::from(text.as_str()));
             assert!(!found.is_empty());
@@ -308,7 +309,7 @@ fn deep_nesting_is_limited_and_needs_little_stack() {
                 assert_eq!(found[0].summary, "Nesting too deep");
             }
         }
-        // What stands in a string is as deep as the string and what is in it.
+        // The nesting within a string adds to the nesting of the string.
         let inside = |depth: usize| format!("\"${{{}1{}}}\"", "(".repeat(depth), ")".repeat(depth));
         let text = format!("{}{}{}", "[".repeat(2_000), inside(100), "]".repeat(2_000));
         let (tree, found) = parse_json_file("x", Arc::from(text.as_str()));

@@ -1,4 +1,5 @@
-//! Size and depth: long texts and long chains take linear time and no stack, deep nesting is one clear error.
+//! Size and depth: long texts and long chains take linear time and no stack, and nesting that is too deep is one clear
+//! error.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,17 +8,18 @@ use proptest::prelude::*;
 use weft_graph_format::source::Position;
 use weft_syntax::{MAX_NESTING, Tree, parse_expression, parse_file, parse_template, parse_traversal, references};
 
-/// Links of the chains.
+/// The number of links of the chains.
 const LINKS: usize = 100_000;
 
-/// More than any of these texts takes on a slow machine without optimisation, and far less than a quadratic parser.
+/// Far more time than any of these texts takes on a slow machine in a debug build, and far less than a quadratic parser
+/// takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn text(tree: &Tree) -> String {
     tree.tokens().iter().map(|token| tree.text(token.span)).collect()
 }
 
-/// Runs with little stack: what recurses along the text overflows it.
+/// Runs `work` on a small stack, which overflows if something recurses along the text.
 fn with_little_stack(work: impl FnOnce() + Send + 'static) {
     let start = Instant::now();
     let thread = std::thread::Builder::new().stack_size(256 * 1024).spawn(work).expect("a thread");
@@ -141,7 +143,7 @@ fn a_million_lines_are_parsed_quickly() {
     assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
 }
 
-/// Pieces of the language, right and wrong.
+/// Pieces of the language, valid and invalid.
 fn piece() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "a",

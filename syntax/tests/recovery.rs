@@ -1,4 +1,4 @@
-//! Texts with errors: the first of a kind is found, where it is, and what is right around it is kept.
+//! Texts with errors: the first error of each kind is reported at its position, and the valid parts around it are kept.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What texts become: shapes of trees, values of literals, spans.
+//! The results of parsing: shapes of trees, values of literals, spans.
 
 mod shape;
 
@@ -9,7 +9,7 @@ use weft_syntax::*;
 
 use shape::shape_of;
 
-/// Parses what must be right.
+/// Parses a text that must be valid.
 fn parsed(text: &str) -> Expression {
     let (expression, found) = parse_expression("test", Arc::from(text), Position::START);
     assert!(found.is_empty(), "{text}: {found:?}");

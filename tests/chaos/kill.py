@@ -11,7 +11,7 @@ folder, since it has the journals. A cluster round has Redis, a coordinator and 
 coordinator and Redis in turn.
 
 In many rounds, the service or the disk also makes trouble from the apply on, and often no process is killed then (see
-`TROUBLES`): it is slow and fails now and then, does not answer a request, is away for some seconds, or no longer takes
+`TROUBLES`): it is slow and fails now and then, does not respond to a request, is away for some seconds, or no longer takes
 the credentials; or the disk of the journals is full. The command goes on, or stops and names the trouble. Before it is
 resumed, there are new credentials, and there is room on the disk.
 

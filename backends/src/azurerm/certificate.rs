@@ -6,7 +6,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use p12::PFX;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// How to create a readable file.
+/// Advice on how to create a readable file.
 const ADVICE: &str = "create it again, for example with: openssl pkcs12 -export -legacy -inkey key.pem -in cert.pem";
 
 /// A certificate with its key.
@@ -18,7 +18,7 @@ pub(super) struct Certificate {
 }
 
 impl Certificate {
-    /// Reads the certificate from a base64 text, a file, or both. Both must have the same content.
+    /// Reads the certificate from a base64 text, a file, or both. If both are given, they must have the same content.
     ///
     /// # Errors
     /// The problem, as a sentence without secrets.

@@ -1,23 +1,23 @@
-//! The clouds of Azure: where each has its services.
+//! The clouds of Azure, with the addresses of their services.
 
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 
 use crate::tokens::ask;
 
-/// The version of the description of a cloud.
+/// The version of the interface that describes a cloud.
 const VERSION: &str = "2023-11-01";
 
 /// A cloud by name, or by the host that describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CloudName {
-    /// The worldwide one.
+    /// The worldwide cloud.
     Public,
-    /// That of the government of the USA.
+    /// The cloud of the US government.
     UsGovernment,
-    /// That of China.
+    /// The cloud in China.
     China,
-    /// One that this host describes.
+    /// The cloud that this host describes.
     Described(String),
 }
 
@@ -33,16 +33,16 @@ impl CloudName {
     }
 }
 
-/// Where a cloud has its services.
+/// The addresses of a cloud's services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cloud {
     /// The address of Entra ID, with `/` at the end.
     pub(super) login: String,
     /// The address of Resource Manager, without `/` at the end.
     pub(super) manager: String,
-    /// For whom tokens for Resource Manager are.
+    /// The audience of tokens for Resource Manager.
     pub(super) audience: String,
-    /// The end of the domains of storage accounts.
+    /// The suffix of the domains of storage accounts.
     pub(super) storage: String,
 }
 
@@ -56,7 +56,7 @@ impl Cloud {
         }
     }
 
-    /// The cloud in its description.
+    /// Reads the description of a cloud.
     fn described(json: &Json) -> Result<Cloud, String> {
         let text = |path: &str| json.pointer(path).and_then(Json::as_str);
         let needed = |path: &str, what: &str| text(path).ok_or_else(|| format!("the description has no {what}"));
@@ -68,7 +68,7 @@ impl Cloud {
         ))
     }
 
-    /// For whom the tokens of other providers are that Entra ID takes.
+    /// The audience of tokens that other issuers make for Entra ID.
     pub(super) fn exchange_audience(&self) -> &'static str {
         match self.login.as_str() {
             "https://login.chinacloudapi.cn/" => "api://AzureADTokenExchangeChina",
@@ -78,7 +78,7 @@ impl Cloud {
     }
 }
 
-/// A cloud that is asked for when it is needed.
+/// A cloud. Its description is requested when it is first needed.
 #[derive(Debug)]
 pub(super) struct Clouds {
     name: CloudName,
@@ -92,10 +92,10 @@ impl Clouds {
         Clouds { name, http, known: OnceCell::new() }
     }
 
-    /// The cloud.
+    /// The cloud with its addresses.
     ///
     /// # Errors
-    /// The host that describes it does not answer, or otherwise, in words.
+    /// Returns a message if the host that describes the cloud does not respond, or if its response is not valid.
     pub(super) async fn get(&self) -> Result<&Cloud, String> {
         self.known.get_or_try_init(|| self.find()).await
     }

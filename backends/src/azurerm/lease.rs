@@ -1,8 +1,8 @@
 //! The lock of a state: an infinite lease of its blob. The metadata of the blob has the information about the holder.
 //!
 //! The id of the lease is the id of the lock. Weft writes the information before it takes the lease, under conditions
-//! that exclude another holder in between. A process that dies in between thus never leaves a lock without information,
-//! which could not be released. OpenTofu writes the information afterwards.
+//! that exclude another holder in between. So a process that dies between the two steps never leaves a lock without
+//! information, which nobody could release. OpenTofu writes the information after taking the lease.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use super::refusals;
 use super::requests::{Client, LOCK, Lease, Properties};
 use crate::bucket::Bucket as _;
 
-/// The maximum number of attempts while others take or release the lock.
+/// The maximum number of attempts while other processes take or release the lock.
 const ROUNDS: u32 = 10;
 /// The first pause between two attempts. It grows with each attempt.
 const PAUSE: Duration = Duration::from_millis(50);
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// The message about a lock that is held.
+/// The message about a lock that has a holder.
 const HELD: &str = "state blob is already locked";
 
-/// The holder that the metadata names.
+/// The holder of the lock, as the metadata names it.
 fn holder(found: &Properties) -> Option<LockInfo> {
     let (_, text) = found.metadata.iter().find(|(name, _)| name == LOCK)?;
     serde_json::from_slice(&STANDARD.decode(text).ok()?).ok()
 }
 
-/// The metadata with this holder, or with none.
+/// The metadata of a blob, with this holder in place of the current one, or without a holder.
 fn metadata(found: &Properties, holder: Option<&LockInfo>) -> Vec<(String, String)> {
     let others = found.metadata.iter().filter(|(name, _)| name != LOCK).cloned();
     others.chain(holder.map(|info| (LOCK.to_owned(), STANDARD.encode(info.to_json())))).collect()
@@ -50,7 +50,7 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         if found.leased {
             match holder(&found).filter(|holder| holder.id != info.id) {
                 Some(holder) => return Ok(LockAnswer::Held { holder, message: HELD.to_owned() }),
-                // OpenTofu is taking the lock, or its holder died while it did so.
+                // OpenTofu is taking the lock in this moment, or its process died while it did so.
                 None => continue,
             }
         }
@@ -66,14 +66,14 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
     Ok(LockAnswer::Held { holder, message })
 }
 
-/// Takes the lock from a holder that is dead, if that holder still has it.
+/// Takes the lock from a dead holder, if that holder still has the lock.
 pub(super) async fn take_over(
     client: &Client,
     key: &str,
     dead: &LockInfo,
     info: &LockInfo,
 ) -> Result<LockAnswer, BackendError> {
-    // If another process was faster, the lease has another id, and this call does nothing.
+    // If another process was faster, the lease has another id, and this call has no effect.
     client.lease(TAKING, key, Lease::Release { id: &dead.id }).await?;
     take(client, key, info).await
 }
@@ -85,7 +85,7 @@ pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), 
     if !client.lease(RELEASING, key, Lease::Release { id }).await? {
         return Err(other());
     }
-    // The lock is free now. If the metadata already names another holder, its information stays.
+    // The lock is free now. If the metadata already names another holder, that information stays.
     if holder(&found).is_some_and(|holder| holder.id == id) {
         client.set_metadata(RELEASING, key, &found.etag, &metadata(&found, None)).await?;
     }

@@ -1,4 +1,4 @@
-//! The identity of a machine: which service of the machine gives its tokens, and how it is asked.
+//! The identity of a machine: the local service that issues its tokens, and the requests to that service.
 
 use std::path::Path;
 
@@ -13,27 +13,27 @@ use crate::tokens::with_form;
 const IMDS: &str = "http://169.254.169.254/metadata/identity/oauth2/token";
 /// The agent of Azure Arc.
 const ARC: &str = "http://127.0.0.1:40342/metadata/identity/oauth2/token";
-/// The folder in which the agent of Azure Arc keeps its secrets.
+/// The directory in which the agent of Azure Arc stores its secrets.
 const ARC_SECRETS: &str = "/var/opt/azcmagent/tokens";
-/// The program of that agent.
+/// The program of the Azure Arc agent.
 const ARC_AGENT: &str = "/opt/azcmagent/bin/himds";
-/// The longest secret of that agent, in bytes.
+/// The maximum length of a secret of the Azure Arc agent, in bytes.
 const ARC_SECRET: u64 = 4096;
 
-/// The service of a machine that gives tokens.
+/// The service of a machine that issues tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Agent {
-    /// That of virtual machines and pods.
+    /// The service of virtual machines and pods.
     Imds,
-    /// That of App Service and Functions, with a secret.
+    /// The service of App Service and Functions: its address and a secret.
     AppService(String, String),
-    /// That of Service Fabric, with a secret.
+    /// The service of Service Fabric: its address and a secret.
     ServiceFabric(String, String),
-    /// That of Azure Machine Learning, with a secret and the id of the usual identity.
+    /// The service of Azure Machine Learning: its address, a secret and the id of the default identity.
     MachineLearning(String, String, String),
-    /// That of Cloud Shell.
+    /// The service of Cloud Shell: its address.
     CloudShell(String),
-    /// That of Azure Arc.
+    /// The service of Azure Arc: its address.
     Arc(String),
 }
 
@@ -46,10 +46,11 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// The identity with this id of the machine with these variables.
+    /// The identity with this id, or the default one. `variable` returns variables of the environment, which identify
+    /// the kind of machine.
     ///
     /// # Errors
-    /// The machine cannot have several identities.
+    /// Returns an error if this kind of machine cannot have several identities.
     pub(super) fn of(variable: &dyn Fn(&str) -> Option<String>, client: Option<String>) -> Result<Machine, String> {
         let agent = match (variable("IDENTITY_ENDPOINT"), variable("IDENTITY_HEADER"), variable("MSI_ENDPOINT")) {
             (Some(url), Some(secret), _) => match variable("IDENTITY_SERVER_THUMBPRINT") {
@@ -86,7 +87,7 @@ impl Machine {
     /// The request for a token for a resource.
     ///
     /// # Errors
-    /// The agent of Azure Arc does not show where its secret is.
+    /// Returns an error if the agent of Azure Arc does not provide its secret.
     pub(super) async fn request(&self, http: &reqwest::Client, resource: &str) -> Result<RequestBuilder, String> {
         let address = |url: &str, version: &str, parameter: &str| {
             let mut url = Url::parse(url).map_err(|error| format!("the address of the identity: {error}"))?;
@@ -121,7 +122,7 @@ impl Machine {
     }
 }
 
-/// The secret that the agent of Azure Arc has written into a file for those who may read it.
+/// The secret of the Azure Arc agent. The agent writes it to a file that only permitted users can read.
 async fn arc_secret(http: &reqwest::Client, url: &Url) -> Result<String, String> {
     let answer = http.get(url.clone()).header("Metadata", "true").send().await.map_err(|error| reason(&error))?;
     if answer.status() != StatusCode::UNAUTHORIZED {

@@ -1,4 +1,4 @@
-//! The methods of authentication: which one the settings choose, and what each needs.
+//! The methods of authentication: how the settings select one, and the settings that each method needs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use super::machine::Machine;
 use super::problems;
 use crate::arguments::Arguments;
 
-/// The variables with the address of a provider of tokens. The last one is that of Azure Pipelines.
+/// The variables with the address of a token provider. The last one belongs to Azure Pipelines.
 const REQUEST_URLS: [&str; 3] = ["ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", PIPELINES_URL];
-/// The variables with the token for that address.
+/// The variables with the token for requests to that address.
 const REQUEST_TOKENS: [&str; 3] = ["ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN"];
 /// The variables with the service connection of a pipeline.
 const CONNECTIONS: [&str; 3] = [
@@ -17,11 +17,11 @@ const CONNECTIONS: [&str; 3] = [
     "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID",
     "AZURESUBSCRIPTION_SERVICE_CONNECTION_ID",
 ];
-/// The variable with the address of a pipeline's tokens.
+/// The variable with the address of the token provider of a pipeline.
 const PIPELINES_URL: &str = "SYSTEM_OIDCREQUESTURI";
 const NO_TENANT: &str = "Tenant ID is missing";
 
-/// How tokens are got.
+/// A method for getting tokens.
 pub(super) enum Method {
     /// With a certificate.
     Certificate(Application, Certificate),
@@ -29,13 +29,13 @@ pub(super) enum Method {
     Secret(Application, String),
     /// With a token of Azure Pipelines.
     Pipelines(Application, Pipeline),
-    /// With a token of another provider.
+    /// With a token of another issuer.
     Oidc(Application, Statement),
     /// With the identity of the machine.
     Machine(Machine),
-    /// With the identity of a pod in Kubernetes: the token is in a file.
+    /// With the identity of a pod in Kubernetes. The token is in a file.
     Workload(Application, PathBuf),
-    /// By the Azure CLI.
+    /// From the Azure CLI.
     Cli(Cli),
 }
 
@@ -48,21 +48,21 @@ pub(super) struct Application {
     pub(super) client: String,
 }
 
-/// A pipeline that may ask for tokens.
+/// A pipeline that may request tokens.
 pub(super) struct Pipeline {
-    /// Where.
+    /// The address for requests.
     pub(super) url: String,
-    /// In the name of which service connection.
+    /// The id of the service connection.
     pub(super) connection: String,
-    /// With which token.
+    /// The token for requests.
     pub(super) token: String,
 }
 
-/// Where the token of another provider is.
+/// The source of the token of another issuer.
 pub(super) enum Statement {
-    /// In the settings, in a file, or in both, which must agree.
+    /// The settings have the token, or the path of a file with it. If both are set, they must be equal.
     Given(Option<String>, Option<PathBuf>),
-    /// At an address, with a token.
+    /// The token is requested at this address, with another token.
     Asked(String, String),
 }
 
@@ -70,16 +70,16 @@ pub(super) enum Statement {
 pub(super) struct Cli {
     /// The path of the program.
     pub(super) program: PathBuf,
-    /// The tenant, unless it is that of the login.
+    /// The tenant, unless it is the tenant of the login.
     pub(super) tenant: Option<String>,
     /// The subscription, unless it is the current one.
     pub(super) subscription: Option<String>,
 }
 
-/// Why a method cannot be used.
+/// Why a method cannot be used: the summary of the diagnostic, and the reasons.
 type Refusal = (&'static str, Vec<String>);
 
-/// The first method that the settings allow. Without one, the reasons are among the problems.
+/// The first method that the settings allow. If there is none, adds the reasons to the problems.
 pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>) -> Option<Method> {
     let common = Common::read(arguments);
     let methods = [certificate, secret, pipelines, oidc, machine, workload];
@@ -99,11 +99,11 @@ pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>
     None
 }
 
-/// What several methods need.
+/// The settings that several methods need.
 struct Common {
     tenant: Option<String>,
     client: Result<String, String>,
-    /// The id of the client as written, without its file.
+    /// The id of the client in the settings, without that in a file.
     written_client: Option<String>,
     uses_oidc: bool,
     request_token: Option<String>,
@@ -122,7 +122,7 @@ impl Common {
         }
     }
 
-    /// The application, or what it lacks.
+    /// The application. Adds missing parts to `reasons`.
     fn application(&self, reasons: &mut Vec<String>) -> Application {
         if self.tenant.is_none() {
             reasons.push(NO_TENANT.to_owned());
@@ -134,10 +134,10 @@ impl Common {
     }
 }
 
-/// A value that may be written or in a file. If it is both, they must agree.
+/// A value that may be given directly or in a file. If both are given, they must be equal.
 ///
 /// # Errors
-/// There is none, the file cannot be read, or they do not agree.
+/// Returns an error if neither is given, the file cannot be read, or the two are not equal.
 pub(super) fn value_or_file(what: &str, value: Option<&str>, file: Option<&Path>) -> Result<String, String> {
     let read = file.map(std::fs::read_to_string).transpose();
     let read = read.map_err(|error| format!("error reading {what} file: {error}"))?.filter(|text| !text.is_empty());

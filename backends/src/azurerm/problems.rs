@@ -1,4 +1,4 @@
-//! The diagnostics of settings, as constructors.
+//! Constructors of the diagnostics of settings.
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -11,7 +11,7 @@ pub(super) fn unused(name: &str) -> Diagnostic {
     Diagnostic::warning(format!("\"{name}\": [DEPRECATED] it has no effect"), detail)
 }
 
-/// There is no cloud of this name.
+/// The settings name a cloud that does not exist.
 pub(super) fn unknown_environment(name: &str) -> Diagnostic {
     Diagnostic::error(
         format!("unknown environment identifier: {name}"),
@@ -20,7 +20,7 @@ pub(super) fn unknown_environment(name: &str) -> Diagnostic {
     )
 }
 
-/// No storage account can have this name.
+/// The text is not a valid name of a storage account.
 pub(super) fn account_name(name: &str) -> Diagnostic {
     Diagnostic::error(
         "invalid storage account name",
@@ -28,7 +28,7 @@ pub(super) fn account_name(name: &str) -> Diagnostic {
     )
 }
 
-/// No container can have this name.
+/// The text is not a valid name of a container.
 pub(super) fn container_name(name: &str) -> Diagnostic {
     Diagnostic::error(
         "invalid storage container name",
@@ -38,7 +38,7 @@ pub(super) fn container_name(name: &str) -> Diagnostic {
     )
 }
 
-/// The keys of the account cannot be listed without its group.
+/// The settings lack the resource group that is needed to list the keys of the account.
 pub(super) fn no_group() -> Diagnostic {
     Diagnostic::error(
         "Resource Group is empty",
@@ -47,7 +47,7 @@ pub(super) fn no_group() -> Diagnostic {
     )
 }
 
-/// The keys of the account cannot be listed without its subscription.
+/// The settings lack the subscription that is needed to list the keys of the account.
 pub(super) fn no_subscription() -> Diagnostic {
     Diagnostic::error(
         "Subscription ID is empty",

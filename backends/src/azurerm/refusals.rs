@@ -1,4 +1,4 @@
-//! What the service refuses, in words, each with the way out.
+//! Error messages for refused requests, each with advice.
 
 use jiff::Timestamp;
 use weft_state::remote::BackendError;
@@ -7,18 +7,18 @@ use super::settings::{AzureSettings, Proof};
 use crate::exchange::HttpReply;
 use crate::xml;
 
-/// The header with the code of an error. The answers to some requests have no body.
+/// The header with the code of an error. Some responses have no body.
 const CODE: &str = "x-ms-error-code";
-/// The header that every answer of the service has.
+/// A header that every response of the service has.
 const REQUEST: &str = "x-ms-request-id";
 
-/// The code of the error in an answer.
+/// The code of the error in a response.
 pub(super) fn code(reply: &HttpReply) -> String {
     let header = reply.header(CODE).map(str::to_owned);
     header.or_else(|| xml::text(&reply.body, "Code")).unwrap_or_default()
 }
 
-/// Another lock is there than the one to be released, or none.
+/// The lock has another id than the one to be released, or is not held.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -28,7 +28,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     }
 }
 
-/// The blob changed each time before it could be written.
+/// The blob changed before each attempt to write it.
 pub(super) fn restless(place: String, doing: &'static str) -> BackendError {
     let error = "the blob is changed by others again and again".to_owned();
     BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }
@@ -36,11 +36,11 @@ pub(super) fn restless(place: String, doing: &'static str) -> BackendError {
 
 /// A request took longer than the settings allow.
 pub(super) fn too_late(place: String, doing: &'static str, seconds: u64) -> BackendError {
-    let error = format!("there was no answer within {seconds} s, the time in timeout_seconds");
+    let error = format!("there was no response within {seconds} s, the time in timeout_seconds");
     BackendError::Unreachable { place, doing, error }
 }
 
-/// The right that a request needs.
+/// The permission that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Right {
     Read,
@@ -50,7 +50,7 @@ pub(super) enum Right {
 }
 
 impl Right {
-    /// The last part of the action that a role must have.
+    /// The last part of the action that a role must include.
     fn action(self) -> &'static str {
         match self {
             Right::Read | Right::List => "read",
@@ -59,7 +59,7 @@ impl Right {
         }
     }
 
-    /// The letters of a shared access signature.
+    /// The letters for the permission in a shared access signature.
     fn letters(self) -> &'static str {
         match self {
             Right::Read => "r",
@@ -70,10 +70,10 @@ impl Right {
     }
 }
 
-/// The largest difference between two clocks that the service accepts.
+/// The maximum difference between two clocks that the service accepts, in seconds.
 const SKEW: i64 = 15 * 60;
 
-/// The difference between the clock of this machine and that of the service in whole minutes, if it is too large.
+/// The difference between the clocks of this machine and of the service, in whole minutes, if it is too large.
 fn skew(reply: &HttpReply, now: Timestamp) -> Option<i64> {
     let there = jiff::fmt::rfc2822::parse(reply.header("date")?).ok()?.timestamp();
     let seconds = now.as_second() - there.as_second();
@@ -113,7 +113,7 @@ pub(super) fn unlisted(account: &str, group: &str, error: &str) -> String {
     format!("error listing access keys on the storage account: {error}{way_out}")
 }
 
-/// The service answered with an error.
+/// The service returned an error.
 pub(super) fn refused(
     settings: &AzureSettings,
     key: &str,
@@ -122,7 +122,7 @@ pub(super) fn refused(
     reply: &HttpReply,
 ) -> BackendError {
     let code = code(reply);
-    // The message ends with lines for the support of the service.
+    // Only the first line is used. The other lines are for the service's support.
     let message = xml::text(&reply.body, "Message");
     let message = message.as_deref().and_then(|text| text.lines().next()).unwrap_or_default().trim().to_owned();
     let error = match (code.is_empty(), message.is_empty()) {
@@ -134,7 +134,7 @@ pub(super) fn refused(
     reply.refusal(settings.place(key), doing, error, &advice)
 }
 
-/// The way out.
+/// What the user can do about the error.
 fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: &HttpReply) -> String {
     let AzureSettings { account, container, .. } = settings;
     match code {
@@ -167,7 +167,7 @@ fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: 
         "AuthorizationSourceIPMismatch" => {
             "The SAS token (sas_token) holds for other addresses only. Get one that includes this machine".to_owned()
         }
-        // Azurite says so of a wrong key.
+        // Azurite returns this error for a wrong key.
         "AuthorizationFailure" if String::from_utf8_lossy(&reply.body).contains("failed to authenticate") => {
             unauthenticated(settings, reply)
         }
@@ -209,7 +209,7 @@ fn delete(settings: &AzureSettings, key: &str) -> String {
     format!("az storage blob delete --account-name {account} --container-name {container} --name '{key}'")
 }
 
-/// The caller is not allowed to do this.
+/// The advice if the caller has no permission.
 fn lacks(settings: &AzureSettings, right: Right) -> String {
     let AzureSettings { account, container, proof, .. } = settings;
     match proof {
@@ -230,7 +230,7 @@ fn lacks(settings: &AzureSettings, right: Right) -> String {
     }
 }
 
-/// The service does not accept what proves who sends the request.
+/// The advice if the service does not accept the credentials.
 fn unauthenticated(settings: &AzureSettings, reply: &HttpReply) -> String {
     let account = &settings.account;
     if let Some(minutes) = skew(reply, Timestamp::now()) {

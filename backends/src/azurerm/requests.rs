@@ -22,29 +22,30 @@ use crate::exchange::{Call, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 use crate::xml;
 
-/// The version of the interface.
+/// The version of the service's API.
 const VERSION: &str = "2021-12-02";
 /// The media type of states and journals.
 const JSON: &str = "application/json";
-/// The start of the headers with the metadata of a blob.
+/// The prefix of the headers with the metadata of a blob.
 const METADATA: &str = "x-ms-meta-";
-/// How often a write is tried because the blob changed in between. With a lock, only its metadata can.
+/// The maximum number of attempts to write a blob that changes between reading and writing. While a state is locked,
+/// only the metadata of its blob can change.
 const ROUNDS: usize = 5;
-/// The metadata that a lock has.
+/// The name of the metadata with the lock.
 pub(super) const LOCK: &str = "terraformlockid";
 
-/// What is known about a blob beside its content.
+/// The properties of a blob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Properties {
-    /// Its identity, which also changes with the metadata.
+    /// The ETag, which also changes with the metadata.
     pub(super) etag: String,
-    /// The digest of its content, if the service has one.
+    /// The digest of the content, if the service has one.
     pub(super) digest: Option<ObjectVersion>,
-    /// Whether it has a lease.
+    /// Whether the blob has a lease.
     pub(super) leased: bool,
-    /// Whether it is empty.
+    /// Whether the blob is empty.
     pub(super) empty: bool,
-    /// Its metadata. The names are in lower case.
+    /// The metadata. The names are in lower case.
     pub(super) metadata: Vec<(String, String)>,
 }
 
@@ -65,7 +66,7 @@ impl Properties {
     }
 }
 
-/// The identity of a content. That of the blob would also change with each lock.
+/// The version of a content. The ETag of the blob is not suitable, because it also changes with each lock.
 fn version_of(content: &[u8]) -> ObjectVersion {
     ObjectVersion(STANDARD.encode(Md5::digest(content)))
 }
@@ -78,12 +79,12 @@ pub(super) struct Client {
     clouds: Arc<Clouds>,
 }
 
-/// What a request does with the lease of a blob.
+/// The change of the lease of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lease<'a> {
-    /// It takes one without an end, under this id, if the blob has this identity.
+    /// Takes an infinite lease with this id, if the blob has this ETag.
     Acquire { id: &'a str, etag: &'a str },
-    /// It ends the one with this id.
+    /// Ends the lease with this id.
     Release { id: &'a str },
 }
 
@@ -97,7 +98,7 @@ impl Client {
         Ok(Client { settings, service: HttpService { http, retry: RETRY, place, authorize }, clouds })
     }
 
-    /// The address of a blob, or of the container with an empty key.
+    /// The address of a blob. With an empty key, the address of the container.
     async fn address(&self, key: &str) -> Result<Url, BackendError> {
         let AzureSettings { account, container, .. } = &self.settings;
         let wrong = |error| BackendError::Credentials { place: self.settings.place(key), error };
@@ -110,12 +111,12 @@ impl Client {
         Ok(url)
     }
 
-    /// The address of a blob for people and lock information.
+    /// The address of a blob for display and for lock information.
     pub(super) async fn shown(&self, key: &str) -> Result<String, BackendError> {
         self.address(key).await.map(String::from)
     }
 
-    /// A request about a blob, or about the container with an empty key.
+    /// A request for a blob. With an empty key, a request for the container.
     async fn call(
         &self,
         doing: &'static str,
@@ -134,7 +135,7 @@ impl Client {
         Ok(Call::new(doing, method, url).header("x-ms-version", VERSION))
     }
 
-    /// The headers for the encryption of content and metadata. Requests that write may name a scope.
+    /// Adds the headers for the encryption of content and metadata. Requests that write may name a scope.
     fn encrypted(&self, call: Call, writes: bool) -> Call {
         match &self.settings.encryption {
             Encryption::Customer(key, digest) => call
@@ -157,7 +158,7 @@ impl Client {
         refusals::refused(&self.settings, key, doing, right, reply)
     }
 
-    /// The properties of a blob, or `None` if there is none.
+    /// The properties of a blob. `None` if the blob does not exist.
     pub(super) async fn properties(&self, doing: &'static str, key: &str) -> Result<Option<Properties>, BackendError> {
         let call = self.encrypted(self.call(doing, Method::HEAD, key, &[]).await?, false);
         let reply = self.send(key, &call).await?;
@@ -168,8 +169,8 @@ impl Client {
         }
     }
 
-    /// Replaces the metadata of a blob if it has this identity and no lease. Returns the new identity, or `None` if
-    /// nothing was done.
+    /// Replaces the metadata of a blob if the blob has this ETag and no lease. Returns the new ETag, or `None` if the
+    /// metadata was not replaced.
     pub(super) async fn set_metadata(
         &self,
         doing: &'static str,
@@ -186,7 +187,7 @@ impl Client {
         }
     }
 
-    /// Takes or ends a lease. Returns whether this was possible.
+    /// Takes or ends a lease. Returns whether the service accepted the request.
     pub(super) async fn lease(&self, doing: &'static str, key: &str, what: Lease<'_>) -> Result<bool, BackendError> {
         let call = self.call(doing, Method::PUT, key, &[("comp", "lease")]).await?;
         let call = match what {
@@ -200,18 +201,18 @@ impl Client {
         let reply = self.send(key, &call).await?;
         match (reply.status, what) {
             (status, _) if status.is_success() => Ok(true),
-            // The first attempt may have taken effect although its answer was lost.
+            // The first attempt may have taken effect although its response was lost.
             (StatusCode::CONFLICT, Lease::Release { .. }) if reply.attempt > 1 => {
                 Ok(code(&reply) == "LeaseNotPresentWithLeaseOperation")
             }
             (StatusCode::PRECONDITION_FAILED | StatusCode::NOT_FOUND | StatusCode::CONFLICT, _) => Ok(false),
-            // An id that no lease can have.
+            // The text is not a valid id of a lease.
             (StatusCode::BAD_REQUEST, Lease::Release { .. }) => Ok(false),
             _ => Err(self.refused(key, doing, Right::Write, &reply)),
         }
     }
 
-    /// Keeps a blob as it is now.
+    /// Makes a snapshot of a blob.
     async fn snapshot(&self, doing: &'static str, key: &str, lock: Option<&str>) -> Result<(), BackendError> {
         let call = self.call(doing, Method::PUT, key, &[("comp", "snapshot")]).await?;
         let reply = self.send(key, &self.encrypted(with_lease(call, lock), true)).await?;
@@ -221,12 +222,12 @@ impl Client {
         }
     }
 
-    /// Creates an empty blob, unless there is one.
+    /// Creates an empty blob, unless the blob exists.
     pub(super) async fn create_empty(&self, doing: &'static str, key: &str) -> Result<(), BackendError> {
         self.upload(doing, key, Bytes::new(), &Fit::Absent, None).await.map(|_| ())
     }
 
-    /// Writes a blob. Returns whether it fitted, and whether the service may have answered an attempt before.
+    /// Writes a blob if it meets the condition `fit`.
     async fn upload(
         &self,
         doing: &'static str,
@@ -255,8 +256,9 @@ impl Client {
         }
     }
 
-    /// Writes a state if it is as expected. A lock of a state that was never written leaves an empty blob, which counts
-    /// as absent. Between the look at the blob and the write, a condition holds it fast.
+    /// Writes a state if its current version is the expected one. Locking a state that was never written leaves an
+    /// empty blob, which counts as absent. The write has a condition, so it fails if the blob changes after it was
+    /// read.
     pub(super) async fn write(
         &self,
         key: &str,
@@ -304,7 +306,7 @@ impl Client {
         key: &str,
         found: &Properties,
     ) -> Result<Option<ObjectVersion>, BackendError> {
-        // Blobs that were put together from blocks have no digest.
+        // Blobs that consist of several blocks have no digest.
         match &found.digest {
             Some(digest) => Ok(Some(digest.clone())),
             None => Ok(self.get(doing, key).await?.map(|object| object.version)),
@@ -339,20 +341,20 @@ impl Client {
     }
 }
 
-/// What a blob must be for a write to take effect.
+/// The condition on a blob under which a write takes effect.
 enum Fit {
     Any,
     Absent,
-    /// As it was found. Its metadata is kept.
+    /// The blob must have these properties. Its metadata is kept.
     Is(Properties),
 }
 
-/// The answer to a write.
+/// The outcome of a write.
 enum Uploaded {
     Done,
-    /// The condition does not hold, perhaps because of an attempt whose answer was lost.
+    /// The condition is not met. An earlier attempt whose response was lost may be the reason.
     Perhaps,
-    /// The condition does not hold.
+    /// The condition is not met.
     No,
 }
 

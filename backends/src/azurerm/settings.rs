@@ -19,11 +19,11 @@ use crate::client::ClientSettings;
 
 /// The length of a customer key in bytes.
 const KEY: usize = 32;
-/// The time of a request unless the settings say it, in seconds.
+/// The default time limit of a request, in seconds.
 const TIMEOUT: u64 = 300;
 /// The arguments that have no effect.
 const UNUSED: [&str; 2] = ["endpoint", "msi_endpoint"];
-/// The arguments with secrets.
+/// The arguments with secret values.
 const SECRET: [&str; 8] = [
     "access_key",
     "client_certificate",
@@ -76,15 +76,15 @@ pub fn schema() -> Block {
 /// The encryption of blobs.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// That of the account.
+    /// The encryption that the account is configured for.
     OfAccount,
-    /// A scope of the account by name.
+    /// A named encryption scope of the account.
     Scope(String),
-    /// A key of the customer and its digest, both in base64.
+    /// A customer key and its digest, both in base64.
     Customer(String, String),
 }
 
-/// What proves to the blob service who sends a request.
+/// The credentials for the blob service.
 pub(super) enum Proof {
     /// A key of the account.
     Key(Vec<u8>),
@@ -92,14 +92,14 @@ pub(super) enum Proof {
     Signature(String),
     /// A token.
     Token(Arc<Method>),
-    /// A key of the account, which Resource Manager tells those with a token.
+    /// A key of the account. Resource Manager returns it to callers with a token.
     ListedKey(Arc<Method>, Account),
 }
 
-/// Where an account is in Resource Manager.
+/// The location of an account in Resource Manager.
 #[derive(Clone)]
 pub(super) struct Account {
-    /// The group.
+    /// The resource group.
     pub(super) group: String,
     /// The subscription, unless the Azure CLI knows it.
     pub(super) subscription: Option<String>,
@@ -113,9 +113,9 @@ pub(super) struct AzureSettings {
     pub(super) cloud: CloudName,
     pub(super) proof: Proof,
     pub(super) encryption: Encryption,
-    /// Whether each write keeps a snapshot of the state before.
+    /// Whether each write first makes a snapshot of the state.
     pub(super) snapshot: bool,
-    /// The longest time of a request with its repetitions.
+    /// The maximum time of a request with its retries.
     pub(super) timeout: Duration,
     /// The settings of connections.
     pub(super) client: ClientSettings,
@@ -131,7 +131,7 @@ impl AzureSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -172,7 +172,7 @@ impl AzureSettings {
         arguments.finish(read)
     }
 
-    /// The place of a blob, for people.
+    /// The location of a blob, for display.
     pub(super) fn place(&self, key: &str) -> String {
         format!("azure://{}/{}/{key}", self.account, self.container)
     }
@@ -200,7 +200,7 @@ fn cloud(arguments: &mut Arguments<'_>) -> Option<CloudName> {
 
 fn encryption(arguments: &mut Arguments<'_>) -> Encryption {
     let customer = arguments.filled("customer_provided_key", &["ARM_CUSTOMER_PROVIDED_KEY"]);
-    // The variable is misspelled in OpenTofu, which does not read the right one.
+    // OpenTofu reads only this variable, which is misspelled.
     let scope = arguments.filled("encryption_scope", &["ARM_ENCYRPTION_SCOPE"]);
     match (customer, scope) {
         (None, None) => Encryption::OfAccount,

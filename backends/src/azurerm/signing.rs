@@ -6,11 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::exchange::Call;
 
-/// The start of the headers that are signed by name.
+/// The prefix of the headers that are signed with their names.
 const PREFIX: &str = "x-ms-";
 /// The header with the time.
 const DATE: &str = "x-ms-date";
-/// The other headers that are signed, in order, around the length of the body.
+/// The values of these other headers are signed in this order, before and after the length of the body.
 const BEFORE_LENGTH: [&str; 2] = ["content-encoding", "content-language"];
 const AFTER_LENGTH: [&str; 8] = [
     "content-md5",
@@ -23,7 +23,7 @@ const AFTER_LENGTH: [&str; 8] = [
     "range",
 ];
 
-/// The headers that a request needs beside its own at this time, which is in the form of HTTP dates.
+/// The headers that sign a request. `time` is the current time as an HTTP date.
 pub(super) fn headers(account: &str, key: &[u8], call: &Call, time: &str) -> Vec<(String, String)> {
     let text = text_to_sign(account, call, time);
     let signature = STANDARD.encode(sign(&Key::new(HMAC_SHA256, key), text.as_bytes()));
@@ -55,7 +55,7 @@ fn text_to_sign(account: &str, call: &Call, time: &str) -> String {
     lines.join("\n")
 }
 
-/// What the service orders the names of headers by: hyphens do not count, and underscores come before digits.
+/// The sort key for names of headers: hyphens are ignored, and underscores precede digits.
 fn order(name: &str) -> String {
     name.replace('-', "").replace('_', "!")
 }

@@ -24,24 +24,24 @@ use crate::exchange::{Authorize, Call, Constant};
 use crate::jwt::{self, Algorithm};
 use crate::tokens::{AccessToken, Bearer, TokenSource, ask, with_form};
 
-/// For whom tokens for the blob service are, in all clouds.
+/// The audience of tokens for the blob service. It is the same in all clouds.
 const STORAGE: &str = "https://storage.azure.com";
-/// The type of the statements of applications (RFC 7523).
+/// The type of the assertions of applications (RFC 7523).
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-/// How long the statement of a certificate holds.
+/// The lifetime of an assertion that is signed with a certificate.
 const LIFETIME: Duration = Duration::from_secs(600);
-/// The version of the interface of Azure Pipelines.
+/// The version of the API of Azure Pipelines.
 const PIPELINES_VERSION: &str = "7.1";
-/// The version of the interface of Resource Manager for storage accounts.
+/// The version of the API of Resource Manager for storage accounts.
 const MANAGER_VERSION: &str = "2024-01-01";
-/// How long the Azure CLI may take.
+/// The time limit of the Azure CLI.
 const CLI_TIME: Duration = Duration::from_secs(60);
-/// How long a token of the Azure CLI is used that does not say when it expires.
+/// The time for which a token of the Azure CLI is used if its expiry is not given.
 const CLI_LIFETIME: Duration = Duration::from_secs(300);
-/// The form of dates in HTTP.
+/// The format of dates in HTTP.
 const DATE: &str = "%a, %d %b %Y %H:%M:%S GMT";
 
-/// What tokens are for.
+/// The service for which a token is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Resource {
     /// Another service.
@@ -52,13 +52,13 @@ enum Resource {
     Manager,
 }
 
-/// A method with the connections that it uses.
+/// A method of authentication with the connections that it uses.
 struct Tokens {
     method: Arc<Method>,
     resource: Resource,
     clouds: Arc<Clouds>,
     http: reqwest::Client,
-    /// The place of the state, for messages.
+    /// The location of the state, for messages.
     place: String,
 }
 
@@ -104,14 +104,14 @@ impl Tokens {
             }
             Method::Cli(cli) => return cli.token(&resource).await,
         };
-        AccessToken::of_answer(&answer?).ok_or_else(|| "the answer has no token".to_owned())
+        AccessToken::of_answer(&answer?).ok_or_else(|| "the response has no token".to_owned())
     }
 
-    /// The address at which a tenant gives tokens.
+    /// The address of the token endpoint of a tenant.
     async fn address(&self, tenant: &str) -> Result<Url, String> {
         let login = &self.clouds.get().await?.login;
         let mut url = Url::parse(login).map_err(|error| format!("the address of Entra ID: {error}"))?;
-        // Federation services of one's own have a path of their own.
+        // A federation service (AD FS) has another path.
         let parts: &[&str] =
             if tenant == "adfs" { &["adfs", "oauth2", "token"] } else { &[tenant, "oauth2", "v2.0", "token"] };
         if let Ok(mut path) = url.path_segments_mut() {
@@ -120,7 +120,7 @@ impl Tokens {
         Ok(url)
     }
 
-    /// Asks Entra ID for a token for a resource.
+    /// Requests a token for a resource from Entra ID.
     async fn entra(&self, application: &Application, resource: &str, proof: &[(&str, &str)]) -> Result<Json, String> {
         let url = self.address(&application.tenant).await?;
         let scope = format!("{resource}/.default");
@@ -135,7 +135,7 @@ impl Tokens {
         self.entra(application, resource, &proof).await
     }
 
-    /// The statement of an application, signed with its certificate.
+    /// The assertion of an application, signed with its certificate.
     async fn statement(&self, application: &Application, certificate: &Certificate) -> Result<String, String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let header = json!({ "alg": "PS256", "typ": "JWT", "x5t#S256": certificate.thumbprint });
@@ -150,7 +150,7 @@ impl Tokens {
         jwt::signed(&header, &claims, &certificate.key, Algorithm::Ps256)
     }
 
-    /// The token of another provider.
+    /// The token of another issuer.
     async fn foreign(&self, statement: &Statement) -> Result<String, String> {
         let (url, token) = match statement {
             Statement::Given(text, file) => return value_or_file("token", text.as_deref(), file.as_deref()),
@@ -167,10 +167,10 @@ impl Tokens {
     }
 }
 
-/// A number that no other statement has.
+/// An id that no other assertion has.
 fn random_id() -> String {
     let mut bytes = [0; 16];
-    // Without random bytes, the id is that of other statements. Entra ID accepts that.
+    // Without random bytes, several assertions have the same id. Entra ID accepts that.
     let _ = getrandom::fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -185,11 +185,11 @@ async fn pipeline_token(http: &reqwest::Client, pipeline: &Pipeline) -> Result<S
     field(request.header("X-TFS-FedAuthRedirect", "Suppress"), "oidcToken").await
 }
 
-/// A field of the answer to a request.
+/// A field of the response to a request.
 async fn field(request: RequestBuilder, name: &str) -> Result<String, String> {
     let answer = ask(request).await.map_err(|error| format!("the provider of the identity: {error}"))?;
     let found = answer.get(name).and_then(Json::as_str).map(str::to_owned);
-    found.ok_or_else(|| format!("the answer of the provider has no {name:?}"))
+    found.ok_or_else(|| format!("the response of the provider has no {name:?}"))
 }
 
 impl Cli {
@@ -225,11 +225,11 @@ impl Cli {
             let words = String::from_utf8_lossy(&done.stderr);
             return Err(format!("the Azure CLI failed: {}", words.trim()));
         }
-        serde_json::from_slice(&done.stdout).map_err(|_| "the answer of the Azure CLI is not JSON".to_owned())
+        serde_json::from_slice(&done.stdout).map_err(|_| "the output of the Azure CLI is not JSON".to_owned())
     }
 }
 
-/// What authorizes requests to a key vault, whose tokens must be for this resource.
+/// The authorization of requests to a key vault. Tokens must be for this resource.
 pub(super) fn vault_tokens(
     method: &Arc<Method>,
     clouds: &Arc<Clouds>,
@@ -241,7 +241,7 @@ pub(super) fn vault_tokens(
     Box::new(Bearer::new(Tokens { method, resource: Resource::Named(resource), clouds, http, place }))
 }
 
-/// What authorizes the requests to the blob service.
+/// The authorization of requests to the blob service.
 pub(super) fn authorizer(settings: &AzureSettings, clouds: &Arc<Clouds>, http: &reqwest::Client) -> Box<dyn Authorize> {
     let tokens = |method: &Arc<Method>, resource| {
         let (method, clouds, http) = (Arc::clone(method), Arc::clone(clouds), http.clone());
@@ -249,7 +249,7 @@ pub(super) fn authorizer(settings: &AzureSettings, clouds: &Arc<Clouds>, http: &
     };
     let account = settings.account.clone();
     match &settings.proof {
-        // The signature is in the addresses.
+        // The URLs of requests have the signature.
         Proof::Signature(_) => Box::new(Constant(Vec::new())),
         Proof::Token(method) => Box::new(tokens(method, Resource::Storage)),
         Proof::Key(key) => Box::new(SharedKey { account, key: Mutex::new(Some(key.clone())), keys: None }),
@@ -260,12 +260,12 @@ pub(super) fn authorizer(settings: &AzureSettings, clouds: &Arc<Clouds>, http: &
     }
 }
 
-/// Requests that are signed with a key of the account.
+/// Signs requests with a key of the account.
 struct SharedKey {
     account: String,
     /// The key, if it is known.
     key: Mutex<Option<Vec<u8>>>,
-    /// Where it is looked up.
+    /// The keys in Resource Manager, if the key must be requested there.
     keys: Option<Keys>,
 }
 
@@ -316,7 +316,7 @@ impl Keys {
         }
         url.query_pairs_mut().append_pair("api-version", MANAGER_VERSION);
         let answer = ask(source.http.post(url).bearer_auth(&token.text).header("content-length", "0")).await?;
-        let key = answer.pointer("/keys/0/value").and_then(Json::as_str).ok_or("the answer has no key")?;
-        STANDARD.decode(key).map_err(|_| "the key in the answer is not base64".to_owned())
+        let key = answer.pointer("/keys/0/value").and_then(Json::as_str).ok_or("the response has no key")?;
+        STANDARD.decode(key).map_err(|_| "the key in the response is not base64".to_owned())
     }
 }

@@ -26,20 +26,20 @@ use crate::exchange::{Authorize, Call, Constant, HttpReply, HttpService, RETRY};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 
-/// The version of the interface.
+/// The version of the API.
 const VERSION: &str = "7.6";
 /// The name of the encrypted key in the metadata.
 const FIELD: &str = "ciphertext";
-/// The algorithm of keys that are not symmetric.
+/// The algorithm for asymmetric keys.
 const RSA: &str = "RSA-OAEP-256";
-/// The algorithms of symmetric keys, by the size of the key in bits.
+/// The algorithms for symmetric keys, by the size of the key in bits.
 const SYMMETRIC: [(u64, &str); 3] = [(128, "A128GCM"), (192, "A192GCM"), (256, "A256GCM")];
-/// The longest key that is made. Azure allows less, depending on the algorithm.
+/// The maximum length of a new key. Azure allows less, depending on the algorithm.
 const LONGEST: u64 = 1024;
-/// The fields of metadata beside the key, and their names in requests and answers.
+/// The fields of the metadata beside the key, and their names in requests and responses.
 const PARTS: [(&str, &str); 3] =
     [("iv", "iv"), ("authentication_tag", "tag"), ("additional_authenticated_data", "aad")];
-/// Variables of the backend that this key provider does not have.
+/// Variables of the backend `azurerm` that do not apply to this key provider.
 const OTHERS: [&str; 5] = [
     "ARM_USE_AKS_WORKLOAD_IDENTITY",
     "ARM_USE_CLI",
@@ -77,9 +77,9 @@ pub(crate) fn schema() -> Block {
     arguments::schema(&all, &["vault_uri", "vault_key_name", "key_length"], &[])
 }
 
-/// The client of these settings.
+/// Makes the client from its settings.
 pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
-    // The argument is the endpoint of managed identities, unless the environment has one.
+    // The argument is the endpoint of managed identities. The environment takes precedence.
     let endpoint = settings.get("msi_endpoint").and_then(Json::as_str).filter(|text| !text.is_empty());
     let environment = |name: &str| match name {
         name if OTHERS.contains(&name) => None,
@@ -107,7 +107,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
         false => None,
     };
     let (_, _) = arguments.finish(())?;
-    // Without problems, there are all of them.
+    // If there are no problems, all of these exist.
     let (Some(url), Some(cloud), Some(method)) = (url, cloud, method) else {
         return Err(vec![key_data("the settings are incomplete")]);
     };
@@ -167,14 +167,14 @@ fn names(key: &str, uri: &str) -> Result<Url, String> {
     if vault.contains("--") {
         return Err(format!("{vault:?} is not the name of a key vault: two hyphens cannot follow each other"));
     }
-    // A token is never sent without encryption, except to this machine itself.
+    // A token is never sent unencrypted, except to this machine.
     if url.scheme() != "https" && host != "localhost" {
         return Err("vault_uri must begin with https://".to_owned());
     }
     Ok(url)
 }
 
-/// What tokens are got with.
+/// The method of authentication, with the connections for requesting tokens.
 struct Access {
     method: Arc<Method>,
     clouds: Arc<Clouds>,
@@ -189,7 +189,7 @@ struct Vault {
     key: String,
     length: u64,
     algorithm: &'static str,
-    /// The connection, once the vault has said for whom tokens must be.
+    /// The connection, once the vault has named the audience of its tokens.
     known: Mutex<Option<Arc<HttpService>>>,
 }
 
@@ -199,7 +199,7 @@ impl fmt::Debug for Vault {
     }
 }
 
-/// A parameter of the challenge in an answer: for whom a token must be.
+/// The audience of tokens, which is a parameter of the challenge in a response.
 fn resource(challenge: &str) -> Option<&str> {
     let rest = challenge.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("bearer "))?;
     let parameters = challenge[rest.len()..].split([',', ' ']).filter_map(|part| part.trim().split_once('='));
@@ -214,7 +214,7 @@ impl Vault {
         HttpService { http: self.access.http.clone(), retry: RETRY, place: self.place.clone(), authorize }
     }
 
-    /// The connection. The vault is asked for whom tokens must be, which depends on the cloud.
+    /// The connection. Its first use asks the vault for the audience of tokens, which depends on the cloud.
     async fn connected(&self, doing: &'static str, url: &Url) -> Result<Arc<HttpService>, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(found) = known.as_ref() {
@@ -227,7 +227,7 @@ impl Vault {
         let host = Url::parse(&resource).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
         let own = self.url.host_str().unwrap_or_default();
         if own != host && !own.ends_with(&format!(".{host}")) {
-            let error = Some(format!("it asks for a token for {host:?}, which is not the domain of the vault"));
+            let error = Some(format!("it requests a token for {host:?}, which is not the domain of the vault"));
             return Err(reply.refusal(self.place.clone(), doing, error, "Check vault_uri"));
         }
         let Access { method, clouds, http } = &self.access;
@@ -245,7 +245,7 @@ impl Vault {
     ) -> Result<Map<String, Json>, BackendError> {
         let mut url = self.url.clone();
         if let Ok(mut path) = url.path_segments_mut() {
-            // Without a version, the vault takes the current one.
+            // Without a version, the vault uses the current one.
             path.pop_if_empty().extend(["keys", &self.key]);
             path.extend(Some(version).filter(|version| !version.is_empty())).push(operation);
         }

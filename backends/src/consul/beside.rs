@@ -1,5 +1,5 @@
-//! Objects beside the state. A value has a limit of half a megabyte: a larger object is a value that only names its
-//! parts. It is written after them, so that an object is there as a whole or not at all.
+//! Objects beside the state. The size of a value is limited to half a megabyte. The value of a larger object only names
+//! the parts of the object. It is written after them, so an object exists either completely or not at all.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -14,17 +14,18 @@ use crate::bucket::{Bucket, ObjectKind, When};
 
 /// The flag of values that name the parts of an object: "Weft" in ASCII.
 const PARTS: u64 = 0x5765_6674;
-/// What follows the key of an object in the keys of its parts. The names of objects do not have it.
+/// The infix between the key of an object and the number of a part. The names of objects do not contain it.
 const PART: &str = "/.parts/";
 /// The size of a part: the largest value that an agent allows by default.
 const PART_SIZE: usize = 524_288;
-/// The largest object in one value. Transactions have the same limit as values, and hold them in base64, beside the key.
+/// The maximum size of an object in one value. Transactions have the same limit as values, and have the value in base64
+/// and the key in addition.
 const LARGEST_WHOLE: usize = 380_000;
-/// How often an object is read again that changed while it was read.
+/// The maximum number of reads of an object that changes while it is read.
 const READS: u32 = 5;
 
 impl Client {
-    /// The content of an object.
+    /// The content of an object: its value, or its joined parts.
     async fn content(&self, doing: &'static str, key: &str, pair: &Pair) -> Result<Bytes, BackendError> {
         if pair.flags != PARTS {
             return Ok(pair.value.clone());
@@ -90,7 +91,7 @@ impl Bucket for Client {
         let index = match when {
             When::Always => None,
             When::Absent => Some(0),
-            // A text that is no number is the version of no object.
+            // The version is not a number, so no object has it.
             When::Is(version) => Some(version.0.parse().unwrap_or(u64::MAX)),
         };
         if let Some(index) = index {
@@ -102,7 +103,7 @@ impl Bucket for Client {
             Transacted::TooLarge => {
                 Err(refusals::damaged(self.settings.place(key), doing, "the agent finds the value too large"))
             }
-            // The answer to an earlier attempt may have been lost.
+            // The response to an earlier attempt may have been lost.
             Transacted::Stale(true) => match self.pair(doing, key).await? {
                 Some(pair) if pair.value == value && pair.flags == flags => {
                     Ok(Written::Done(ObjectVersion(pair.index.to_string())))

@@ -1,7 +1,7 @@
-//! The state: one value. If that would be too large, the value names chunks beside it.
+//! The state: one value. If the value would be too large, it names chunks of the state, which are stored beside it.
 //!
-//! The chunks are at `PATH/tfstate.MD5/NUMBER`, with the MD5 digest of the uncompressed state. The value of the key itself
-//! is then `{"chunks": [paths], "current-hash": MD5}`. It is written last.
+//! The chunks are at `PATH/tfstate.MD5/NUMBER`, with the MD5 digest of the uncompressed state. The value is then
+//! `{"chunks": [paths], "current-hash": MD5}`. It is written after the chunks.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,8 +18,8 @@ const READING: &str = "reading the state";
 const WRITING: &str = "writing the state";
 /// The size of a chunk: the largest value that an agent allows by default.
 const CHUNK: usize = 524_288;
-/// The maximum size of a state that is written as one value. Transactions have the same limit as values, and hold
-/// values in base64, beside the key.
+/// The maximum size of a state in one value. Transactions have the same limit as values, and have the value in base64
+/// and the key in addition.
 const LARGEST_WHOLE: usize = 380_000;
 /// The maximum number of reads of a state that changes while it is read.
 const READS: u32 = 5;
@@ -28,7 +28,7 @@ const READS: u32 = 5;
 struct Manifest {
     /// The MD5 digest of the uncompressed state.
     hash: String,
-    /// Their keys.
+    /// The keys of the chunks.
     chunks: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Manifest {
     }
 }
 
-/// The start of the keys of chunks.
+/// The prefix of the keys of chunks.
 fn chunks_of(key: &str, hash: &str) -> String {
     format!("{}/tfstate.{hash}/", key.trim_end_matches('/'))
 }
@@ -65,7 +65,7 @@ pub(super) async fn read(client: &Client, key: &str) -> Result<Option<Object>, B
             Ok(content) => return Ok(Some(Object { content, version: version(index) })),
             Err(failed) => failed,
         };
-        // The writer of the next state removes the chunks of this one.
+        // The state may have been replaced: the writer of the next state removes the chunks of this one.
         if before.replace(index) == Some(index) {
             return Err(failed);
         }
@@ -98,7 +98,7 @@ async fn content(client: &Client, key: &str, pair: Pair) -> Result<Bytes, Backen
     Ok(plain)
 }
 
-/// Writes the state with this key if it is as expected, and removes the chunks of the previous state.
+/// Writes the state with this key if its current version is the expected one. Removes the chunks of the previous state.
 pub(super) async fn write(
     client: &Client,
     key: &str,
@@ -136,23 +136,24 @@ pub(super) async fn write(
         Some(written) => written,
         None => return Err(refusals::damaged(client.place(key), WRITING, "the list of its chunks is too large")),
     };
-    // Nothing refers to these chunks any more: those of the previous state, or the new ones after a conflict.
+    // Nothing refers to these chunks now: they belong to the previous state, or to the new one if the write failed with
+    // a conflict.
     let unused = if written == Written::Conflict { new } else { old.filter(|old| Some(old) != new.as_ref()) };
     if let Some(hash) = unused {
-        // The state is written in any case.
+        // A failure is ignored, because the state has been written.
         let _ = remove_chunks(client, key, &hash).await;
     }
     Ok(written)
 }
 
-/// Writes the value of the key itself. `None` if it is too large.
+/// Writes the value of the key of the state. `None` if the value is too large.
 async fn store(client: &Client, key: &str, value: &Bytes, index: u64) -> Result<Option<Written>, BackendError> {
     let operation = json!({"Verb": "cas", "Key": key, "Value": STANDARD.encode(value), "Index": index});
     match client.transact(WRITING, key, &[operation]).await? {
         Transacted::Done(index) => Ok(Some(Written::Done(version(index)))),
         Transacted::TooLarge => Ok(None),
         Transacted::Stale(false) => Ok(Some(Written::Conflict)),
-        // The answer to an earlier attempt may have been lost.
+        // The response to an earlier attempt may have been lost.
         Transacted::Stale(true) => match client.pair(WRITING, key).await? {
             Some(pair) if pair.value == *value => Ok(Some(Written::Done(version(pair.index)))),
             _ => Ok(Some(Written::Conflict)),
@@ -160,7 +161,7 @@ async fn store(client: &Client, key: &str, value: &Bytes, index: u64) -> Result<
     }
 }
 
-/// Writes the chunks. Returns the value that names them.
+/// Writes the chunks of a state. Returns the value that names them.
 async fn write_chunks(client: &Client, key: &str, hash: &str, stored: &Bytes) -> Result<Bytes, BackendError> {
     let start = chunks_of(key, hash);
     let mut names = Vec::new();
@@ -174,7 +175,7 @@ async fn write_chunks(client: &Client, key: &str, hash: &str, stored: &Bytes) ->
 }
 
 async fn remove_chunks(client: &Client, key: &str, hash: &str) -> Result<(), BackendError> {
-    // The hash comes from a document of unknown origin.
+    // The hash may come from a document of unknown origin, so it is checked.
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(());
     }

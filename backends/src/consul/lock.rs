@@ -1,8 +1,8 @@
 //! The lock: a key that a session holds, and the information about the lock beside it.
 //!
 //! A session ends unless its process renews it, so the lock of a dead process expires. If a living process loses its
-//! lock, it takes the lock again as soon as possible, as OpenTofu does. Its next write detects a write by another process
-//! in the meantime.
+//! lock, it takes the lock again as soon as possible, as OpenTofu does. Its next write detects a write by another
+//! process in the meantime.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,11 +20,11 @@ const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
 /// The number with which Consul's library marks the keys of locks.
 const LOCK_FLAG: &str = "3304740253564472344";
-/// The lifetime of a session that is not renewed. Consul may extend it to twice as long.
+/// The lifetime of a session that is not renewed. Consul may extend it to twice this time.
 const LIFE: Duration = Duration::from_secs(15);
 /// The time for which a lock cannot be taken after the end of its session.
 const DELAY: Duration = Duration::from_secs(5);
-/// How long to try to take a lock that another session holds, as OpenTofu does.
+/// The time for trying to take a lock that another session holds, as in OpenTofu.
 const TRIES: Duration = Duration::from_secs(1);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -42,7 +42,7 @@ pub(super) struct Lock {
 /// A lock that this process holds.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// The id under which it was taken: the first session.
+    /// The id of the lock: the first session.
     id: String,
     /// The session that has the lock now. The keeper locks this field while it replaces the session.
     session: Arc<Mutex<String>>,
@@ -63,12 +63,12 @@ impl Held {
     }
 }
 
-/// The answer to an attempt.
+/// The outcome of an attempt to take the lock.
 enum SessionAnswer {
     Taken,
-    /// Another session has it.
+    /// Another session has the lock.
     Held(Pair, String),
-    /// Its last session has ended, and the lock cannot be taken yet.
+    /// The last session of the lock has ended, and the lock cannot be taken yet.
     Delayed,
 }
 
@@ -81,7 +81,7 @@ impl Lock {
         format!("{}/.lockinfo", self.state.trim_end_matches('/'))
     }
 
-    /// Takes the lock, and keeps it until the answer is dropped.
+    /// Takes the lock, and keeps it until the returned [`Held`] is dropped.
     pub(super) async fn take(&self, info: &LockInfo) -> Result<(LockAnswer, Option<Held>), BackendError> {
         let session = self.begin().await?;
         match self.take_with(&session, info).await {
@@ -108,7 +108,7 @@ impl Lock {
         self.client.begin_session(TAKING, &rules).await
     }
 
-    /// Takes the lock with this session. Waits for a moment if another session has it.
+    /// Takes the lock with this session. If another session has the lock, retries for a short time.
     async fn take_with(&self, session: &str, info: &LockInfo) -> Result<LockAnswer, BackendError> {
         let start = Instant::now();
         loop {
@@ -124,7 +124,8 @@ impl Lock {
         }
     }
 
-    /// The value of the key is the id with which the holder has asked for the lock. OpenTofu leaves it empty.
+    /// Makes one attempt to take the lock. The value of the key becomes the id from the caller's request. OpenTofu
+    /// leaves the value empty.
     async fn attempt(&self, session: &str, asked: &str) -> Result<SessionAnswer, BackendError> {
         let key = self.key();
         let holder_of = |pair: Option<Pair>| pair.and_then(|pair| Some((pair.session.clone()?, pair)));
@@ -171,7 +172,7 @@ impl Lock {
     async fn held(&self, pair: &Pair, holder: String) -> Result<LockAnswer, BackendError> {
         let info = self.client.pair(TAKING, &self.info_key()).await?;
         let info = info.and_then(|info| serde_json::from_slice::<LockInfo>(&info.value).ok());
-        // A holder writes the information after it has taken the lock.
+        // A holder writes the information after taking the lock, so it may belong to an earlier holder or be missing.
         let mut info = info.filter(|info| info.id == holder).unwrap_or_else(|| LockInfo {
             operation: "unknown operation".to_owned(),
             who: "an unknown process".to_owned(),
@@ -184,14 +185,15 @@ impl Lock {
         Ok(LockAnswer::Held { holder: LockInfo { asked, ..info }, message })
     }
 
-    /// Renews the session, and takes the lock with another one if it is lost.
+    /// Renews the session. If the lock is lost, takes it again with a new session.
     async fn keep(self, session: Arc<Mutex<String>>, info: LockInfo) {
         loop {
             tokio::time::sleep(LIFE / 2).await;
             let current = session.lock().await.clone();
             while !self.is_kept(&current).await {
                 {
-                    // Locked for the whole attempt: a release in between would find neither session with the lock.
+                    // Locked during the whole attempt: otherwise a concurrent release could find that neither session
+                    // has the lock.
                     let mut session = session.lock().await;
                     if let Some(other) = self.take_again(&current, &info).await {
                         *session = other;
@@ -203,7 +205,7 @@ impl Lock {
         }
     }
 
-    /// Whether the session lives, and has the lock. Asks until there is an answer.
+    /// Whether the session is alive and has the lock. Retries until the agent responds.
     async fn is_kept(&self, session: &str) -> bool {
         loop {
             match self.client.renew_session(session).await {
@@ -219,7 +221,7 @@ impl Lock {
         }
     }
 
-    /// Takes a lost lock with another session. Returns that session.
+    /// Takes a lost lock again with a new session. Returns that session.
     async fn take_again(&self, lost: &str, info: &LockInfo) -> Option<String> {
         let _ = self.client.end_session(TAKING, lost).await;
         let session = self.begin().await.ok()?;
@@ -235,7 +237,7 @@ impl Lock {
     /// Releases the lock of a session of this process.
     ///
     /// # Errors
-    /// It does not have the lock any more.
+    /// Returns an error if the session no longer has the lock.
     pub(super) async fn release(&self, session: &str) -> Result<(), BackendError> {
         match self.release_session(session).await? {
             true => Ok(()),
@@ -246,7 +248,7 @@ impl Lock {
     /// Releases the lock of a session of any process.
     ///
     /// # Errors
-    /// Another session has the lock, or none.
+    /// Returns an error if another session has the lock, or if no session has it.
     pub(super) async fn release_other(&self, session: &str) -> Result<(), BackendError> {
         let found = self.client.pair(RELEASING, &self.key()).await?.and_then(|pair| pair.session);
         let place = self.client.settings.place(&self.state);
@@ -257,8 +259,8 @@ impl Lock {
         }
     }
 
-    /// Takes the lock from a session, ends it, and removes the keys. Releasing comes first: the end of a session that
-    /// has the lock delays the next holder. Returns whether the session had the lock.
+    /// Releases the lock of a session, ends the session, and removes the keys. The order matters: if a session ends
+    /// while it has the lock, Consul delays the next holder. Returns whether the session had the lock.
     pub(super) async fn release_session(&self, session: &str) -> Result<bool, BackendError> {
         let (key, flags) = (self.key(), ("flags", LOCK_FLAG));
         let found = self.client.pair(RELEASING, &key).await?;
@@ -269,7 +271,7 @@ impl Lock {
         }
         self.client.end_session(RELEASING, session).await?;
         if had {
-            // Another process may have taken the lock already. Then the key stays.
+            // Another process may have taken the lock already. In that case, the key stays.
             let free = self.client.pair(RELEASING, &key).await?.filter(|pair| pair.session.is_none());
             if let Some(free) = free {
                 self.client.delete(RELEASING, &key, &[("cas", &free.index.to_string())]).await?;

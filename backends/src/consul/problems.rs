@@ -1,4 +1,4 @@
-//! The diagnostics of settings, as constructors.
+//! Constructors of the diagnostics of settings.
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -11,7 +11,7 @@ pub(super) fn invalid_path(path: &str) -> Diagnostic {
     Diagnostic::error(format!("Invalid key. Key must not {rule}: {path}"), "Correct the argument \"path\".")
 }
 
-/// The address has another scheme than those of agents.
+/// The scheme of the address is not supported.
 pub(super) fn unknown_scheme(scheme: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Unknown protocol scheme: {scheme}"),

@@ -1,14 +1,14 @@
-//! What the agent refuses, in words.
+//! Error messages for refused requests.
 
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
 use crate::exchange::HttpReply;
 
-/// The longest message of an agent that is shown.
+/// The maximum length of an agent's message in an error.
 const LONGEST_MESSAGE: usize = 500;
 
-/// The agent answered with an error.
+/// The agent returned an error.
 pub(super) fn refused(place: String, doing: &'static str, path: &str, reply: &HttpReply) -> BackendError {
     let message = String::from_utf8_lossy(&reply.body).trim().to_owned();
     let message = Some(message).filter(|text| text.len() < LONGEST_MESSAGE);
@@ -28,7 +28,7 @@ pub(super) fn refused(place: String, doing: &'static str, path: &str, reply: &Ht
     reply.refusal(place, doing, message, &advice)
 }
 
-/// A transaction was rolled back for another reason than its conditions.
+/// A transaction was rolled back, but not because of its conditions.
 pub(super) fn rolled_back(place: String, doing: &'static str, errors: &str) -> BackendError {
     let error = format!("consul CAS failed with transaction errors: {errors}");
     BackendError::Refused { place, doing, error, advice: String::new() }
@@ -44,13 +44,13 @@ pub(super) fn not_a_lock(place: String) -> BackendError {
     }
 }
 
-/// There is no lock to be released.
+/// The lock to be released is not held.
 pub(super) fn not_locked(place: String) -> BackendError {
     let error = "the state is not locked".to_owned();
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// Another lock is there than the one to be released.
+/// The lock has another id than the one to be released.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -70,7 +70,7 @@ pub(super) fn lost_lock(place: String) -> BackendError {
     }
 }
 
-/// An answer does not have the form that it must have.
+/// A response does not have the expected form.
 pub(super) fn damaged(place: String, doing: &'static str, error: impl Into<String>) -> BackendError {
     BackendError::Damaged { place, doing, error: error.into() }
 }

@@ -16,7 +16,7 @@ use crate::exchange::{Call, Constant, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 use crate::retry::RequestRetries;
 
-/// The retries of requests within the lifetime of a session.
+/// No retries, for requests that must finish within the lifetime of a session.
 const NONE: RequestRetries = RequestRetries { repeats: 0, ..RETRY };
 /// The beginning of the message about a failed condition of a transaction.
 const STALE: &str = "index is stale";
@@ -24,21 +24,21 @@ const STALE: &str = "index is stale";
 /// A value with its metadata in Consul.
 pub(super) struct Pair {
     pub(super) value: Bytes,
-    /// The index of its last change.
+    /// The index of the last change.
     pub(super) index: u64,
-    /// A number that its writer chose.
+    /// A number that the writer chose.
     pub(super) flags: u64,
-    /// The session that has locked it.
+    /// The session that has locked the key.
     pub(super) session: Option<String>,
 }
 
-/// The answer to a transaction.
+/// The outcome of a transaction.
 pub(super) enum Transacted {
-    /// It took effect. This is the index of its last change.
+    /// The transaction took effect. The number is the index of the last change.
     Done(u64),
-    /// A condition does not hold. With `true`, an earlier attempt may have taken effect.
+    /// A condition is not met. If the field is `true`, an earlier attempt may have taken effect.
     Stale(bool),
-    /// It has more bytes than the agent allows.
+    /// The transaction has more bytes than the agent allows.
     TooLarge,
 }
 
@@ -81,17 +81,17 @@ impl Client {
         url
     }
 
-    /// The place of a key, for messages.
+    /// The location of a key, for messages.
     pub(super) fn place(&self, key: &str) -> String {
         self.settings.place(key)
     }
 
-    /// The answer was an error.
+    /// The error for a response with an error status.
     fn refused(&self, doing: &'static str, key: &str, reply: &HttpReply) -> BackendError {
         refusals::refused(self.place(key), doing, &self.settings.path, reply)
     }
 
-    /// A value, or `None` if there is none.
+    /// Reads a value. `None` if the key does not exist.
     pub(super) async fn pair(&self, doing: &'static str, key: &str) -> Result<Option<Pair>, BackendError> {
         let url = self.url(&["kv"], key, &[("consistent", "")]);
         let reply = self.service.send(&Call::new(doing, Method::GET, url)).await?;
@@ -105,7 +105,8 @@ impl Client {
         }
     }
 
-    /// The keys that begin with a prefix. With a separator, keys are cut after it.
+    /// The keys that begin with a prefix. With a separator, keys end at its first occurrence after the prefix, and are
+    /// listed once.
     pub(super) async fn keys(
         &self,
         doing: &'static str,
@@ -126,7 +127,7 @@ impl Client {
         }
     }
 
-    /// Writes a value with these parameters of the request. Returns whether its condition holds.
+    /// Writes a value with these parameters of the request. Returns whether the condition of the request was met.
     pub(super) async fn put(
         &self,
         doing: &'static str,
@@ -142,7 +143,7 @@ impl Client {
         }
     }
 
-    /// Deletes a key, or with the query `recurse` all that begin with it.
+    /// Deletes a key. With the query `recurse`, deletes all keys that begin with it.
     pub(super) async fn delete(
         &self,
         doing: &'static str,
@@ -156,7 +157,7 @@ impl Client {
         }
     }
 
-    /// Carries out all of these operations on keys, or none.
+    /// Performs all of these operations on keys, or none of them.
     pub(super) async fn transact(
         &self,
         doing: &'static str,
@@ -188,7 +189,7 @@ impl Client {
         }
     }
 
-    /// Begins a session. Returns its id.
+    /// Starts a session. Returns its id.
     pub(super) async fn begin_session(&self, doing: &'static str, rules: &Json) -> Result<String, BackendError> {
         let url = self.url(&["session", "create"], "", &[]);
         let call = Call::new(doing, Method::PUT, url).body("application/json", rules.to_string());
@@ -223,7 +224,7 @@ impl Client {
     }
 }
 
-/// A value from an answer of the agent, in which an empty value is null.
+/// Parses a value in a response of the agent, where an empty value is null.
 fn pair_of(json: &Json) -> Option<Pair> {
     let value = match json.get("Value") {
         Some(Json::String(text)) => STANDARD.decode(text).ok()?.into(),

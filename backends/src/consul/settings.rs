@@ -15,7 +15,7 @@ use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings};
 use crate::problems;
 
-/// The address of the agent on this machine.
+/// The default address of the agent.
 const AGENT: &str = "127.0.0.1:8500";
 
 /// The schema of the arguments.
@@ -42,17 +42,17 @@ pub(super) struct ConsulSettings {
     pub(super) path: String,
     /// The address of the agent, with `/` at the end.
     pub(super) base: Url,
-    /// The agent in words.
+    /// The agent in the locations of messages.
     agent: String,
-    /// What every request has in its query: datacenter, namespace, partition.
+    /// The query parameters of every request: datacenter, namespace, partition.
     pub(super) query: Vec<(&'static str, String)>,
-    /// What every request has in its headers: the token and the user. Secret.
+    /// The headers of every request: the token and the user. They are secret.
     pub(super) headers: Vec<(String, String)>,
     /// Whether states are compressed.
     pub(super) gzip: bool,
     /// Whether states are locked.
     pub(super) lock: bool,
-    /// The connections.
+    /// The settings of connections.
     pub(super) client: ClientSettings,
 }
 
@@ -66,7 +66,7 @@ impl ConsulSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -108,18 +108,18 @@ impl ConsulSettings {
         arguments.finish(ConsulSettings { path, base, agent, query, headers, gzip, lock, client })
     }
 
-    /// The place of a key, for people.
+    /// The location of a key, for display.
     pub(super) fn place(&self, key: &str) -> String {
         format!("consul://{}/{key}", self.agent)
     }
 }
 
-/// Whether the agent can be asked for this key: it is the path of an address.
+/// Whether a text can be a key. The key is a part of the URL's path, so some texts cannot.
 fn is_key(path: &str) -> bool {
     !path.starts_with('/') && path.split('/').all(|part| part != "." && part != "..")
 }
 
-/// A bool as Go reads it.
+/// Parses a bool as Go does.
 fn go_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
@@ -128,7 +128,7 @@ fn go_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// The token: the argument, the file that a variable names, or a variable.
+/// The token: from the argument, from the file that a variable names, or from a variable.
 fn token(arguments: &mut Arguments<'_>) -> Option<String> {
     let usual = arguments.variable(&["CONSUL_HTTP_TOKEN"]);
     let written = arguments.text("access_token", &[]).filter(|token| !token.is_empty());
@@ -146,11 +146,11 @@ fn token(arguments: &mut Arguments<'_>) -> Option<String> {
     }
 }
 
-/// The address of the agent. A Unix socket goes into the settings of connections.
+/// The URL of the agent. The path of a Unix socket is written to the settings of connections.
 fn base(arguments: &mut Arguments<'_>, scheme: &str, address: &str, client: &mut ClientSettings) -> Option<Url> {
     let (scheme, rest) = match address.split_once("://") {
         None => (scheme, address),
-        // An encrypted connection that was asked for stays one.
+        // If the settings require an encrypted connection, it stays encrypted.
         Some(("http", rest)) => (scheme, rest),
         Some(("https", rest)) => ("https", rest),
         Some(("unix", path)) => {
@@ -216,12 +216,12 @@ fn without_port(name: &str) -> &str {
     }
 }
 
-/// All files below a folder, sorted.
+/// All files below a directory, sorted.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else {
-            // The reading of this path says what is wrong with it.
+            // Reading this path will report the problem.
             files.push(folder);
             continue;
         };

@@ -1,5 +1,5 @@
-//! Locks: an object beside the state. A tag excludes other processes while the object is written. The id of a lock is the
-//! MD5 digest of its object.
+//! Locks: a lock is an object beside the state. A tag excludes other processes while that object is written. The id of
+//! a lock is the MD5 digest of its object.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::digests::md5_hex;
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// The maximum number of attempts to create the tag, and the pause after each. Other processes need the tag for a few
-/// requests only.
+/// The maximum number of attempts to create the tag, and the pause after each. Other processes need the tag only for a
+/// few requests.
 const ENTERING: (u32, Duration) = (6, Duration::from_secs(1));
 
-/// The holder that the object of the lock names.
+/// The holder that the object of a lock names.
 async fn holder(client: &Client, doing: &'static str, lock: &str) -> Result<Option<LockInfo>, BackendError> {
     let found = client.bucket.get(doing, lock).await?;
     Ok(found.map(|object| {
@@ -36,7 +36,7 @@ fn tag(client: &Client, lock: &str) -> String {
     md5_hex(format!("{}:{lock}", client.settings.bucket).as_bytes())
 }
 
-/// Takes the lock, also from a holder with the id `from`.
+/// Takes the lock. If `from` is set, takes it even from a holder with that id.
 pub(super) async fn take(
     client: &Client,
     key: &str,
@@ -58,7 +58,7 @@ pub(super) async fn take(
     let freed = client.tags.remove(RELEASING, &tag).await;
     match (taken, freed) {
         (Ok(LockAnswer::Locked(_)), Err(error)) => {
-            // The caller does not learn the id of the lock, so the lock must not stay.
+            // The caller does not learn the id of the lock, so the lock must be removed.
             client.bucket.delete(RELEASING, &lock).await?;
             Err(error)
         }
@@ -66,7 +66,7 @@ pub(super) async fn take(
     }
 }
 
-/// Writes the object of the lock, unless another holder has the lock.
+/// Writes the object of the lock, unless another process holds the lock.
 async fn write(client: &Client, lock: &str, from: Option<&str>, info: &LockInfo) -> Result<LockAnswer, BackendError> {
     match holder(client, TAKING, lock).await? {
         Some(found) if Some(found.id.as_str()) != from => return Ok(held(found)),
@@ -79,7 +79,7 @@ async fn write(client: &Client, lock: &str, from: Option<&str>, info: &LockInfo)
     Ok(LockAnswer::Locked(info.named(id)))
 }
 
-/// Releases the lock with this id. Removes its tag if a process left that behind.
+/// Releases the lock with this id. If a process left the tag behind, removes the tag too.
 pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
     let lock = format!("{key}{LOCK}");
     match holder(client, RELEASING, &lock).await? {

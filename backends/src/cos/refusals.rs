@@ -1,15 +1,15 @@
-//! The errors of requests, as constructors, each with the way out.
+//! Constructors of the errors of requests, each with advice.
 
 use weft_state::remote::BackendError;
 
-/// What an interface refused.
+/// An error that an API returned.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) code: String,
     pub(super) message: String,
 }
 
-/// There are no keys.
+/// The settings and the environment have no keys.
 pub(super) fn no_keys(place: String) -> BackendError {
     let error = "secret_id and secret_key are not set, nor TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY";
     BackendError::Credentials { place, error: error.to_owned() }
@@ -34,7 +34,7 @@ pub(super) fn tag(place: String, doing: &'static str, action: &str, refusal: &Re
     BackendError::Refused { place, doing, error: words(refusal), advice }
 }
 
-/// The tag with this key and value exists, and no lock.
+/// The tag with this key and value exists, but no lock.
 pub(super) fn mutex(place: String, key: &str, value: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -46,13 +46,13 @@ pub(super) fn mutex(place: String, key: &str, value: &str) -> BackendError {
     }
 }
 
-/// There is no lock to be released.
+/// The lock to be released is not held.
 pub(super) fn no_lock(place: String, lock: &str) -> BackendError {
     let error = format!("lock file {lock} not exists");
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// Another lock is there than the one to be released.
+/// The lock has another id than the one to be released.
 pub(super) fn other_lock(place: String, found: &str, id: &str) -> BackendError {
     let error = format!("lock id mismatch, {found} != {id}");
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }

@@ -21,7 +21,7 @@ use crate::expiring::{GivenKeys, KeyRing};
 use crate::guarded::{Dialect, GuardedBucket};
 use crate::problems::{invalid_address, no_client};
 
-/// The header with the MD5 of an object, which every object has.
+/// The header with the MD5 digest of an object. Every object has it.
 const MD5: &str = "x-cos-meta-md5";
 
 /// The connections to the services.
@@ -59,11 +59,11 @@ impl Client {
     }
 }
 
-/// What is special about COS.
+/// The dialect of COS.
 #[derive(Debug)]
 pub(super) struct Cos {
     settings: Arc<CosSettings>,
-    /// The address of the bucket.
+    /// The URL of the bucket.
     base: Url,
 }
 

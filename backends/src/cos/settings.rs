@@ -1,4 +1,4 @@
-//! The arguments.
+//! The arguments of the backend `cos`.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::expiring::Keys;
 use crate::problems;
 
-/// The key of the state unless the settings say it.
+/// The default key of the state.
 const KEY: &str = "terraform.tfstate";
-/// Who may read the state, the default first.
+/// The values for who may read the state. The first is the default.
 const ACCESS: [&str; 2] = ["private", "public-read"];
-/// The session of a role in seconds, unless the settings say it.
+/// The default duration of a role's session, in seconds.
 const SESSION: i64 = 7200;
-/// The longest session of a role, in seconds.
+/// The maximum duration of a role's session, in seconds.
 const LONGEST: i64 = 43200;
 
 /// The schema of the arguments.
@@ -35,7 +35,7 @@ pub fn schema() -> Block {
         ("security_token", Type::String),
     ];
     let mut block = arguments::schema(&attributes, &["bucket", "region"], &["secret_key", "security_token"]);
-    // The environment may have the arguments of the role that must be there.
+    // The required arguments of the role are optional in the schema, because the environment may have them.
     let role = [
         ("policy", Type::String),
         ("role_arn", Type::String),
@@ -48,14 +48,14 @@ pub fn schema() -> Block {
     block
 }
 
-/// A role to act as.
+/// A role to assume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AssumedRole {
     pub(super) arn: String,
     pub(super) session: String,
-    /// How long the session lasts, in seconds.
+    /// The duration of the session, in seconds.
     pub(super) seconds: i64,
-    /// A policy that takes rights from the session.
+    /// A policy that further restricts the session.
     pub(super) policy: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl CosSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -122,7 +122,7 @@ impl CosSettings {
     }
 }
 
-/// The role in the block `assume_role`.
+/// The role of the block `assume_role`.
 fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>) -> Option<AssumedRole> {
     let block = arguments.written("assume_role")?.as_array()?.first()?.as_object()?;
     let mut block = Arguments::new(block, environment);

@@ -1,4 +1,4 @@
-//! The signature of requests to COS (its documentation calls it "request signature").
+//! The signature of requests to COS, which the documentation calls "request signature".
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use crate::digests::{hex, hmac_sha1, sha1_hex};
 use crate::exchange::{Authorize, Call, in_query};
 use crate::expiring::KeyRing;
 
-/// How long a signature is valid, in seconds.
+/// The validity of a signature, in seconds.
 const VALID: u64 = 3600;
 
 /// Signs requests with keys.
@@ -49,11 +49,11 @@ impl Authorize for Signer {
     }
 }
 
-/// Headers or parameters as they are signed.
+/// Headers or parameters in the form that is signed.
 struct Listed {
-    /// Their names.
+    /// The names.
     names: String,
-    /// The names with the values.
+    /// The names with their values.
     pairs: String,
 }
 
@@ -69,12 +69,12 @@ impl Listed {
     }
 }
 
-/// The text of a request that is signed.
+/// The description of a request that is signed.
 fn http_string(method: &str, path: &str, parameters: &Listed, headers: &Listed) -> String {
     format!("{}\n{path}\n{}\n{}\n", method.to_lowercase(), parameters.pairs, headers.pairs)
 }
 
-/// The key of the signatures in a time.
+/// The signing key for a period of time.
 fn sign_key(secret: &str, time: &str) -> String {
     hex(&hmac_sha1(secret.as_bytes(), time))
 }
@@ -87,7 +87,8 @@ fn signature(sign_key: &str, time: &str, text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The examples of the documentation (product 436, page 7778). It hides the secret, and shows the key made of it.
+    /// The examples of the documentation (product 436, page 7778). The documentation hides the secret, and shows the
+    /// key that is derived from it.
     #[test]
     fn the_examples_of_the_documentation() {
         let listed = |pairs: &[(&str, &str)]| {

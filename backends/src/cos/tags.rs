@@ -9,23 +9,23 @@ use weft_state::remote::BackendError;
 use super::refusals;
 use super::tencent::Interface;
 
-/// The key of all tags that are mutexes.
+/// The key of every tag that is a mutex.
 pub(super) const KEY: &str = "tencentcloud-terraform-lock";
-/// The code of a tag that exists.
+/// The error code if the tag exists.
 const EXISTS: &str = "ResourceInUse.TagDuplicate";
-/// How often the removal of a tag is tried, and the pause after each time.
+/// The maximum number of attempts to remove a tag, and the pause after each.
 const REMOVAL: (u32, Duration) = (30, Duration::from_secs(1));
 
 /// The tags of an account.
 #[derive(Debug)]
 pub(super) struct Tags {
     pub(super) interface: Interface,
-    /// The place of the state, for messages.
+    /// The location of the state, for messages.
     pub(super) place: String,
 }
 
 impl Tags {
-    /// Creates a tag. Returns whether there was none.
+    /// Creates a tag. Returns whether the tag was created. If it existed already, it was not.
     pub(super) async fn create(&self, doing: &'static str, value: &str) -> Result<bool, BackendError> {
         let content = json!({ "TagKey": KEY, "TagValue": value });
         match self.interface.ask(doing, "CreateTag", &content).await? {
@@ -35,7 +35,7 @@ impl Tags {
         }
     }
 
-    /// Removes a tag. An absent one is no error.
+    /// Removes a tag. An absent tag is no error.
     pub(super) async fn remove(&self, doing: &'static str, value: &str) -> Result<(), BackendError> {
         let content = json!({ "TagKey": KEY, "TagValue": value });
         let mut left = REMOVAL.0;

@@ -1,4 +1,4 @@
-//! Requests to the interfaces of Tencent Cloud (version 3.0 of its API), and the roles that one of them gives.
+//! Requests to the APIs of Tencent Cloud (version 3.0), and the sessions of roles, which one of these APIs provides.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,14 +15,14 @@ use crate::digests::{hex, hmac_sha256, sha256_hex};
 use crate::exchange::{Authorize, Call, HttpService, RETRY};
 use crate::expiring::{CredentialSource, KeyRing, Keys};
 
-/// The version of the interfaces for tags and for sessions.
+/// The version of the APIs for tags and for sessions.
 const VERSION: &str = "2018-08-13";
 /// The media type of requests.
 const JSON: &str = "application/json";
-/// The name of the signature.
+/// The name of the signature algorithm.
 const ALGORITHM: &str = "TC3-HMAC-SHA256";
 
-/// An interface.
+/// An API of Tencent Cloud.
 #[derive(Debug)]
 pub(super) struct Interface {
     service: HttpService,
@@ -31,10 +31,10 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    /// The interface with this name, with the keys of a ring.
+    /// The API with this name. Its requests are signed with the keys of a key ring.
     ///
     /// # Errors
-    /// Its address cannot be made, which the name decides.
+    /// Returns an error if the URL of the API is not valid. Only `name` determines this.
     pub(super) fn new(
         name: &'static str,
         region: &str,
@@ -48,10 +48,10 @@ impl Interface {
         Ok(Interface { service, url, region: region.to_owned() })
     }
 
-    /// Sends a request. The answer is what the interface returns or refuses.
+    /// Sends a request. The inner result is what the API returned, or the error that it returned.
     ///
     /// # Errors
-    /// There is no answer of the interface.
+    /// Returns an error if the API does not respond.
     pub(super) async fn ask(
         &self,
         doing: &'static str,
@@ -75,7 +75,7 @@ impl Interface {
     }
 }
 
-/// Signs requests to an interface.
+/// Signs requests to an API.
 struct Signer {
     name: &'static str,
     keys: Arc<KeyRing>,
@@ -98,7 +98,7 @@ impl Authorize for Signer {
     }
 }
 
-/// The header `authorization` of a POST request at a time (seconds since 1970) with these headers, sorted by name.
+/// The header `authorization` of a POST request. `headers` are sorted by name, and `now` is in seconds since 1970.
 fn authorization(keys: &Keys, name: &str, headers: &[(&str, &str)], now: u64, body: &[u8]) -> String {
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
     let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
@@ -114,7 +114,7 @@ fn authorization(keys: &Keys, name: &str, headers: &[(&str, &str)], now: u64, bo
     format!("{ALGORITHM} Credential={}/{scope}, SignedHeaders={names}, Signature={signature}", keys.id)
 }
 
-/// The keys of sessions of a role.
+/// Requests the keys of a role's sessions.
 pub(super) struct RoleKeys {
     pub(super) sessions: Interface,
     pub(super) role: AssumedRole,

@@ -1,31 +1,31 @@
-//! What Google accepts as credentials: documents as its tools write them, and where they are found.
+//! Google credentials: the documents that Google's tools write, and where they are found.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-/// Where accounts get their tokens unless a document says it.
+/// The default token endpoint.
 const TOKENS: &str = "https://oauth2.googleapis.com/token";
 /// The credentials of `gcloud auth application-default login`, in the home directory.
 const WELL_KNOWN: &str = ".config/gcloud/application_default_credentials.json";
-/// How many accounts may stand for each other.
+/// The maximum depth of accounts that impersonate each other.
 const DEPTH: usize = 5;
 
-/// Where tokens come from.
+/// A source of tokens.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// The service needs none.
+    /// The service needs no tokens.
     None,
-    /// A token that is given.
+    /// A fixed token.
     Token(String),
     /// A service account with its key.
     Account(AccountKey),
-    /// A person.
+    /// A user.
     User(UserGrant),
     /// An identity of another provider.
     External(ExternalIdentity),
-    /// Another account, in whose name this one may act.
+    /// Another account, which this one may impersonate.
     Impersonated(Box<Impersonation>),
     /// The metadata service of the machine.
     Machine(String),
@@ -40,78 +40,78 @@ impl fmt::Debug for Source {
 /// The key of a service account.
 #[derive(Clone)]
 pub(super) struct AccountKey {
-    /// The name of the account.
+    /// The email address of the account.
     pub(super) email: String,
     /// The id of the key.
     pub(super) key_id: String,
     /// The private key in PEM.
     pub(super) key: String,
-    /// Where it gets tokens.
+    /// The token endpoint.
     pub(super) tokens: String,
 }
 
-/// The grant of a person.
+/// The grant of a user.
 #[derive(Clone)]
 pub(super) struct UserGrant {
     /// The id of the client.
     pub(super) client: String,
-    /// Its secret.
+    /// The secret of the client.
     pub(super) secret: String,
     /// The refresh token.
     pub(super) refresh: String,
     /// The project that pays for requests to some services.
     pub(super) quota: Option<String>,
-    /// Where it gets tokens.
+    /// The token endpoint.
     pub(super) tokens: String,
 }
 
 /// An identity of another provider, for workload identity federation.
 #[derive(Clone)]
 pub(super) struct ExternalIdentity {
-    /// The provider and its pool.
+    /// The audience: the provider and its pool.
     pub(super) audience: String,
     /// The type of the provider's token.
     pub(super) token_type: String,
-    /// Where it is exchanged.
+    /// The endpoint that exchanges the provider's token.
     pub(super) tokens: String,
-    /// Where the provider's token is.
+    /// The source of the provider's token.
     pub(super) subject: Subject,
 }
 
-/// Where the token of another provider is.
+/// The source of another provider's token.
 #[derive(Clone)]
 pub(super) struct Subject {
-    /// The file, or the address.
+    /// The location of the token: a file or an address.
     pub(super) place: SubjectPlace,
-    /// The field of a JSON document that has the token; without one, the token is the whole text.
+    /// The field of a JSON document with the token. Without one, the whole text is the token.
     pub(super) field: Option<String>,
 }
 
-/// The place of the token of another provider.
+/// The location of another provider's token.
 #[derive(Clone)]
 pub(super) enum SubjectPlace {
     /// A file.
     File(PathBuf),
-    /// An address with headers.
+    /// A URL, with the headers of the request.
     Address(String, Vec<(String, String)>),
 }
 
-/// Acting in the name of a service account.
+/// The impersonation of a service account.
 #[derive(Clone)]
 pub(super) struct Impersonation {
-    /// Who acts.
+    /// The source of the impersonating account.
     pub(super) source: Source,
-    /// Where tokens of the account are made.
+    /// The endpoint that makes tokens of the impersonated account.
     pub(super) url: String,
-    /// The accounts in between.
+    /// The accounts between the two.
     pub(super) delegates: Vec<String>,
 }
 
 impl Source {
-    /// The source that a document describes.
+    /// Reads the source that a document describes.
     ///
     /// # Errors
-    /// What is wrong with it, in words without secrets.
+    /// Returns a message without secrets if the document is not valid.
     pub(super) fn of_document(document: &Json) -> Result<Source, String> {
         Source::nested(document, DEPTH)
     }
@@ -165,10 +165,10 @@ impl Source {
         }
     }
 
-    /// The source that the machine has: a file that a variable names, that of gcloud, the metadata service.
+    /// The default source of the machine: a file that a variable names, the file of gcloud, or the metadata service.
     ///
     /// # Errors
-    /// What is wrong with a file.
+    /// Returns a message if a file is not valid.
     pub(super) fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Source, String> {
         let named = variable("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from);
         let known = variable("CLOUDSDK_CONFIG")
@@ -184,7 +184,7 @@ impl Source {
         Source::of_document(&document).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// The account with this name, in whose name this source acts.
+    /// The impersonation of this account by this source.
     pub(super) fn impersonating(self, account: &str, delegates: Vec<String>, domain: &str) -> Source {
         let url =
             format!("https://iamcredentials.{domain}/v1/projects/-/serviceAccounts/{account}:generateAccessToken");

@@ -23,15 +23,15 @@ use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 use crate::tokens::Bearer;
 
-/// The right to use keys, for acting in the name of another account.
+/// The scope of tokens that allows the use of keys. It is for impersonated accounts.
 const KEYS: &str = "https://www.googleapis.com/auth/cloudkms";
-/// The maximum length of a key, which is that of a text for the service.
+/// The maximum length of a key, because the service encrypts no longer texts.
 const LONGEST: u64 = 1024;
 /// The name of the encrypted key in the metadata.
 const FIELD: &str = "ciphertext";
 /// The header with the project that pays for a request.
 const QUOTA: &str = "x-goog-user-project";
-/// Variables of the backend that this key provider does not have.
+/// Variables of the backend `gcs` that do not apply to this key provider.
 const OTHERS: [&str; 2] = ["GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_BACKEND_UNIVERSE_DOMAIN"];
 
 /// The schema of the arguments.
@@ -47,7 +47,7 @@ pub(crate) fn schema() -> Block {
     arguments::schema(&attributes, &["kms_encryption_key", "key_length"], &[])
 }
 
-/// The client of these settings.
+/// Makes the client from its settings.
 pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
     let environment = |name: &str| if OTHERS.contains(&name) { None } else { environment(name) };
     let mut arguments = Arguments::new(settings, &environment);
@@ -64,7 +64,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let quota = arguments.variable(&["GOOGLE_CLOUD_QUOTA_PROJECT"]);
     let (_, _) = arguments.finish(())?;
     let base = format!("https://cloudkms.{}/v1/", domain.as_deref().unwrap_or(DOMAIN));
-    // Without problems, there is a source.
+    // If there are no problems, the source exists.
     let (Some(source), Ok(base)) = (source, Url::parse(&base)) else {
         return Err(vec![key_data("the settings are incomplete")]);
     };
@@ -73,7 +73,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     Ok(Blocking::client(Kms::new(http, base, source, Words { key, length, quota })))
 }
 
-/// The settings that are not credentials.
+/// The settings other than credentials.
 struct Words {
     key: String,
     length: u64,
@@ -106,7 +106,7 @@ impl Kms {
         Kms { service, base, words }
     }
 
-    /// Sends the bytes of a field, and returns those of another field of the answer.
+    /// Sends a request with the bytes of a field. Returns the bytes of another field of the response.
     async fn ask(
         &self,
         doing: &'static str,

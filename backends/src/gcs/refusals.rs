@@ -1,11 +1,11 @@
-//! What the service refuses, in words.
+//! Error messages for refused requests.
 
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
 use crate::exchange::HttpReply;
 
-/// The id of a lock is a number here.
+/// The id of a lock must be a number here.
 pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -15,7 +15,7 @@ pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
     }
 }
 
-/// Another lock is there than the one to be released.
+/// The lock has another id than the one to be released.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -25,7 +25,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     }
 }
 
-/// The service answered with an error.
+/// The service returned an error.
 pub(super) fn refused(
     place: String,
     doing: &'static str,

@@ -20,11 +20,12 @@ use crate::exchange::{Authorize, Call, Constant, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 use crate::tokens::Bearer;
 
-/// The media type that OpenTofu gives to states.
+/// The media type of states, as in OpenTofu.
 const TEXT: &str = "text/plain; charset=utf-8";
 /// The header with the generation of an object.
 const GENERATION: &str = "x-goog-generation";
-/// The condition of a request: the generation that an object must have; 0 if there must be none.
+/// The query parameter for the condition of a request: the generation that an object must have, or 0 if the object must
+/// not exist.
 const CONDITION: &str = "ifGenerationMatch";
 
 /// The connection to the service.
@@ -50,7 +51,7 @@ impl Client {
         Ok(Client { settings, service: HttpService { http, retry: RETRY, place, authorize } })
     }
 
-    /// The address of an object, or of all objects with an empty key. `upload` is for writing.
+    /// The URL of an object. With an empty key, the URL of all objects. `upload` is for writing.
     fn url(&self, key: &str, upload: bool, query: &[(&str, &str)]) -> Url {
         let mut url = self.settings.endpoint.clone();
         if upload {
@@ -112,7 +113,7 @@ impl Client {
         }
     }
 
-    /// Deletes an object if it has this version. An absent one is a conflict.
+    /// Deletes an object if it has this version. If the object does not exist, the result is a conflict.
     pub(super) async fn delete_version(
         &self,
         doing: &'static str,
@@ -123,7 +124,7 @@ impl Client {
         let reply = self.service.send(&Call::new(doing, Method::DELETE, url)).await?;
         match reply.status {
             status if status.is_success() => Ok(Written::Done(version.clone())),
-            // The first attempt may have taken effect although its answer was lost.
+            // The first attempt may have taken effect although its response was lost.
             StatusCode::NOT_FOUND if reply.attempt > 1 => Ok(Written::Done(version.clone())),
             StatusCode::NOT_FOUND | StatusCode::PRECONDITION_FAILED => Ok(Written::Conflict),
             _ => Err(self.refused(key, doing, "storage.objects.delete", &reply)),
@@ -131,9 +132,9 @@ impl Client {
     }
 }
 
-/// A body with the properties of an object and its content (RFC 2387), with its media type.
+/// A body with the properties of an object and its content (RFC 2387). Returns the media type and the body.
 fn related(key: &str, content: &[u8]) -> (String, Vec<u8>) {
-    // The digest of the content does not occur in the content.
+    // The boundary must not occur in the content. Its digest does not.
     let boundary = blake3::hash(content).to_hex();
     let properties = json!({ "name": key, "contentType": TEXT });
     let mut body = format!(

@@ -14,11 +14,11 @@ use super::credentials::Source;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::problems;
 
-/// The address of the service.
+/// The default URL of the service.
 const SERVICE: &str = "https://storage.googleapis.com/storage/v1/";
-/// The domain of the service, which other clouds replace.
+/// The default domain of the service. Other clouds have other domains.
 pub(super) const DOMAIN: &str = "googleapis.com";
-/// The length of a customer key.
+/// The length of a customer key, in bytes.
 const KEY: usize = 32;
 
 /// The schema of the arguments.
@@ -41,23 +41,23 @@ pub fn schema() -> Block {
 /// The encryption of the state.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// That of the bucket.
+    /// The encryption that the bucket is configured for.
     OfBucket,
-    /// A key of Cloud KMS by name.
+    /// A named key of Cloud KMS.
     Kms(String),
-    /// A key of the customer.
+    /// A customer key.
     Customer(Vec<u8>),
 }
 
 /// The settings.
 pub(super) struct GcsSettings {
     pub(super) bucket: String,
-    /// The start of all keys: empty, or with `/` at the end.
+    /// The prefix of all keys: empty, or with `/` at the end.
     pub(super) prefix: String,
     pub(super) encryption: Encryption,
     /// The address of the service, with `/` at the end.
     pub(super) endpoint: Url,
-    /// Where tokens come from.
+    /// The source of tokens.
     pub(super) source: Source,
 }
 
@@ -71,7 +71,7 @@ impl GcsSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -104,7 +104,7 @@ fn encryption(arguments: &mut Arguments<'_>) -> Encryption {
             Encryption::OfBucket
         }
         (Some(key), None) => {
-            // The argument is the key or a file that has it.
+            // The argument is the key, or the path of a file with the key.
             let text = std::fs::read_to_string(arguments::expanded(&key)).unwrap_or(key);
             match STANDARD.decode(text.trim()) {
                 Ok(key) if key.len() == KEY => Encryption::Customer(key),
@@ -117,7 +117,7 @@ fn encryption(arguments: &mut Arguments<'_>) -> Encryption {
     }
 }
 
-/// The address of the service, and whether it is an emulator that needs no credentials.
+/// The URL of the service, and whether the service is an emulator that needs no credentials.
 fn endpoint(arguments: &mut Arguments<'_>, domain: Option<&str>) -> (Option<Url>, bool) {
     const VARIABLES: [&str; 2] = ["GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"];
     let written = arguments.text("storage_custom_endpoint", &VARIABLES);
@@ -146,7 +146,7 @@ fn endpoint(arguments: &mut Arguments<'_>, domain: Option<&str>) -> (Option<Url>
     }
 }
 
-/// Where tokens come from.
+/// The source of tokens.
 pub(super) fn source(arguments: &mut Arguments<'_>, domain: Option<&str>, emulated: bool) -> Option<Source> {
     let token = arguments.text("access_token", &["GOOGLE_OAUTH_ACCESS_TOKEN"]).filter(|text| !text.is_empty());
     let credentials = arguments.text("credentials", &["GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS"]);

@@ -1,4 +1,4 @@
-//! Getting tokens of Google.
+//! Gets tokens from Google.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,26 +12,26 @@ use super::credentials::{AccountKey, ExternalIdentity, Impersonation, Source, Su
 use crate::jwt::{self, Algorithm};
 use crate::tokens::{AccessToken, TokenSource, ask, with_form};
 
-/// The right to read and write objects.
+/// The scope for reading and writing objects.
 pub(super) const OBJECTS: &str = "https://www.googleapis.com/auth/devstorage.read_write";
-/// The right to do everything that an account may do, for acting in the name of another one.
+/// The scope for everything that an account may do. It is needed to impersonate another account.
 pub(super) const EVERYTHING: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// How long a token is asked for.
+/// The requested lifetime of a token.
 const LIFETIME: Duration = Duration::from_secs(3600);
-/// The grant of a service account.
+/// The grant type for a service account.
 const ASSERTION: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// The grant of another provider's token.
+/// The grant type for the token of another provider.
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
-/// The type of the tokens of Google.
+/// The type of Google's tokens.
 const ACCESS: &str = "urn:ietf:params:oauth:token-type:access_token";
 
 /// A source with the connections that it uses.
 pub(super) struct Tokens {
     pub(super) source: Source,
     pub(super) http: reqwest::Client,
-    /// What tokens allow.
+    /// The scope of the tokens.
     pub(super) scope: &'static str,
-    /// The place of the state, for messages.
+    /// The location of the state, for messages.
     pub(super) place: String,
 }
 
@@ -43,9 +43,9 @@ impl TokenSource for Tokens {
     }
 }
 
-/// A token with this scope.
+/// Requests a token with this scope.
 async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<AccessToken, String> {
-    const NO_TOKEN: &str = "the answer has no token";
+    const NO_TOKEN: &str = "the response has no token";
     let answer = match source {
         Source::None => return Ok(AccessToken::lasting("")),
         Source::Token(token) => return Ok(AccessToken::lasting(token)),
@@ -80,9 +80,9 @@ async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<Acc
     AccessToken::of_answer(&answer?).ok_or_else(|| NO_TOKEN.to_owned())
 }
 
-/// A token of the account in whose name a source acts.
+/// Requests a token of the account that a source impersonates.
 async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str) -> Result<AccessToken, String> {
-    // The source is not one that impersonates without end: documents are bounded in depth.
+    // The recursion ends, because the depth of documents is limited.
     let token = Box::pin(get(http, &acting.source, EVERYTHING)).await?;
     let full = |name: &String| match name.starts_with("projects/") {
         true => name.clone(),
@@ -93,12 +93,12 @@ async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str
     let request = http.post(&acting.url).bearer_auth(&token.text).header("content-type", "application/json");
     let answer = ask(request.body(wanted.to_string())).await;
     let answer = answer.map_err(|error| format!("the service account cannot be impersonated: {error}"))?;
-    let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the answer has no token")?;
+    let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the response has no token")?;
     let expires = answer.get("expireTime").and_then(|time| time.as_str()?.parse::<jiff::Timestamp>().ok());
     Ok(AccessToken::until(text, expires.map_or_else(|| SystemTime::now() + LIFETIME, SystemTime::from)))
 }
 
-/// Exchanges the token of another provider.
+/// Exchanges the token of another provider for a token of Google.
 async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &str) -> Result<Json, String> {
     let text = match &identity.subject.place {
         SubjectPlace::File(path) => {
@@ -135,7 +135,7 @@ async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &s
     ask(with_form(http.post(&identity.tokens), &form)).await
 }
 
-/// The signed statement of a service account that it wants a token (RFC 7523).
+/// The signed assertion with which a service account requests a token (RFC 7523).
 fn assertion(account: &AccountKey, scope: &str) -> Result<String, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let header = json!({ "alg": "RS256", "typ": "JWT", "kid": account.key_id });

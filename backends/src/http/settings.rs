@@ -15,11 +15,11 @@ use crate::client::{Check, ClientSettings};
 use crate::problems;
 use crate::retry::RequestRetries;
 
-/// The default number of repetitions of a request.
+/// The default number of retries of a request.
 const REPEATS: u64 = 2;
-/// The default of the first pause between requests, in seconds.
+/// The default of the first pause between attempts, in seconds.
 const FIRST_PAUSE: u64 = 1;
-/// The default of the longest pause between requests, in seconds.
+/// The default of the maximum pause between attempts, in seconds.
 const LONGEST_PAUSE: u64 = 30;
 /// Headers that the backend sets itself.
 const RESERVED: [&str; 2] = ["content-type", "content-md5"];
@@ -47,7 +47,7 @@ pub fn schema() -> Block {
     arguments::schema(&attributes, &["address"], &["password", "client_private_key_pem", "headers"])
 }
 
-/// A request about the lock.
+/// A request that locks or unlocks the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Action {
     /// The method.
@@ -59,21 +59,21 @@ pub(super) struct Action {
 /// The settings.
 #[derive(Clone)]
 pub(super) struct HttpSettings {
-    /// Where the state is.
+    /// The URL of the state.
     pub(super) address: Url,
-    /// The method that writes it.
+    /// The method that writes the state.
     pub(super) update_method: Method,
-    /// How to lock, if at all.
+    /// The request that locks the state, if locking is configured.
     pub(super) lock: Option<Action>,
-    /// How to unlock, if at all.
+    /// The request that unlocks the state, if unlocking is configured.
     pub(super) unlock: Option<Action>,
-    /// User name and password.
+    /// The user name and the password.
     pub(super) user: Option<(String, String)>,
-    /// More headers for each request.
+    /// Additional headers of each request.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    /// How requests are repeated.
+    /// The retries of requests.
     pub(super) retry: RequestRetries,
-    /// The connections.
+    /// The settings of connections.
     pub(super) client: ClientSettings,
 }
 
@@ -87,7 +87,7 @@ impl HttpSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -116,10 +116,10 @@ impl HttpSettings {
         arguments.finish(HttpSettings { address, update_method, lock, unlock, user, headers, retry, client })
     }
 
-    /// The address without secrets.
+    /// The URL of the state, without secrets.
     pub(super) fn place(&self) -> String {
         let mut shown = self.address.clone();
-        // Neither can fail: the address has a host.
+        // Neither call can fail, because the URL has a host.
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         shown.set_query(None);
@@ -143,7 +143,7 @@ fn web_address(arguments: &mut Arguments<'_>, name: &str, text: &str) -> Option<
 
 fn method(arguments: &mut Arguments<'_>, name: &str, variable: &str, default: &str) -> Method {
     let text = arguments.text(name, &[variable]).unwrap_or_else(|| default.to_owned());
-    // Any token is a method. What is not one is refused by the server as well.
+    // Every token is a valid method. The server refuses methods that it does not know.
     Method::from_bytes(text.as_bytes()).unwrap_or(Method::POST)
 }
 

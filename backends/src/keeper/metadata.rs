@@ -1,4 +1,4 @@
-//! The metadata of keys, as OpenTofu stores it: JSON whose bytes are in base64.
+//! The metadata of keys, in OpenTofu's format: JSON in which bytes are in base64.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,11 +15,11 @@ pub(crate) struct Metadata {
     field: &'static str,
 }
 
-/// The names that services give to the encrypted key.
+/// The field names that services use for the encrypted key.
 const FIELDS: [&str; 2] = ["ciphertext", "ciphertext_blob"];
 
 impl Metadata {
-    /// The metadata of a key in its encrypted form, which the service calls so.
+    /// The metadata of an encrypted key. `field` is the service's name for the key.
     pub(crate) fn new(field: &'static str, key: Vec<u8>) -> Metadata {
         Metadata { key, more: Map::new(), field }
     }
@@ -27,7 +27,7 @@ impl Metadata {
     /// Parses metadata, which may come from an untrusted file.
     ///
     /// # Errors
-    /// It is not metadata of a service, or has no key.
+    /// Returns an error if the text is not metadata of a service, or has no key.
     pub(crate) fn read(text: &[u8]) -> Result<Metadata, ServiceError> {
         let parsed: Map<String, Json> =
             serde_json::from_slice(text).map_err(|error| ServiceError::Metadata(JsonProblem::from(error)))?;
@@ -48,12 +48,12 @@ impl Metadata {
         Json::Object(all).to_string().into_bytes()
     }
 
-    /// The bytes of another field, if there are any.
+    /// The bytes of another field. `None` if there are none.
     pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
         STANDARD.decode(self.more.get(name)?.as_str()?).ok().filter(|bytes| !bytes.is_empty())
     }
 
-    /// Sets the bytes of another field; null if there are none.
+    /// Sets the bytes of another field. `None` sets it to null.
     pub(crate) fn set_bytes(&mut self, name: &str, bytes: Option<&[u8]>) {
         self.more.insert(name.to_owned(), bytes.map_or(Json::Null, |bytes| STANDARD.encode(bytes).into()));
     }

@@ -1,7 +1,7 @@
-//! Objects beside the state: secrets with random-looking names. Their annotations have the names of the objects.
+//! Objects beside the state: secrets whose names are digests. The annotation of a secret has the name of the object.
 //!
-//! A secret has at most one megabyte. A larger object is a secret that names other secrets, which contain its parts. It is
-//! written after its parts, so that an object exists as a whole or not at all.
+//! A secret has at most one megabyte. The secret of a larger object names other secrets with the parts of the object.
+//! It is written after them, so an object exists either completely or not at all.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -15,18 +15,18 @@ use super::refusals;
 use super::requests::{Client, Resource, Stored, version_of};
 use crate::bucket::{BESIDE, Bucket, ObjectKind, When};
 
-/// The label with the state that an object belongs to.
+/// The label with the state to which an object belongs.
 const OF_STATE: &str = "weftState";
-/// The label of parts.
+/// The label of secrets that are parts of an object.
 const PART: &str = "weftPart";
 /// The annotation with the name of the object.
 const NAME: &str = "weftObject";
-/// The largest object in one secret, and the size of parts. A secret may have 1048576 bytes.
+/// The maximum size of an object in one secret, and of a part. A secret may have 1048576 bytes.
 const PART_SIZE: usize = 1_000_000;
-/// The maximum number of attempts while others change the same object.
+/// The maximum number of attempts while other processes change the same object.
 const TRIES: u32 = 5;
 
-/// A part of a name. Labels have at most 63 characters, and names have no capital letters.
+/// A part of a name. It is a digest, because labels have at most 63 characters, and names have no capital letters.
 fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..40].to_owned()
 }
@@ -35,12 +35,12 @@ fn secret_name(key: &str) -> String {
     format!("weft-{}", digest(key))
 }
 
-/// The state that an object belongs to, by its key.
+/// The state to which an object belongs, from the object's key.
 fn state_of(key: &str) -> &str {
     key.split_once(BESIDE).map_or(key, |(state, _)| state)
 }
 
-/// The names of the parts of a secret, unless it has the content itself.
+/// The names of the secrets with the parts of an object. Empty if the secret has the content itself.
 fn parts_of(secret: &Json) -> Vec<String> {
     let parts = secret.pointer("/data/parts").and_then(Json::as_str).and_then(|text| STANDARD.decode(text).ok());
     parts.and_then(|parts| serde_json::from_slice(&parts).ok()).unwrap_or_default()
@@ -49,7 +49,7 @@ fn parts_of(secret: &Json) -> Vec<String> {
 fn content_of(secret: &Json) -> Option<Vec<u8>> {
     match secret.pointer("/data/content") {
         Some(Json::String(text)) => STANDARD.decode(text).ok(),
-        // Empty values may be null.
+        // An empty value may be null.
         Some(Json::Null) => Some(Vec::new()),
         _ => None,
     }
@@ -71,7 +71,7 @@ impl Client {
         Ok(joined.into())
     }
 
-    /// The secret for an object. Writes the parts of a large one.
+    /// The secret for an object. If the object is large, writes its parts.
     async fn secret(&self, doing: &'static str, key: &str, content: &Bytes) -> Result<Json, BackendError> {
         let state = digest(state_of(key));
         let labels = json!({OF_STATE: state, MANAGER: "weft"});
@@ -89,7 +89,7 @@ impl Client {
             let part = content.slice(from..content.len().min(from + PART_SIZE));
             let labels = json!({OF_STATE: state, PART: "true", MANAGER: "weft"});
             let part = json!({"metadata": {"labels": labels}, "data": {"content": STANDARD.encode(part)}});
-            // The name is random. If the secret exists, an earlier attempt of this request has written it.
+            // The name is random. If the secret exists already, an earlier attempt of this request has written it.
             self.create(doing, Resource::Secret, &name, part).await?;
             names.push(name);
         }
@@ -104,7 +104,7 @@ impl Client {
         Ok(())
     }
 
-    /// Removes all objects beside a state, and parts of objects that were never completed.
+    /// Removes all objects beside a state, including parts of objects that were never completed.
     pub(super) async fn remove_beside(&self, doing: &'static str, state: &str) -> Result<(), BackendError> {
         for metadata in self.list(doing, &format!("{OF_STATE}={}", digest(state))).await? {
             if let Some(name) = metadata.get("name").and_then(Json::as_str) {
@@ -165,12 +165,12 @@ impl Bucket for Client {
             match answer {
                 Stored::Done(done) => {
                     if let Some(now) = now {
-                        // The object is written in any case.
+                        // A failure is ignored, because the object has been written.
                         let _ = self.remove_parts(doing, &now).await;
                     }
                     return Ok(Written::Done(ObjectVersion(version_of(&done).to_owned())));
                 }
-                // The answer to an earlier attempt may have been lost.
+                // The response to an earlier attempt may have been lost.
                 Stored::Conflict(true) => match Client::get(self, doing, Resource::Secret, &name).await? {
                     Some(found) if found.get("data") == wanted.get("data") => {
                         return Ok(Written::Done(ObjectVersion(version_of(&found).to_owned())));

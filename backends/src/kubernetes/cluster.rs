@@ -1,4 +1,4 @@
-//! A cluster: its address, and what proves the user to it.
+//! A cluster: its address, and the credentials of the user.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use url::Url;
 use super::exec::{Credentials, Plugin};
 use crate::client::{Check, ClientSettings, Proxies};
 
-/// The files that Kubernetes gives to the processes of a pod.
+/// The directory with the files that Kubernetes provides in a pod.
 const POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// The address if there is none, as in Kubernetes' library.
+/// The default address, as in Kubernetes' library.
 const LOCALHOST: &str = "localhost";
 
-/// In whose name requests are made.
+/// The user that requests impersonate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Impersonation {
     pub(super) user: String,
@@ -24,10 +24,10 @@ pub(super) struct Impersonation {
     pub(super) extra: Vec<(String, Vec<String>)>,
 }
 
-/// A cluster and its user. Certificates and keys are PEM.
+/// A cluster and the credentials of its user. Certificates and keys are PEM.
 #[derive(Clone, Default)]
 pub(super) struct Cluster {
-    /// An address, or a host with a port.
+    /// The URL of the cluster, or a host with a port.
     pub(super) host: String,
     pub(super) authority: Option<String>,
     pub(super) insecure: bool,
@@ -50,10 +50,10 @@ impl fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// The cluster around this process, if it runs in one. `variable` gives variables of the environment.
+    /// The cluster in which this process runs. `variable` returns variables of the environment.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Returns a message if this process does not run in a cluster.
     pub(super) fn around(variable: &dyn Fn(&str) -> Option<String>) -> Result<Cluster, String> {
         let (Some(host), Some(port)) = (variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"))
         else {
@@ -69,10 +69,10 @@ impl Cluster {
         Ok(Cluster { host, authority, token_file: Some(token), ..Cluster::default() })
     }
 
-    /// The address, with `/` at the end.
+    /// The URL of the cluster, with `/` at the end.
     ///
     /// # Errors
-    /// The host is not one. The reason in words.
+    /// Returns a message if the host is not valid.
     pub(super) fn address(&self) -> Result<Url, String> {
         let host = if self.host.is_empty() { LOCALHOST } else { &self.host };
         let encrypted = self.authority.is_some() || self.certificate.is_some() || self.insecure;
@@ -92,10 +92,10 @@ impl Cluster {
         Ok(url)
     }
 
-    /// Whether the settings fit together.
+    /// Checks that the settings do not contradict each other.
     ///
     /// # Errors
-    /// The reason in words.
+    /// Returns a message about a contradiction.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.insecure && self.authority.is_some() {
             return Err("specifying a root certificates file with the insecure flag is not allowed".to_owned());
@@ -109,7 +109,7 @@ impl Cluster {
         self.address().map(drop)
     }
 
-    /// The settings of connections. `given` is what a plugin has given.
+    /// The settings of connections. `given` are the credentials from a plugin.
     pub(super) fn client(&self, given: Option<&Credentials>) -> ClientSettings {
         let own = self.certificate.clone().zip(self.key.clone());
         ClientSettings {
@@ -126,7 +126,7 @@ impl Cluster {
     /// The headers of each request.
     ///
     /// # Errors
-    /// The file of the token cannot be read. The reason in words.
+    /// Returns a message if the file of the token cannot be read.
     pub(super) fn headers(&self, given: Option<&Credentials>) -> Result<Vec<(String, String)>, String> {
         let mut headers = Vec::new();
         let token = match (&self.token, &self.token_file) {

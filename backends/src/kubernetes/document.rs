@@ -1,4 +1,4 @@
-//! The state: compressed, in a secret.
+//! The state: a compressed document in a secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,12 +15,12 @@ use crate::gzip;
 const READING: &str = "reading the state";
 const WRITING: &str = "writing the state";
 
-/// The version of a state is the digest of what is stored: others may change labels meanwhile.
+/// The version of a state is the digest of the stored bytes. Kubernetes' own version would also change with labels.
 fn version(stored: &[u8]) -> ObjectVersion {
     ObjectVersion(Md5::digest(stored).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What a secret stores, unless it is empty.
+/// The bytes that a secret stores. `None` if it is empty.
 fn stored(secret: &Json) -> Result<Option<Vec<u8>>, String> {
     match secret.pointer("/data/tfstate").and_then(Json::as_str) {
         None | Some("") => Ok(None),
@@ -37,7 +37,7 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<Option<Object>, 
     Ok((!content.is_empty()).then(|| Object { content, version: version(&stored) }))
 }
 
-/// Writes the state in this secret if it is as expected.
+/// Writes the state to this secret if its current version is the expected one.
 pub(super) async fn write(
     client: &Client,
     name: &str,
@@ -73,7 +73,7 @@ pub(super) async fn write(
     match answer {
         Stored::Done(_) => Ok(done),
         Stored::Conflict(false) => Ok(Written::Conflict),
-        // The answer to an earlier attempt may have been lost.
+        // The response to an earlier attempt may have been lost.
         Stored::Conflict(true) => {
             let now = client.get(WRITING, Resource::Secret, name).await?;
             let now = now.as_ref().map(stored).transpose().map_err(damaged)?.flatten();

@@ -1,4 +1,4 @@
-//! Plugins that give credentials: programs that write an `ExecCredential` of client.authentication.k8s.io.
+//! Credential plugins: programs that write an `ExecCredential` of client.authentication.k8s.io.
 
 use std::fmt;
 use std::io::IsTerminal as _;
@@ -10,14 +10,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use tokio::process::Command;
 
-/// The versions of the protocol.
+/// The supported versions of the protocol.
 const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
-/// The variable with the request to a plugin.
+/// The variable with the request for the plugin.
 const WANTED: &str = "KUBERNETES_EXEC_INFO";
 /// The time limit for a plugin. It may open a browser and wait for the user.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// When a plugin may ask the user at the terminal.
+/// Whether a plugin may interact with the user at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interaction {
     Never,
@@ -33,7 +33,7 @@ pub(super) struct Plugin {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     interaction: Interaction,
-    /// The cluster, if the plugin asks for it.
+    /// The description of the cluster, if the plugin requires it.
     cluster: Option<Json>,
     hint: Option<String>,
 }
@@ -44,7 +44,7 @@ impl fmt::Debug for Plugin {
     }
 }
 
-/// The answer of a plugin. The identity is a certificate and its key in PEM.
+/// The credentials that a plugin returned. The identity is a certificate and its key in PEM.
 pub(super) struct Credentials {
     pub(super) token: Option<String>,
     pub(super) identity: Option<(String, String)>,
@@ -63,10 +63,10 @@ fn known_version(version: &str) -> Result<(), String> {
 }
 
 impl Plugin {
-    /// The plugin that the arguments of the backend name.
+    /// The plugin in the settings of the backend.
     ///
     /// # Errors
-    /// An unknown version. The error is the reason in words.
+    /// Returns a message if the version of the protocol is unknown.
     pub(super) fn of_block(block: &Json) -> Result<Plugin, String> {
         let version = text(block, "api_version").unwrap_or_default();
         known_version(&version)?;
@@ -87,7 +87,7 @@ impl Plugin {
     /// The plugin of a user in a kubeconfig file.
     ///
     /// # Errors
-    /// A missing field. The error is the reason in words.
+    /// Returns a message if a field is missing.
     pub(super) fn of_user(user: &str, exec: &Json, cluster: &Json) -> Result<Plugin, String> {
         let missing = |what: &str| format!("{what} must be specified for {user} to use exec authentication plugin");
         let version = text(exec, "apiVersion").ok_or_else(|| missing("apiVersion"))?;
@@ -119,7 +119,7 @@ impl Plugin {
     /// Runs the plugin.
     ///
     /// # Errors
-    /// It returns no credentials. The error is the reason in words, without secrets.
+    /// Returns a message without secrets if the plugin returns no credentials.
     pub(super) async fn run(&self) -> Result<Credentials, String> {
         let terminal = std::io::stdin().is_terminal();
         let interactive = terminal && self.interaction != Interaction::Never;

@@ -1,4 +1,4 @@
-//! Kubeconfig files: clusters, users, and contexts that join one of each.
+//! Kubeconfig files: clusters, users, and contexts. A context combines a cluster with a user.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use super::cluster::{Cluster, Impersonation};
 use super::exec::Plugin;
 use super::yaml;
 
-/// The fields of a cluster and of a user that are paths. They are relative to the folder of the file.
+/// The fields of a cluster and of a user that are paths. They are relative to the directory of the file.
 const PATHS: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
 
-/// What to choose from the files in place of the current context.
+/// The parts of the files to use in place of the current context.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     pub(super) context: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Choice {
     pub(super) cluster: Option<String>,
 }
 
-/// Several files as one. The first that has a name decides about it.
+/// The contents of several files. If several have the same name, the first one takes precedence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kubeconfig {
     clusters: Map<String, Json>,
@@ -35,10 +35,10 @@ fn text<'a>(from: &'a Json, name: &str) -> Option<&'a str> {
 }
 
 impl Kubeconfig {
-    /// The files at these paths. Those that are absent are skipped.
+    /// Reads the files at these paths. Files that do not exist are skipped.
     ///
     /// # Errors
-    /// A file cannot be read. The reason in words.
+    /// Returns a message if a file cannot be read.
     pub(super) fn read(paths: &[PathBuf]) -> Result<Kubeconfig, String> {
         let mut joined = Kubeconfig::default();
         for path in paths {
@@ -75,11 +75,11 @@ impl Kubeconfig {
         }
     }
 
-    /// The cluster and the user that the context joins, or `None` if the files name no cluster. `plugin` takes the place
-    /// of that of the user.
+    /// The cluster and the user of the context. `None` if the files name no cluster. `plugin` replaces the plugin of
+    /// the user.
     ///
     /// # Errors
-    /// Something that is named is absent or damaged. The reason in words.
+    /// Returns a message if the files refer to something that is missing or damaged.
     pub(super) fn choose(&self, choice: &Choice, plugin: Option<&Plugin>) -> Result<Option<Cluster>, String> {
         let name = choice.context.as_deref().unwrap_or(&self.current);
         let context = match self.contexts.get(name) {
@@ -112,7 +112,7 @@ impl Kubeconfig {
             proxy: text(&cluster, "proxy-url").map(str::to_owned),
             ..Cluster::default()
         };
-        // As in Kubernetes' library: what proves a user only goes to a server over an encrypted connection.
+        // As in Kubernetes' library, credentials of a user are sent only over an encrypted connection.
         if server.starts_with("https://") || !server.contains("://") {
             add_user(&mut found, &user_name, &user, &cluster)?;
             found.plugin = plugin.cloned().map(Box::new).or(found.plugin);
@@ -130,12 +130,12 @@ fn resolve(value: &mut Json, folder: &Path) {
     for name in PATHS {
         value.get_mut(name).into_iter().for_each(join);
     }
-    // A command without a folder is looked for as usual.
+    // A command without a directory is searched in the usual places.
     let command = value.pointer_mut("/exec/command");
     command.filter(|command| command.as_str().is_some_and(|text| text.contains('/'))).into_iter().for_each(join);
 }
 
-/// A field with PEM in base64, or a file with PEM.
+/// A field with base64 of PEM, or else the content of a file with PEM.
 fn data(from: &Json, name: &str) -> Result<Option<String>, String> {
     if let Some(encoded) = text(from, &format!("{name}-data")) {
         let decoded = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());

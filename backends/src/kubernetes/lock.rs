@@ -1,4 +1,4 @@
-//! The lock: a lease with a holder. A lease that is released stays, without a holder.
+//! The lock: a lease with a holder. When it is released, the lease stays, but has no holder.
 
 use serde_json::{Value as Json, json};
 use weft_state::remote::{BackendError, LockAnswer, LockInfo};
@@ -10,7 +10,7 @@ const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
 /// The annotation with the information about the lock.
 const INFO: &str = "app.terraform.io/lock-info";
-/// How often to look again at a lease that others change.
+/// The maximum number of attempts while other processes change the lease.
 const TRIES: u32 = 5;
 
 fn holder_of(lease: &Json) -> Option<&str> {
@@ -24,7 +24,7 @@ fn held(lease: &Json, holder: &str) -> LockAnswer {
     LockAnswer::Held { holder: LockInfo { id: holder.to_owned(), ..info }, message }
 }
 
-/// Gives the lease another holder, or none.
+/// Changes the holder of the lease, or removes it.
 fn with_holder(mut lease: Json, info: Option<&LockInfo>) -> Json {
     if !lease.get("spec").is_some_and(Json::is_object) {
         lease["spec"] = json!({});
@@ -46,7 +46,7 @@ fn with_holder(mut lease: Json, info: Option<&LockInfo>) -> Json {
     lease
 }
 
-/// Takes the lock with this lease, also from a holder with the id `dead`.
+/// Takes the lock with this lease. If `dead` is set, takes it even from a holder with that id.
 pub(super) async fn take(
     client: &Client,
     name: &str,
@@ -69,7 +69,7 @@ pub(super) async fn take(
         if let Stored::Done(_) = answer {
             return Ok(LockAnswer::Locked(info.clone()));
         }
-        // Somebody else was faster, or the answer to an earlier attempt was lost: the lease tells.
+        // Another process was faster, or the response to an earlier attempt was lost. The lease shows which.
     }
     Err(refusals::busy(client.place(name), TAKING))
 }
@@ -80,7 +80,7 @@ pub(super) async fn release(client: &Client, name: &str, id: &str) -> Result<(),
     for _ in 0..TRIES {
         let lease = client.get(RELEASING, Resource::Lease, name).await?;
         let Some((lease, holder)) = lease.and_then(|lease| Some((lease.clone(), holder_of(&lease)?.to_owned()))) else {
-            // An earlier attempt may have released it, although its answer was lost.
+            // An earlier attempt may have released the lock, although its response was lost.
             return if repeated { Ok(()) } else { Err(refusals::not_locked(client.place(name))) };
         };
         if holder != id {

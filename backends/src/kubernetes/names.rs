@@ -5,11 +5,11 @@ use weft_state::remote::BackendError;
 
 use super::refusals;
 
-/// The longest name of an object in Kubernetes (RFC 1123, section 2.1).
+/// The maximum length of a name in Kubernetes (RFC 1123, section 2.1).
 const NAME_LIMIT: usize = 253;
-/// The label of all secrets and leases of the backend, and the key of the state in its secret.
+/// The label of all secrets and leases of the backend. In a secret, it is also the key of the state's data.
 pub(super) const STATE: &str = "tfstate";
-/// The label with the suffix.
+/// The label with the suffix from the settings.
 pub(super) const SUFFIX: &str = "tfstateSecretSuffix";
 /// The label with the workspace.
 pub(super) const WORKSPACE: &str = "tfstateWorkspace";
@@ -19,7 +19,7 @@ pub(super) const MANAGER: &str = "app.kubernetes.io/managed-by";
 /// The name of the secret with the state of a workspace.
 ///
 /// # Errors
-/// It is not a name in Kubernetes.
+/// Returns an error if the name is not valid in Kubernetes.
 pub(super) fn secret(workspace: &str, suffix: &str) -> Result<String, BackendError> {
     let name = format!("{STATE}-{workspace}-{suffix}");
     match is_subdomain(&name) {
@@ -33,7 +33,7 @@ pub(super) fn lease(secret: &str) -> String {
     format!("lock-{secret}")
 }
 
-/// The labels of the secret and the lease of a workspace. Those of the settings win.
+/// The labels of the secret and the lease of a workspace. Labels from the settings take precedence.
 pub(super) fn labels(workspace: &str, suffix: &str, more: &[(String, String)]) -> Json {
     let own = [(STATE, "true"), (SUFFIX, suffix), (WORKSPACE, workspace), (MANAGER, "terraform")];
     let mut labels: Map<String, Json> = own.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect();

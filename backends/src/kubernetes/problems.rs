@@ -1,4 +1,4 @@
-//! The diagnostics of settings, as constructors.
+//! Constructors of the diagnostics of settings.
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -11,7 +11,7 @@ pub(super) fn no_configuration(error: &str) -> Diagnostic {
     )
 }
 
-/// The settings of the cluster do not fit together.
+/// The settings of the cluster contradict each other.
 pub(super) fn not_usable(error: &str) -> Diagnostic {
     Diagnostic::error(format!("Failed to configure: {error}"), "Correct the settings of the cluster or of the user.")
 }

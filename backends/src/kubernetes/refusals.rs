@@ -1,11 +1,11 @@
-//! What the cluster refuses, in words.
+//! Error messages for refused requests.
 
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
 use crate::exchange::HttpReply;
 
-/// The cluster answered with an error.
+/// The cluster returned an error.
 pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply: &HttpReply) -> BackendError {
     let message = reply.json().get("message").and_then(|message| message.as_str()).map(str::to_owned);
     let too_long = message.as_ref().is_some_and(|message| message.contains("Too long"));
@@ -25,13 +25,12 @@ pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply
     reply.refusal(place, doing, message, &advice)
 }
 
-/// There are no credentials.
+/// No credentials could be obtained.
 pub(super) fn no_credentials(place: String, error: String) -> BackendError {
     BackendError::Credentials { place, error }
 }
 
-/// The name of a workspace, or the suffix, cannot be part of a name in Kubernetes.
-/// `limit` is the longest possible name.
+/// The name of a workspace, or the suffix, cannot be part of a name in Kubernetes. `limit` is the maximum length.
 pub(super) fn invalid_name(name: &str, limit: usize) -> BackendError {
     BackendError::Refused {
         place: "kubernetes".to_owned(),
@@ -44,19 +43,19 @@ pub(super) fn invalid_name(name: &str, limit: usize) -> BackendError {
     }
 }
 
-/// There is no lock to be released.
+/// The lock to be released is not held.
 pub(super) fn not_locked(place: String) -> BackendError {
     let error = "state is already unlocked".to_owned();
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// Another lock is there than the one to be released.
+/// The lock has another id than the one to be released.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     let error = format!("lock id {id:?} does not match existing lock");
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// A secret or lease with the name of one of the backend is not the backend's.
+/// A secret or lease has a name of the backend, but does not belong to the backend.
 pub(super) fn foreign(place: String, doing: &'static str, kind: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -66,13 +65,13 @@ pub(super) fn foreign(place: String, doing: &'static str, kind: &str) -> Backend
     }
 }
 
-/// Others change the same object again and again.
+/// Other processes kept changing the object during all attempts.
 pub(super) fn busy(place: String, doing: &'static str) -> BackendError {
     let error = "others change it again and again".to_owned();
     BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }
 }
 
-/// What is stored does not have the form that it must have.
+/// Stored data does not have the expected form.
 pub(super) fn damaged(place: String, doing: &'static str, error: impl Into<String>) -> BackendError {
     BackendError::Damaged { place, doing, error: error.into() }
 }

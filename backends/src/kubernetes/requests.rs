@@ -1,4 +1,4 @@
-//! Requests to the API of a cluster: secrets and leases of a namespace.
+//! Requests to the API of a cluster: for secrets and leases in a namespace.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,11 +16,11 @@ use crate::client::client;
 use crate::exchange::{Call, Constant, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 
-/// How long a token from a file is used before the file is read again, as in Kubernetes' library.
+/// The time after which the file of a token is read again, as in Kubernetes' library.
 const FILE_LIFE: Duration = Duration::from_secs(60);
-/// The form of lists without the contents of their items.
+/// The media type of lists without the contents of their items.
 const NAMES_ONLY: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-/// The maximum number of items in one answer.
+/// The maximum number of items in one response.
 const PAGE: &str = "500";
 
 /// A kind of object.
@@ -38,7 +38,7 @@ impl Resource {
         }
     }
 
-    /// The fields that say what an object is.
+    /// The fields `apiVersion` and `kind` of an object.
     pub(super) fn head(self) -> (&'static str, &'static str) {
         match self {
             Resource::Secret => ("v1", "Secret"),
@@ -47,11 +47,12 @@ impl Resource {
     }
 }
 
-/// The answer to a write.
+/// The outcome of a write.
 pub(super) enum Stored {
-    /// The object as it is now.
+    /// The object was written. Its new content is here.
     Done(Json),
-    /// It exists already, or has changed, or is gone. With `true`, an earlier attempt may have taken effect.
+    /// The object exists already, has changed, or no longer exists. If the field is `true`, an earlier attempt may have
+    /// taken effect.
     Conflict(bool),
 }
 
@@ -83,7 +84,7 @@ impl Client {
         Ok(Client { settings, address, known: Mutex::default() })
     }
 
-    /// The place of an object, for people.
+    /// The location of an object, for display.
     pub(super) fn place(&self, name: &str) -> String {
         let host = &self.address[url::Position::BeforeHost..url::Position::AfterPort];
         format!("kubernetes://{host}/{}/{name}", self.settings.namespace)
@@ -112,7 +113,7 @@ impl Client {
         Ok(service)
     }
 
-    /// Sends a request, again with other credentials if there may be others.
+    /// Sends a request. If the credentials are rejected, and there may be others, retries the request with them.
     async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         let reply = self.service().await?.send(call).await?;
         let cluster = &self.settings.cluster;
@@ -142,7 +143,7 @@ impl Client {
         refusals::refused(self.place(name), doing, &self.settings.namespace, reply)
     }
 
-    /// An object, or `None` if there is none.
+    /// Reads an object. `None` if the object does not exist.
     pub(super) async fn get(
         &self,
         doing: &'static str,
@@ -158,7 +159,7 @@ impl Client {
         }
     }
 
-    /// Creates an object if there is none.
+    /// Creates an object if it does not exist.
     pub(super) async fn create(
         &self,
         doing: &'static str,
@@ -181,7 +182,7 @@ impl Client {
         }
     }
 
-    /// Replaces an object. With a version in its metadata, it must have that one.
+    /// Replaces an object. If the new content has a version in its metadata, the object must have that version.
     pub(super) async fn replace(
         &self,
         doing: &'static str,
@@ -199,7 +200,7 @@ impl Client {
         }
     }
 
-    /// Deletes an object. An absent one is no error.
+    /// Deletes an object. An absent object is no error.
     pub(super) async fn delete(&self, doing: &'static str, resource: Resource, name: &str) -> Result<(), BackendError> {
         let body = json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"});
         let url = self.url(resource, name, &[]);
@@ -222,7 +223,7 @@ impl Client {
             let reply = self.send(&Call::new(doing, Method::GET, url).header("accept", NAMES_ONLY)).await?;
             match reply.status {
                 StatusCode::OK => {}
-                // The list has become too old while it was read.
+                // The list expired while it was read.
                 StatusCode::GONE if next.is_some() => {
                     found.clear();
                     next = None;
@@ -242,7 +243,7 @@ impl Client {
     }
 }
 
-/// The version of an object: every change gives it another one.
+/// The version of an object. Every change of the object changes it.
 pub(super) fn version_of(object: &Json) -> &str {
     object.pointer("/metadata/resourceVersion").and_then(Json::as_str).unwrap_or_default()
 }

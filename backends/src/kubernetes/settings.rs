@@ -15,7 +15,7 @@ use super::kubeconfig::{Choice, Kubeconfig};
 use super::problems as own;
 use crate::arguments::{self, Arguments, BackendSettings, Environment, expanded};
 
-/// The text of Kubernetes' library when no file and no variable names a cluster.
+/// The message of Kubernetes' library if no file and no variable names a cluster.
 const NOTHING: &str =
     "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable";
 
@@ -56,10 +56,10 @@ pub fn schema() -> Block {
 
 /// The settings.
 pub(super) struct KubernetesSettings {
-    /// The end of the names of secrets.
+    /// The suffix of the names of secrets.
     pub(super) suffix: String,
     pub(super) namespace: String,
-    /// More labels for secrets and leases.
+    /// Additional labels for secrets and leases.
     pub(super) labels: Vec<(String, String)>,
     pub(super) cluster: Cluster,
 }
@@ -74,7 +74,7 @@ impl KubernetesSettings {
     /// Reads the settings, and the files that they name.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -84,7 +84,7 @@ impl KubernetesSettings {
         let labels = arguments.texts("labels");
         let namespace = arguments.text("namespace", &["KUBE_NAMESPACE"]).filter(|name| !name.is_empty());
         let namespace = namespace.unwrap_or_else(|| "default".to_owned());
-        // As in OpenTofu, it is checked and otherwise ignored.
+        // As in OpenTofu, the argument is checked, but has no effect.
         let _ = arguments.flag("load_config_file", &["KUBE_LOAD_CONFIG_FILE"]);
         let explicit = explicit(&mut arguments);
         let in_cluster = arguments.flag("in_cluster_config", &["KUBE_IN_CLUSTER_CONFIG"]).unwrap_or(false);
@@ -106,7 +106,7 @@ impl KubernetesSettings {
     }
 }
 
-/// What the arguments themselves say about the cluster.
+/// The settings of the cluster in the arguments.
 fn explicit(arguments: &mut Arguments<'_>) -> Cluster {
     let mut text = |name: &str, variable: &str| arguments.text(name, &[variable]).filter(|text| !text.is_empty());
     let host = text("host", "KUBE_HOST").unwrap_or_default();
@@ -119,7 +119,7 @@ fn explicit(arguments: &mut Arguments<'_>) -> Cluster {
     Cluster { host, authority, insecure, certificate, key, username, password, token, ..Cluster::default() }
 }
 
-/// The cluster with what the arguments say about it.
+/// The cluster, with the settings that the arguments override.
 fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
     let token_file = if explicit.token.is_some() { None } else { found.token_file };
     Cluster {
@@ -136,7 +136,8 @@ fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
     }
 }
 
-/// The cluster of kubeconfig files, else the one around this process, else an empty one if the arguments name its host.
+/// The cluster of kubeconfig files, or else the cluster in which this process runs, or else an empty one if the
+/// arguments name its host.
 fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, String> {
     let mut text = |name: &str, variable: &str| arguments.text(name, &[variable]).filter(|text| !text.is_empty());
     let choice = Choice {
@@ -157,7 +158,7 @@ fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, St
     let paths: Vec<PathBuf> = paths.into_iter().filter(|path| !path.as_os_str().is_empty()).collect();
     let block = arguments.written("exec").and_then(Json::as_array).and_then(|blocks| blocks.first());
     let plugin = block.map(Plugin::of_block).transpose()?;
-    // A single file that is absent counts as an empty one, whatever should be chosen from it.
+    // If the only file does not exist, it counts as empty, even if the settings select a part of it.
     if let [path] = paths.as_slice()
         && !path.exists()
     {

@@ -1,6 +1,7 @@
-//! Reads YAML as far as kubeconfig files need it: one document of mappings, sequences and scalars.
+//! A YAML reader with the features that kubeconfig files need: one document of mappings, sequences and scalars.
 //!
-//! Every scalar becomes text, but for plain `true`, `false` and `null`: the fields of a kubeconfig are texts and bools.
+//! Plain `true`, `false` and `null` become bools and null. All other scalars become text: the fields of a kubeconfig
+//! are texts and bools.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 use serde_json::{Map, Value as Json};
@@ -8,10 +9,10 @@ use serde_json::{Map, Value as Json};
 /// The maximum nesting of sequences and mappings. Kubeconfig files have five levels, and extensions some more.
 const DEEPEST_NESTING: usize = 64;
 
-/// The value that the text stands for; null for an empty text.
+/// Parses a text. An empty text is null.
 ///
 /// # Errors
-/// The text is not YAML, or has more than kubeconfig files have. The reason in words.
+/// Returns a message if the text is not YAML, or has features that kubeconfig files do not have.
 pub(super) fn read(text: &str) -> Result<Json, String> {
     let mut reader = Reader { parser: Parser::new_from_str(text) };
     loop {

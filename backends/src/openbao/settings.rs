@@ -1,4 +1,4 @@
-//! The settings: arguments, and the variables that OpenBao's own client reads.
+//! The settings: arguments, and variables of OpenBao's own client.
 
 use std::fmt;
 use std::path::Path;
@@ -14,16 +14,16 @@ use crate::client::{Check, ClientSettings, Proxies};
 use crate::problems::key_data;
 use crate::retry::RequestRetries;
 
-/// Where the server is unless the settings say it.
+/// The default address of the server.
 const ADDRESS: &str = "https://127.0.0.1:8200";
-/// The path of the transit engine unless the settings say it.
+/// The default path of the transit engine.
 const ENGINE: &str = "/transit";
-/// The lengths of keys in bytes, and the one unless the settings say it.
+/// The allowed lengths of keys in bytes. The default follows.
 const LENGTHS: [u64; 3] = [16, 32, 64];
 const LENGTH: u64 = 32;
-/// The repetitions of a request unless the environment says it.
+/// The default number of retries of a request.
 const REPEATS: u64 = 2;
-/// The first and the longest pause between attempts.
+/// The first and the maximum pause between attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1000), Duration::from_millis(1500));
 
 /// The schema of the arguments.
@@ -48,9 +48,9 @@ pub(super) struct BaoSettings {
     pub(super) length: u64,
     /// The path of the transit engine.
     pub(super) engine: String,
-    /// Whether a redirect is followed.
+    /// Whether one redirect is followed.
     pub(super) redirects: bool,
-    /// The name in the certificate of the server, if it is not that of its address.
+    /// The name that the server's certificate must have, if it differs from the host of the URL.
     pub(super) server_name: Option<String>,
     pub(super) client: ClientSettings,
     pub(super) retry: RequestRetries,
@@ -62,7 +62,7 @@ impl fmt::Debug for BaoSettings {
     }
 }
 
-/// The variable of this name. `VAULT_X` replaces `BAO_X`, but not one that is set to nothing.
+/// The variable `BAO_X` for a name `X`, or else `VAULT_X`. `VAULT_X` is ignored if `BAO_X` is set, even if it is empty.
 fn variable(environment: Environment<'_>, name: &str) -> Option<String> {
     let found = environment(&format!("BAO_{name}")).or_else(|| environment(&format!("VAULT_{name}")));
     found.filter(|value| !value.is_empty())
@@ -72,7 +72,7 @@ impl BaoSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -89,7 +89,7 @@ impl BaoSettings {
             arguments.problems.push(key_data(format!("key_length is {length}, but must be 16, 32 or 64 bytes")));
         }
         let engine = text(&mut arguments, "transit_engine_path").unwrap_or_else(|| ENGINE.to_owned());
-        // An agent on this machine stands before every other address.
+        // The address of an agent on this machine takes precedence over every other address.
         let written = text(&mut arguments, "address").or_else(|| variable("ADDR"));
         let written = variable("AGENT_ADDR").or(written).unwrap_or_else(|| ADDRESS.to_owned());
         let address = address(&written).map_err(|error| arguments.problems.push(key_data(error))).ok();
@@ -115,7 +115,7 @@ impl BaoSettings {
         let repeats = u32::try_from(retries).unwrap_or(u32::MAX);
         let client = client(environment, insecure).map_err(|error| arguments.problems.push(key_data(error))).ok();
         let (_, _) = arguments.finish(())?;
-        // Without problems, there are both.
+        // If there are no problems, both exist.
         let (Some(address), Some(client)) = (address, client) else {
             return Err(vec![key_data("the settings are incomplete")]);
         };
@@ -134,7 +134,7 @@ impl BaoSettings {
     }
 }
 
-/// A truth value as Go reads it.
+/// Parses a bool as Go does.
 fn truth(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -144,7 +144,7 @@ fn truth(text: &str) -> Option<bool> {
 }
 
 fn address(text: &str) -> Result<Url, String> {
-    // The text may have a password.
+    // The message does not quote the text, because it may have a password.
     let url = Url::parse(text).map_err(|error| format!("the address of OpenBao cannot be read: {error}"))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
@@ -152,7 +152,7 @@ fn address(text: &str) -> Result<Url, String> {
     }
 }
 
-/// The connections.
+/// The settings of connections.
 fn client(environment: Environment<'_>, insecure: bool) -> Result<ClientSettings, String> {
     let variable = |name: &str| variable(environment, name);
     let read = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
@@ -221,7 +221,7 @@ mod tests {
         );
         assert_eq!((found.token.as_deref(), found.namespace.as_deref(), found.length), (Some("t"), Some("n"), 16));
         assert_eq!(found.retry.repeats, 0);
-        // An empty variable of OpenBao hides that of Vault.
+        // An empty `BAO_` variable hides the `VAULT_` variable of the same name.
         let found = read(json!({"key_name": "k"}), &[("BAO_TOKEN", ""), ("VAULT_TOKEN", "t")]).unwrap();
         assert_eq!(found.token, None);
         let agent = [("BAO_AGENT_ADDR", "http://agent:1"), ("BAO_ADDR", "http://other:1")];

@@ -1,16 +1,16 @@
-//! The addresses of objects.
+//! The URLs of objects.
 
 use percent_encoding::utf8_percent_encode;
 use url::{Host, Url};
 
 use crate::exchange::{IN_PATHS, query};
 
-/// Whether the bucket is a part of the path, because the host is an IP address.
+/// Whether the bucket is a part of the path. It is if the host is an IP address.
 pub(super) fn in_path(url: &Url) -> bool {
     !matches!(url.host(), Some(Host::Domain(_)))
 }
 
-/// The address of an object, or of the bucket with an empty key.
+/// The URL of an object. With an empty key, the URL of the bucket.
 pub(super) fn object(endpoint: Url, bucket: &str, key: &str, pairs: &[(&str, &str)]) -> Url {
     let mut url = endpoint;
     let path = utf8_percent_encode(key, IN_PATHS);
@@ -18,7 +18,7 @@ pub(super) fn object(endpoint: Url, bucket: &str, key: &str, pairs: &[(&str, &st
         url.set_path(&format!("/{bucket}/{path}"));
     } else {
         let host = format!("{bucket}.{}", url.host_str().unwrap_or_default());
-        // A bucket's name is part of a host name; others are refused by the service.
+        // The name of a bucket is valid in a host name. The service refuses other names.
         let _ = url.set_host(Some(&host));
         url.set_path(&path.to_string());
     }

@@ -1,4 +1,4 @@
-//! Where keys come from: the settings, the role of the machine, and roles that are assumed.
+//! Sources of keys: the settings, the role of the machine, and assumed roles.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,12 +14,12 @@ use crate::exchange::RETRY;
 use crate::expiring::{CredentialSource, GivenKeys, KeyRing, Keys};
 use crate::tokens::ask;
 
-/// Where machines get the keys of their roles.
+/// The URL at which a machine gets the keys of its role.
 const MACHINE: &str = "http://100.100.100.200/latest/meta-data/ram/security-credentials/";
-/// The version of the interface for sessions.
+/// The version of the API for sessions.
 const VERSION: &str = "2015-04-01";
 
-/// The keys of the settings.
+/// The keys that the settings describe.
 pub(super) fn keys(access: &Access, region: &str, http: &reqwest::Client, place: &str) -> Arc<KeyRing> {
     let ring = match (access.id.is_empty(), &access.machine) {
         (true, Some(role)) => {
@@ -44,7 +44,7 @@ pub(super) fn keys(access: &Access, region: &str, http: &reqwest::Client, place:
     Arc::new(KeyRing::new(RoleKeys { interface, role: role.clone(), region: region.to_owned() }))
 }
 
-/// The keys in an answer.
+/// The keys in a response.
 fn keys_of(answer: &Json) -> Option<Keys> {
     let text = |name: &str| answer.get(name).and_then(Json::as_str).map(str::to_owned);
     let expires = text("Expiration").and_then(|time| time.parse::<jiff::Timestamp>().ok());
@@ -56,7 +56,7 @@ fn keys_of(answer: &Json) -> Option<Keys> {
     })
 }
 
-/// The keys of the role of the machine.
+/// Requests the keys of the machine's role.
 struct MachineKeys {
     http: reqwest::Client,
     role: String,
@@ -75,7 +75,7 @@ impl CredentialSource for MachineKeys {
     }
 }
 
-/// The keys of sessions of a role.
+/// Requests the keys of a role's sessions.
 struct RoleKeys {
     interface: Interface,
     role: AssumedRole,

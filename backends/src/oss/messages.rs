@@ -1,4 +1,4 @@
-//! The messages of TableStore: protocol buffers of the fields that are needed.
+//! The messages of TableStore: protocol buffers with only the needed fields.
 
 /// The wire types.
 const VARINT: u64 = 0;
@@ -6,12 +6,12 @@ const EIGHT: u64 = 1;
 const BYTES: u64 = 2;
 const FOUR: u64 = 5;
 
-/// A message that is written.
+/// A message that is being written.
 #[derive(Default)]
 pub(super) struct Message(Vec<u8>);
 
 impl Message {
-    /// The message with one more field of bytes, a text, or a message.
+    /// Adds a field of bytes, a text, or a message.
     pub(super) fn bytes(mut self, field: u64, value: &[u8]) -> Message {
         self.varint(field << 3 | BYTES);
         self.varint(value.len() as u64);
@@ -19,7 +19,7 @@ impl Message {
         self
     }
 
-    /// The message with one more field that is a number, a bool or a member of an enumeration.
+    /// Adds a field that is a number, a bool or a member of an enumeration.
     pub(super) fn number(mut self, field: u64, value: u64) -> Message {
         self.varint(field << 3 | VARINT);
         self.varint(value);
@@ -40,7 +40,7 @@ impl Message {
     }
 }
 
-/// The first field of bytes with this number, or `None` if there is none or this is not a message.
+/// The first field of bytes with this number. `None` if the field is missing or the bytes are not a message.
 pub(super) fn field(message: &[u8], number: u64) -> Option<&[u8]> {
     let mut rest = message;
     while !rest.is_empty() {

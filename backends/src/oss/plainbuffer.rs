@@ -1,9 +1,9 @@
-//! Rows as TableStore sends them ("plain buffer"): tags, lengths in little endian, and a CRC-8 of each cell and row.
+//! Rows in TableStore's wire format ("plain buffer"): tags, little-endian lengths, and a CRC-8 of each cell and row.
 //! All cells are texts.
 
-/// The number at the start.
+/// The first bytes of a row.
 const HEADER: u32 = 0x75;
-/// The tags.
+/// The tags of parts.
 const KEY: u8 = 1;
 const DATA: u8 = 2;
 const CELL: u8 = 3;
@@ -14,26 +14,26 @@ const TIME: u8 = 7;
 const DELETED: u8 = 8;
 const ROW_CHECKSUM: u8 = 9;
 const CELL_CHECKSUM: u8 = 10;
-/// The type of texts.
+/// The type tag of texts.
 const TEXT: u8 = 3;
-/// The name of the key of all rows.
+/// The name of the primary key of all rows.
 const LOCK_ID: &str = "LockID";
 /// The polynomial of the checksums, x^8 + x^2 + x + 1.
 const POLYNOMIAL: u8 = 7;
 
-/// The checksum of more bytes.
+/// Extends the checksum `start` by these bytes.
 fn crc8(start: u8, bytes: &[u8]) -> u8 {
     bytes.iter().fold(start, |crc, byte| {
         (0..8).fold(crc ^ byte, |crc, _| if crc & 0x80 == 0 { crc << 1 } else { crc << 1 ^ POLYNOMIAL })
     })
 }
 
-/// A length as it is sent. Texts are much shorter than the number allows.
+/// A length in its encoded form. Texts are much shorter than the maximum.
 fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-/// A text with its type.
+/// A text with its type tag.
 pub(super) fn text(value: &str) -> Vec<u8> {
     let mut bytes = vec![TEXT];
     bytes.extend(length(value.len()));
@@ -55,7 +55,7 @@ fn write_cell(out: &mut Vec<u8>, name: &str, value: &str) -> u8 {
     checksum
 }
 
-/// The row with this key and these columns. `deleted` marks the row as one to be deleted.
+/// A row with this key and these columns. `deleted` marks the row for deletion.
 pub(super) fn row(key: &str, columns: &[(&str, &str)], deleted: bool) -> Vec<u8> {
     let mut out = HEADER.to_le_bytes().to_vec();
     out.push(KEY);
@@ -77,7 +77,7 @@ pub(super) fn row(key: &str, columns: &[(&str, &str)], deleted: bool) -> Vec<u8>
 /// The text in a column of a row. `None` if the row is empty or has no such column.
 ///
 /// # Errors
-/// What is wrong with the row.
+/// Returns a message if the row is not valid.
 pub(super) fn column(row: &[u8], wanted: &str) -> Result<Option<String>, &'static str> {
     if row.is_empty() {
         return Ok(None);
@@ -134,13 +134,13 @@ impl<'a> Reader<'a> {
         Ok(self.take::<1>()?[0])
     }
 
-    /// Bytes after their length.
+    /// Reads a length, and that number of bytes.
     fn sized(&mut self) -> Result<&'a [u8], &'static str> {
         let count = u32::from_le_bytes(self.take()?);
         self.bytes(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// The name, the text and the checksum of a cell. A cell of another type has no text.
+    /// Reads the name, the text and the checksum of a cell. The text of a cell of another type is empty.
     fn cell(&mut self) -> Result<(&'a [u8], &'a [u8], u8), &'static str> {
         if self.byte()? != NAME {
             return Err("a cell has no name");
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(crc8(0, b""), 0);
     }
 
-    /// The bytes were made by the library that OpenTofu uses.
+    /// Source of the bytes: the library that OpenTofu uses.
     #[test]
     fn rows_of_the_wire_format() {
         let hex = |bytes: Vec<u8>| crate::digests::hex(&bytes);
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// A cell as the service sends it has a time, which is part of its checksum.
+    /// A cell from the service has a time, which is part of the cell's checksum.
     #[test]
     fn cells_with_a_time() {
         let mut cell = vec![NAME, 1, 0, 0, 0, b'n', VALUE, 6, 0, 0, 0, TEXT, 1, 0, 0, 0, b'v', TIME];

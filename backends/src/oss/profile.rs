@@ -1,4 +1,4 @@
-//! The profiles of Alibaba Cloud's command line tool.
+//! Profiles of Alibaba Cloud's command line tool.
 
 use std::fmt;
 use std::path::Path;
@@ -16,10 +16,10 @@ impl fmt::Debug for Profile {
 }
 
 impl Profile {
-    /// The profile with this name in a file. An absent file has none.
+    /// Reads the profile with this name from a file. If the file does not exist, the profile is empty.
     ///
     /// # Errors
-    /// The file cannot be read, in words.
+    /// Returns a message if the file cannot be read.
     pub(super) fn read(path: &Path, name: &str) -> Result<Profile, String> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -37,7 +37,7 @@ impl Profile {
         Profile(profiles.rfind(named).cloned().unwrap_or_default())
     }
 
-    /// A value, if profiles of this mode have it.
+    /// A value, if profiles with this profile's mode have it.
     fn value(&self, key: &str) -> Option<&Json> {
         let mode = self.0.get("mode")?.as_str()?;
         let has = match key {
@@ -50,12 +50,12 @@ impl Profile {
         self.0.get(key).filter(|_| has)
     }
 
-    /// A text.
+    /// A text that is not empty.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         self.value(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// A whole number.
+    /// A whole number other than 0.
     pub(super) fn number(&self, key: &str) -> Option<i64> {
         self.value(key)?.as_i64().filter(|number| *number != 0)
     }

@@ -1,20 +1,20 @@
-//! The errors of requests, as constructors, each with the way out.
+//! Constructors of the errors of requests, each with advice.
 
 use weft_state::remote::BackendError;
 
-/// There are no keys.
+/// The settings, the environment and the profile have no keys.
 pub(super) fn no_keys(place: String) -> BackendError {
     let error = "access_key and secret_key are not set, nor ALICLOUD_ACCESS_KEY and ALICLOUD_SECRET_KEY, nor a profile \
                  that has them, nor ecs_role_name";
     BackendError::Credentials { place, error: error.to_owned() }
 }
 
-/// The metadata service has no keys of the role.
+/// The metadata service returned no keys of the role.
 pub(super) fn no_machine_keys(place: String, role: &str, error: &str) -> BackendError {
     BackendError::Credentials { place, error: format!("the metadata service has no keys of the role {role}: {error}") }
 }
 
-/// The digest in the table is not that of the state.
+/// The digest in the table differs from the digest of the state.
 pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -28,7 +28,7 @@ pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     }
 }
 
-/// Another lock is there than the one to be released.
+/// The lock has another id than the one to be released.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -38,7 +38,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     }
 }
 
-/// What to do about an error of OSS with this code.
+/// Advice for an error of OSS with this code.
 pub(super) fn advice(code: &str, bucket: &str, region: &str) -> String {
     match code {
         "NoSuchBucket" => format!(
@@ -53,7 +53,7 @@ pub(super) fn advice(code: &str, bucket: &str, region: &str) -> String {
     }
 }
 
-/// TableStore answered with an error.
+/// TableStore returned an error.
 pub(super) fn table(place: String, doing: &'static str, name: &str, code: &str, message: &str) -> BackendError {
     let advice = match code {
         "OTSObjectNotExist" => format!("Create the table {name} with the primary key LockID of the type STRING"),

@@ -25,9 +25,9 @@ use crate::guarded::{Dialect, GuardedBucket};
 use crate::problems::no_client;
 use crate::retry::RequestRetries;
 
-/// The service for the addresses of regions.
+/// The service that returns the URLs of regions.
 const LOCATIONS: &str = "https://location-readonly.aliyuncs.com";
-/// The repetition of requests for locations, which have a fallback.
+/// The retries of requests for URLs of regions, which have a fallback.
 const LOCATION_RETRY: RequestRetries =
     RequestRetries { repeats: 1, first: Duration::from_millis(300), longest: Duration::from_secs(1) };
 
@@ -57,7 +57,7 @@ impl Client {
         Ok(Client { settings, bucket: Arc::new(GuardedBucket { dialect, service }), table })
     }
 
-    /// The rows of the state with this key, if there is a table.
+    /// The rows of the state with this key, if the settings have a table.
     pub(super) fn rows(&self, key: &str) -> Option<Rows<'_>> {
         let table = self.table.as_ref()?;
         let name = format!("{}/{key}", self.settings.bucket);
@@ -65,11 +65,11 @@ impl Client {
     }
 }
 
-/// What is special about OSS.
+/// The dialect of OSS.
 pub(super) struct Oss {
     settings: Arc<OssSettings>,
     locations: Interface,
-    /// The address of the service, once it is known.
+    /// The URL of the service, once it is known.
     endpoint: OnceCell<Url>,
 }
 
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Oss {
 }
 
 impl Oss {
-    /// The address of the service. If the service for locations does not answer, it follows from the region.
+    /// The URL of the service. If the location service does not respond, the URL is derived from the region.
     async fn endpoint(&self) -> Result<Url, BackendError> {
         const DOING: &str = "finding the address of the service";
         if let Some(written) = &self.settings.endpoint {
@@ -109,7 +109,7 @@ impl Oss {
     }
 }
 
-/// The host in an answer of the service for locations.
+/// The host in a response of the location service.
 fn host_of(answer: &Json) -> Option<String> {
     let endpoints = answer.pointer("/Endpoints/Endpoint")?.as_array()?;
     let endpoint = endpoints.iter().find(|endpoint| endpoint.get("Type").and_then(Json::as_str) == Some("openAPI"))?;

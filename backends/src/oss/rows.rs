@@ -8,9 +8,9 @@ use crate::stored_digests::{NEXT, StoredDigests};
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// What follows the name of a state in that of its digest.
+/// The suffix of the name of a digest, after the name of its state.
 const DIGEST: &str = "-md5";
-/// The columns.
+/// The names of the columns.
 const INFO: &str = "Info";
 const MD5: &str = "Digest";
 
@@ -19,7 +19,7 @@ pub(super) struct Rows<'a> {
     pub(super) table: &'a Table,
     /// The name of the state in the table: the bucket and the key.
     pub(super) name: String,
-    /// The place of the state, for messages.
+    /// The location of the state, for messages.
     pub(super) place: String,
 }
 
@@ -29,7 +29,7 @@ fn held(holder: LockInfo) -> LockAnswer {
 }
 
 impl Rows<'_> {
-    /// The information about the lock, as it is stored and as it is read.
+    /// The information about the lock: as stored, and parsed.
     async fn holder(&self, doing: &'static str) -> Result<Option<(String, LockInfo)>, BackendError> {
         let [found] = self.table.get(doing, &self.name, [INFO]).await?;
         Ok(found.map(|text| {
@@ -46,17 +46,17 @@ impl Rows<'_> {
             Changed::Done => Ok(LockAnswer::Locked(info)),
             Changed::Conflict => {
                 let holder = self.holder(TAKING).await?.map(|(_, holder)| holder).unwrap_or_default();
-                // A request that is repeated because its answer was lost finds its own row.
+                // If a request is retried because its response was lost, the row already has this id.
                 if holder.id == info.id { Ok(LockAnswer::Locked(info)) } else { Ok(held(holder)) }
             }
         }
     }
 
-    /// Takes the lock of a dead holder, if that one still has it.
+    /// Takes the lock of a dead holder, if that holder still has the lock.
     pub(super) async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
         match self.holder(TAKING).await? {
             Some((text, holder)) if holder.id == dead.id => {
-                // If somebody else was faster, the row has another content, and this does nothing.
+                // If another process was faster, the row has another content, and this has no effect.
                 self.table.delete(TAKING, &self.name, Condition::Column(INFO, &text)).await?;
             }
             Some((_, holder)) => return Ok(held(holder)),
@@ -75,7 +75,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The digests of the state. As in OpenTofu, a state can be read without the right to read the table.
+    /// The digests of the state. As in OpenTofu, a state can be read without permission to read the table.
     pub(super) async fn stored_digests(&self) -> Result<StoredDigests, BackendError> {
         let [digest, next] = match self.table.get("reading the digest", &self.digest_name(), [MD5, NEXT]).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),
@@ -86,8 +86,8 @@ impl Rows<'_> {
         Ok(StoredDigests { digest: lower(digest), next: lower(next) })
     }
 
-    /// Notes the digest of a state that is about to be written, beside that of the state as it is. Does nothing for a
-    /// state without a digest, since everything may be read then.
+    /// Stores the digest of a state that is about to be written, in addition to the digest of the current state. Does
+    /// nothing if the current state has no digest, because readers then accept any content.
     pub(super) async fn announce_digest(&self, next: &str) -> Result<(), BackendError> {
         match self.stored_digests().await?.digest {
             Some(digest) => self.put_digests(&[(MD5, &digest), (NEXT, next)]).await,

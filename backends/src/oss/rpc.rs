@@ -1,4 +1,4 @@
-//! Requests to the interfaces of Alibaba Cloud, with parameters that are signed ("RPC").
+//! Requests to the APIs of Alibaba Cloud, with signed parameters ("RPC").
 
 use std::sync::Arc;
 
@@ -14,22 +14,23 @@ use crate::exchange::in_query;
 use crate::expiring::{KeyRing, Keys};
 use crate::retry::{AttemptResult, RequestRetries};
 
-/// An interface.
+/// An API of Alibaba Cloud.
 pub(super) struct Interface {
     pub(super) http: reqwest::Client,
     pub(super) retry: RequestRetries,
-    /// Its address, without a slash at the end.
+    /// The URL, without a slash at the end.
     pub(super) address: String,
     pub(super) keys: Arc<KeyRing>,
-    /// The place of the state, for messages.
+    /// The location of the state, for messages.
     pub(super) place: String,
 }
 
 impl Interface {
-    /// Sends parameters. Returns the answer.
+    /// Sends parameters. Returns the response.
     ///
     /// # Errors
-    /// The interface does not answer, or refuses the request. `advice` is what to do then.
+    /// Returns an error if the API does not respond, or refuses the request. In the second case, the error has
+    /// `advice`.
     pub(super) async fn ask(
         &self,
         doing: &'static str,
@@ -100,14 +101,14 @@ impl Interface {
     }
 }
 
-/// A text that no other request has.
+/// A random text that no other request has.
 fn nonce() -> Option<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok()?;
     Some(hex(&bytes))
 }
 
-/// The query of a request with its signature.
+/// The query of a request, with its signature.
 fn signed(method: &str, parameters: Vec<(&str, &str)>, keys: &Keys) -> String {
     let mut pairs: Vec<(&str, String)> = parameters.into_iter().map(|(name, value)| (name, in_query(value))).collect();
     pairs.sort();

@@ -1,4 +1,4 @@
-//! The arguments.
+//! The arguments of the backend `oss`.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use super::profile::Profile;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::problems;
 
-/// The key of the state, and the start of all keys, unless the settings say them.
+/// The default key of the state, and the default prefix of keys.
 const KEY: &str = "terraform.tfstate";
 const PREFIX: &str = "env:";
-/// Who may read and write the state.
+/// The values for who may read and write the state.
 const ACCESS: [&str; 3] = ["private", "public-read", "public-read-write"];
-/// The file with the profiles unless the settings say it.
+/// The default file with the profiles.
 const PROFILES: &str = "~/.aliyun/config.json";
-/// The name of a session of a role, and how long it lasts in seconds, unless the settings say it.
+/// The default name of a role's session, and its default duration in seconds.
 const SESSION: &str = "tofu";
 const SECONDS: i64 = 3600;
-/// The shortest and the longest session.
+/// The minimum and the maximum duration of a session, in seconds.
 const RANGE: (i64, i64) = (900, 3600);
 const ROLE_ARN: &str = "ALICLOUD_ASSUME_ROLE_ARN";
 const SESSION_NAME: &str = "ALICLOUD_ASSUME_ROLE_SESSION_NAME";
@@ -61,33 +61,33 @@ pub fn schema() -> Block {
         ("session_expiration", Type::Number),
         ("session_name", Type::String),
     ];
-    // The environment may have the role.
+    // The arguments of the role are optional in the schema, because the environment may have them.
     let role = arguments::schema(&role, &[], &[]);
     let role = NestedBlock { block: role, nesting: Nesting::Set, min_items: 0, max_items: 1 };
     block.blocks.insert("assume_role".into(), role);
     block
 }
 
-/// A role to act as.
+/// A role to assume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AssumedRole {
     pub(super) arn: String,
     pub(super) session: String,
-    /// How long the session lasts, in seconds.
+    /// The duration of the session, in seconds.
     pub(super) seconds: i64,
-    /// A policy that takes rights from the session.
+    /// A policy that further restricts the session.
     pub(super) policy: Option<String>,
 }
 
-/// Where the keys come from.
+/// The source of the keys.
 #[derive(Clone, Default)]
 pub(super) struct Access {
     pub(super) id: String,
     pub(super) secret: String,
     pub(super) token: Option<String>,
-    /// The role of the machine, if there is no id.
+    /// The role of the machine. It is used if there is no id.
     pub(super) machine: Option<String>,
-    /// The role that is assumed with the keys.
+    /// The role to assume with the keys.
     pub(super) role: Option<AssumedRole>,
     /// The host of the service for sessions.
     pub(super) sessions: Option<String>,
@@ -105,7 +105,7 @@ pub(super) struct TableSettings {
 pub(super) struct OssSettings {
     pub(super) access: Access,
     pub(super) region: String,
-    /// The address of the service; without one, the service for locations is asked.
+    /// The URL of the service. Without one, it is requested from the location service.
     pub(super) endpoint: Option<Url>,
     pub(super) table: Option<TableSettings>,
     pub(super) bucket: String,
@@ -125,7 +125,7 @@ impl OssSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -164,7 +164,7 @@ fn text(arguments: &mut Arguments<'_>, name: &str, variables: &[&str]) -> Option
     arguments.text(name, variables).filter(|text| !text.is_empty())
 }
 
-/// An address, with https unless it says otherwise.
+/// A URL. A URL without a scheme gets `https`.
 fn address(arguments: &mut Arguments<'_>, name: &str, variables: &[&str]) -> Option<Url> {
     let text = text(arguments, name, variables)?;
     let text = if text.starts_with("http") { text } else { format!("https://{text}") };
@@ -188,7 +188,7 @@ fn table(arguments: &mut Arguments<'_>) -> Option<TableSettings> {
         arguments.problems.push(problems::needs("tablestore_table", "tablestore_endpoint"));
         return None;
     };
-    // The instance is the first part of the name of its host.
+    // The name of the instance is the first part of the host name.
     let instance = endpoint.host_str().unwrap_or_default().split('.').next().unwrap_or_default().to_owned();
     Some(TableSettings { name, endpoint, instance })
 }
@@ -215,7 +215,7 @@ fn access(arguments: &mut Arguments<'_>, environment: Environment<'_>, profile: 
     Access { id: id.unwrap_or_default(), secret: secret.unwrap_or_default(), token, machine, role, sessions }
 }
 
-/// The role: that of the arguments, else that of the block, else that of the profile.
+/// The role: from the arguments, or else from the block, or else from the profile.
 fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>, profile: &Profile) -> Option<AssumedRole> {
     let written = AssumedRole {
         arn: text(arguments, "assume_role_role_arn", &[ROLE_ARN]).unwrap_or_default(),
@@ -259,7 +259,7 @@ fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>, profile: &P
     Some(role).filter(|role| !role.arn.is_empty())
 }
 
-/// How long a session lasts; 0 if nothing is written.
+/// The duration of a session. 0 if it is not set.
 fn seconds(arguments: &mut Arguments<'_>, name: &str) -> i64 {
     let Some(written) = arguments.written(name) else { return 0 };
     match written.as_i64() {
@@ -312,7 +312,7 @@ mod tests {
         let block = json!([{"role_arn": "b", "session_name": "s", "session_expiration": 900}]);
         assert_eq!(role(json!({}), &[]), None);
         assert_eq!(role(json!({"assume_role": block}), &[]), named("b", "s", 900));
-        // The arguments win over the block, also those of the environment.
+        // Arguments take precedence over the block, even if their values come from the environment.
         assert_eq!(role(json!({"assume_role": block}), &[(ROLE_ARN, "e")]), named("e", SESSION, SECONDS));
         let variables = [("ALICLOUD_ASSUME_ROLE_SESSION_EXPIRATION", "1000")];
         assert_eq!(role(json!({"assume_role_role_arn": "a"}), &variables), named("a", SESSION, 1000));

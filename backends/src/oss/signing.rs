@@ -14,9 +14,9 @@ use crate::digests::hmac_sha1;
 use crate::exchange::{Authorize, Call};
 use crate::expiring::KeyRing;
 
-/// The parameters that are part of what is signed.
+/// The parameters that are part of the signed text.
 const SIGNED: [&str; 2] = ["versionId", "versions"];
-/// The headers that are part of what is signed begin with this.
+/// The prefix of the headers that are part of the signed text.
 const OWN: &str = "x-oss-";
 
 /// Signs requests with keys.
@@ -44,7 +44,7 @@ impl Authorize for Signer {
     }
 }
 
-/// What a request is about: the bucket, the key, and some parameters.
+/// The resource of a request: the bucket, the key, and some parameters.
 fn resource(url: &Url, bucket: &str) -> String {
     let path = percent_decode_str(url.path()).decode_utf8_lossy();
     let path = if in_path(url) { path.into_owned() } else { format!("/{bucket}{path}") };

@@ -20,24 +20,24 @@ use crate::digests::{hmac_sha1, md5_base64};
 use crate::exchange::{Authorize, Call, HttpService, RETRY};
 use crate::expiring::{KeyRing, Keys};
 
-/// The version of the interface.
+/// The version of the API.
 const VERSION: &str = "2015-12-31";
-/// The codes of conditions that do not hold, and of requests that met others for the same row.
+/// The error codes of failed conditions, and of requests that conflict with another request for the same row.
 const CONDITION: &str = "OTSConditionCheckFail";
 const BUSY: &str = "OTSRowOperationConflict";
-/// How often a request is repeated that met another one, and the pause before each time.
+/// The maximum number of retries of a request that conflicts with another one, and the pause before each retry.
 const REPEATS: (u32, Duration) = (5, Duration::from_millis(200));
-/// The existence of a row that a change expects.
+/// The values for whether a row must exist before a change.
 const IGNORE: u64 = 0;
 const EXISTS: u64 = 1;
 const ABSENT: u64 = 2;
 
-/// When a change takes effect.
+/// The condition under which a change takes effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Condition<'a> {
     /// Always.
     Any,
-    /// If there is no row.
+    /// If the row does not exist.
     Absent,
     /// If a column of the row has this text.
     Column(&'a str, &'a str),
@@ -49,7 +49,8 @@ impl Condition<'_> {
             Condition::Any => Message::default().number(1, IGNORE).done(),
             Condition::Absent => Message::default().number(1, ABSENT).done(),
             Condition::Column(name, text) => {
-                // Equal, not for rows without the column, and only the latest version of the column.
+                // The comparison is "equal". It is false for rows without the column, and applies only to the latest
+                // version of the column.
                 let filter = Message::default().number(1, 1).bytes(2, name.as_bytes());
                 let filter = filter.bytes(3, &plainbuffer::text(text)).number(4, 1).number(5, 1).done();
                 let filter = Message::default().number(1, 1).bytes(2, &filter).done();
@@ -59,12 +60,12 @@ impl Condition<'_> {
     }
 }
 
-/// The answer to a change under a condition.
+/// The outcome of a change under a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changed {
-    /// It took effect.
+    /// The change took effect.
     Done,
-    /// The row is not as expected.
+    /// The row does not meet the condition.
     Conflict,
 }
 
@@ -89,7 +90,7 @@ impl Table {
         Table { service, url: settings.endpoint.clone(), name: settings.name.clone() }
     }
 
-    /// The texts in columns of a row.
+    /// Reads the texts in these columns of a row.
     pub(super) async fn get<const N: usize>(
         &self,
         doing: &'static str,
@@ -113,7 +114,7 @@ impl Table {
         Ok(texts)
     }
 
-    /// Writes a row. It replaces an earlier one with all its columns.
+    /// Writes a row. It replaces an earlier row with all of its columns.
     pub(super) async fn put(
         &self,
         doing: &'static str,
@@ -149,7 +150,7 @@ impl Table {
         }
     }
 
-    /// Sends a message. Returns the answer, or the code and the text of an error.
+    /// Sends a message. The inner result is the response, or the code and the message of an error.
     async fn ask(
         &self,
         doing: &'static str,
@@ -183,7 +184,7 @@ impl Table {
     }
 }
 
-/// Signs requests.
+/// Signs requests to TableStore.
 struct Signer {
     keys: Arc<KeyRing>,
     instance: String,
@@ -202,7 +203,7 @@ impl Authorize for Signer {
     }
 }
 
-/// The headers of a request at a time, with its signature.
+/// The headers of a request, including its signature. `time` is the time of the request.
 fn headers(keys: &Keys, instance: &str, path: &str, time: &str, body: &[u8]) -> Vec<(String, String)> {
     let mut headers = vec![
         ("x-ots-accesskeyid", keys.id.clone()),
@@ -222,7 +223,7 @@ fn headers(keys: &Keys, instance: &str, path: &str, time: &str, body: &[u8]) -> 
 mod tests {
     use super::*;
 
-    /// The bytes were made by the library that OpenTofu uses, but for the two flags at the end.
+    /// Source of the bytes: the library that OpenTofu uses, except for the two flags at the end.
     #[test]
     fn conditions() {
         assert_eq!(Condition::Absent.message(), [8, 2]);

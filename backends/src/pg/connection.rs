@@ -12,15 +12,15 @@ use super::names::quoted;
 use super::settings::PgSettings;
 use super::tls;
 
-/// How long to wait for a connection unless the settings say it.
+/// The default time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long the server may take for an answer. States and journals are small; statements that take longer wait for
-/// something that another session holds.
+/// The time limit for a response of the server. States and journals are small, so statements that take longer wait for
+/// a lock of another session.
 pub(super) const ANSWER: Duration = Duration::from_secs(120);
-/// How long a connection may be silent before it is checked, the pause between checks, and their number. A server that
-/// is gone without a word is so noticed within a minute.
+/// The time without data after which a connection is checked, the pause between checks, and their number. So a server
+/// that disappears without closing the connection is noticed within a minute.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
-/// How long the other side may take to acknowledge what was sent.
+/// The time limit for the other side to acknowledge sent data.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 /// The keys of a connection string that are not sent to the server as parameters.
 const OWN_KEYS: [&str; 14] = [
@@ -40,12 +40,13 @@ const OWN_KEYS: [&str; 14] = [
     "connect_timeout",
 ];
 
-/// Opens a connection, and creates what is missing.
+/// Opens a connection, and creates missing tables.
 pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> {
     const DOING: &str = "connecting";
     let config = config(settings);
     let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
-    // The limit of the library ends with the connection. A server may accept it and say nothing.
+    // The library's time limit covers only the connection itself. A server may accept a connection and then stay
+    // silent.
     let limit = connect_timeout(settings);
     let connecting = carrier()
         .map_err(|error| settings.setup(DOING, error.clone()))?
@@ -74,8 +75,8 @@ async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Client,
     }
 }
 
-/// The runtime that carries all connections. It lives as long as the process: a backend outlives the runtimes of those
-/// who ask it, and a connection ends with its runtime.
+/// The runtime of all connections. It lives as long as the process: a backend outlives the runtimes of its callers, and
+/// a connection ends with its runtime.
 fn carrier() -> Result<&'static Runtime, &'static String> {
     static CARRIER: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let start = || Builder::new_multi_thread().worker_threads(1).thread_name("weft-pg").enable_all().build();
@@ -87,7 +88,7 @@ fn connect_timeout(settings: &PgSettings) -> Duration {
     seconds.map_or(CONNECT_TIMEOUT, Duration::from_secs)
 }
 
-/// The answer to a statement, unless it takes too long.
+/// The response to a statement. `None` if it takes too long.
 pub(super) async fn within<T>(answer: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(ANSWER, answer).await.ok()
 }
@@ -122,7 +123,8 @@ fn config(settings: &PgSettings) -> Config {
     config
 }
 
-/// The password in `~/.pgpass`, or in the file that the settings name: lines `host:port:database:user:password`.
+/// The password in `~/.pgpass`, or in the file that the settings name. The lines have the form
+/// `host:port:database:user:password`.
 fn from_file(settings: &PgSettings, user: &str) -> Option<String> {
     let path = settings.key("passfile").map(PathBuf::from).or_else(|| Some(settings.home.as_ref()?.join(".pgpass")))?;
     password_in(
@@ -145,7 +147,7 @@ fn password_in(path: &Path, wanted: [&str; 4]) -> Option<String> {
     })
 }
 
-/// The fields of a line, divided by colons. A backslash takes the next character as it is.
+/// The fields of a line, which are separated by colons. A backslash escapes the next character.
 fn fields(line: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut characters = line.chars();
@@ -163,7 +165,7 @@ fn fields(line: &str) -> Vec<String> {
     found
 }
 
-/// Creates sequence, schema, tables and index unless they are there or the settings forbid it.
+/// Creates the sequence, the schema, the tables and the index, unless they exist or the settings forbid it.
 async fn prepare(settings: &PgSettings, client: &Client) -> Result<(), BackendError> {
     const DOING: &str = "creating the tables";
     let failed = |error| settings.failed(DOING, &error);

@@ -1,11 +1,11 @@
-//! The names of schema, tables and index, and the number of a lock made of them.
+//! The names of the schema, tables and index, and the number of a lock, which is derived from them.
 
 /// The suffix of the table of Weft's objects, after the name of the table of states.
 const OBJECTS: &str = "_weft";
-/// The first value and the factor of FNV-1 with 32 bits.
+/// The initial value and the factor of the 32-bit FNV-1 hash.
 const FNV: (u32, u32) = (0x811c_9dc5, 0x0100_0193);
 
-/// The names that the settings choose.
+/// The names that the settings determine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Names {
     /// The schema.
@@ -27,7 +27,7 @@ impl Names {
         format!("{}.{}", quoted(&self.schema), quoted(&format!("{}{OBJECTS}", self.table)))
     }
 
-    /// The number of the lock under which workspaces are created: that of OpenTofu for the same table.
+    /// The number of the lock for creating workspaces. It is the same as in OpenTofu for the same table.
     pub(super) fn creation_lock(&self) -> i64 {
         let text = format!("{}\0{}", self.schema, self.table);
         let hash = text.bytes().fold(FNV.0, |hash, byte| hash.wrapping_mul(FNV.1) ^ u32::from(byte));
@@ -35,7 +35,7 @@ impl Names {
     }
 }
 
-/// A name as an SQL identifier.
+/// A name, quoted as an SQL identifier.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

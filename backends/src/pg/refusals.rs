@@ -1,4 +1,4 @@
-//! The errors of requests, as constructors, each with the way out.
+//! Constructors of the errors of requests, each with advice.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl PgSettings {
         BackendError::Refused { place, doing, error, advice }
     }
 
-    /// The way out if there is no connection.
+    /// Advice for a failed connection.
     fn unreached(&self, error: &str) -> String {
         let has = |words: &[&str]| words.iter().any(|word| error.contains(word));
         let (host, port) = (self.key("host").unwrap_or("localhost"), self.key("port").unwrap_or("5432"));
@@ -40,14 +40,14 @@ impl PgSettings {
         }
     }
 
-    /// The user, the database and the schema as SQL has them.
+    /// The user, the database and the schema, quoted as SQL identifiers.
     fn quoted_names(&self) -> [String; 3] {
         let user = self.key("user").unwrap_or("user");
         let database = self.key("dbname").unwrap_or(user);
         [quoted(user), quoted(database), quoted(&self.names.schema)]
     }
 
-    /// The way out of an error with this code.
+    /// Advice for an error with this code.
     fn advice(&self, code: &SqlState, message: &str) -> String {
         let [user, _, schema] = self.quoted_names();
         match *code {
@@ -88,7 +88,7 @@ impl PgSettings {
         }
     }
 
-    /// The way out if the table is not one of states.
+    /// Advice if the table is not a table of states.
     fn foreign(&self) -> String {
         format!(
             "{} is not a table of states (id bigint, name text UNIQUE, data text). Set another schema_name or table_name",
@@ -96,7 +96,7 @@ impl PgSettings {
         )
     }
 
-    /// The rights that the user lacks. Messages in English name their object.
+    /// Advice about missing permissions. English messages name the object.
     fn grants(&self, message: &str) -> String {
         let [user, database, schema] = self.quoted_names();
         let alone = "or let an administrator create schema and tables and set skip_schema_creation, skip_table_creation \
@@ -122,7 +122,7 @@ impl PgSettings {
         }
     }
 
-    /// The server does not answer, although the connection lives.
+    /// The server does not respond, although the connection is alive.
     pub(super) fn silent(&self, doing: &'static str, limit: Duration) -> BackendError {
         let error = format!(
             "no answer came within {} seconds, and the connection was given up. If the server lives, see \
@@ -132,7 +132,7 @@ impl PgSettings {
         BackendError::Unreachable { place: self.place(), doing, error }
     }
 
-    /// The connection cannot even be tried.
+    /// The connection cannot even be attempted.
     pub(super) fn setup(&self, doing: &'static str, error: String) -> BackendError {
         BackendError::Refused { place: self.place(), doing, error, advice: String::new() }
     }
@@ -146,7 +146,7 @@ impl PgSettings {
         }
     }
 
-    /// The column does not have the type that the table of states or journals has.
+    /// A column has another type than in a table of states or journals.
     pub(super) fn other_type(&self, doing: &'static str) -> BackendError {
         let error = "the column has another type".to_owned();
         BackendError::Refused { place: self.place(), doing, error, advice: self.foreign() }
@@ -158,7 +158,7 @@ impl PgSettings {
     }
 }
 
-/// The way out of an error with this code, whatever the settings are.
+/// Advice for an error with this code that does not depend on the settings.
 fn advice(code: &SqlState) -> &'static str {
     const ADVICE: [(&SqlState, &str); 12] = [
         (&SqlState::INVALID_PASSWORD, USER),
@@ -185,7 +185,7 @@ fn advice(code: &SqlState) -> &'static str {
     ADVICE.iter().find(|(known, _)| *known == code).map_or("", |(_, advice)| advice)
 }
 
-/// A session, with its application, user, address and start, and how it is ended.
+/// A description of a session with its application, user, address and start, and of how to end it.
 pub(super) fn session(pid: i32, [application, user, address, start]: [Option<String>; 4]) -> String {
     let mut text = format!(", by the session of the process {pid}");
     for (words, part) in [("application", application), ("user", user), ("from", address), ("since", start)] {

@@ -15,7 +15,7 @@ use crate::problems;
 
 /// The default names of schema, table and index.
 const DEFAULT_NAMES: [&str; 3] = ["terraform_remote_state", "states", "states_by_name"];
-/// The modes of encryption that the backend knows.
+/// The supported modes of encryption.
 const SSL_MODES: [&str; 4] = ["require", "verify-ca", "verify-full", "disable"];
 
 /// The schema of the arguments.
@@ -32,7 +32,7 @@ pub fn schema() -> Block {
     arguments::schema(&attributes, &[], &["conn_str"])
 }
 
-/// What must not be created.
+/// The objects that must not be created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Skips {
     pub(super) schema: bool,
@@ -43,13 +43,13 @@ pub(super) struct Skips {
 /// The settings.
 #[derive(Clone)]
 pub(super) struct PgSettings {
-    /// The keys of the connection string.
+    /// The keys and values of the connection string.
     pub(super) keys: BTreeMap<String, String>,
-    /// The names.
+    /// The names of the schema, table and index.
     pub(super) names: Names,
-    /// What must not be created.
+    /// The objects that must not be created.
     pub(super) skips: Skips,
-    /// The home directory, for the file of passwords.
+    /// The home directory, which may have a file of passwords.
     pub(super) home: Option<PathBuf>,
 }
 
@@ -63,7 +63,7 @@ impl PgSettings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,

@@ -1,4 +1,4 @@
-//! Connection strings: `postgres://...`, or `key=value` pairs. Variables of the environment fill in what is missing.
+//! Connection strings: `postgres://...`, or `key=value` pairs. Variables of the environment provide missing values.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +25,10 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PGTARGETSESSIONATTRS", "target_session_attrs"),
 ];
 
-/// The keys and values of a connection string.
+/// Parses a connection string. Returns its keys and values.
 ///
 /// # Errors
-/// What is wrong with the text, without its values.
+/// Returns a message, without values of the text, if the text is not valid.
 pub(super) fn parse(text: &str, environment: Environment<'_>) -> Result<BTreeMap<String, String>, String> {
     let mut found = BTreeMap::new();
     for (variable, key) in VARIABLES {
@@ -64,7 +64,7 @@ fn of_url(text: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(found)
 }
 
-/// Pairs as in libpq: values with spaces are in single quotes, and a backslash takes the next character as it is.
+/// Parses pairs as libpq does: values with spaces are in single quotes, and a backslash escapes the next character.
 fn of_pairs(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim_start();
@@ -77,7 +77,7 @@ fn of_pairs(text: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(found)
 }
 
-/// The value at the start of a text, and what follows it.
+/// The value at the start of a text, and the rest of the text.
 fn value(text: &str) -> Result<(String, &str), String> {
     let quoted = text.starts_with('\'');
     let mut value = String::new();

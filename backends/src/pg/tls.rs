@@ -1,5 +1,5 @@
-//! Encrypted connections to PostgreSQL: `require` checks no certificate unless a root is given, `verify-ca` checks its
-//! chain, and `verify-full` its name, too.
+//! Encrypted connections to PostgreSQL. `require` verifies no certificate, unless a root certificate is given.
+//! `verify-ca` verifies the chain, and `verify-full` the chain and the name.
 
 use std::future::Future;
 use std::io;
@@ -21,10 +21,10 @@ use crate::client::{Check, ClientSettings, tls_config};
 #[derive(Clone)]
 pub(super) struct Connector(TlsConnector);
 
-/// The connector that the settings choose, or `None` without encryption.
+/// The connector for the mode in the settings. `None` without encryption.
 ///
 /// # Errors
-/// A certificate or key cannot be read.
+/// Returns a message if a certificate or key cannot be read.
 pub(super) fn connector(settings: &PgSettings) -> Result<Option<Connector>, String> {
     let file = |name: &str| match settings.key(name) {
         Some(path) => std::fs::read_to_string(path).map(Some).map_err(|error| format!("{name} {path}: {error}")),
@@ -46,7 +46,7 @@ pub(super) fn connector(settings: &PgSettings) -> Result<Option<Connector>, Stri
     Ok(Some(Connector(TlsConnector::from(Arc::new(config)))))
 }
 
-/// A connection to one host.
+/// A connector for one host.
 pub(super) struct ToHost {
     connector: TlsConnector,
     host: String,

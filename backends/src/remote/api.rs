@@ -13,9 +13,9 @@ use crate::client::{ClientSettings, client};
 use crate::exchange::{Call, Constant, HttpReply, HttpService};
 use crate::retry::RequestRetries;
 
-/// The type of documents.
+/// The media type of documents.
 const JSON_API: &str = "application/vnd.api+json";
-/// Requests are repeated quickly, as by the library that OpenTofu uses.
+/// Retries have short pauses, as in the library that OpenTofu uses.
 const RETRY: RequestRetries = RequestRetries {
     repeats: 30,
     first: std::time::Duration::from_millis(100),
@@ -23,28 +23,28 @@ const RETRY: RequestRetries = RequestRetries {
 };
 /// The header with the version of the tool.
 const VERSION: &str = "x-terraform-version";
-/// The header by which the service knows requests of `cloud` blocks.
+/// The header by which the service recognizes requests of `cloud` blocks.
 const INTEGRATION: &str = "x-terraform-integration";
 
 /// The client.
 #[derive(Debug)]
 pub(super) struct Api {
-    /// Requests with the token.
+    /// Sends requests with the token.
     service: HttpService,
-    /// Requests to addresses that need none.
+    /// Sends requests to URLs that need no token.
     bare: HttpService,
     base: Url,
     flavour: Flavour,
 }
 
-/// The answer to a request for a document: there is one, or the service does not have it.
+/// The result of a request for a document. `None` if the service does not have the document.
 pub(super) type Found = Result<Option<Json>, BackendError>;
 
 impl Api {
-    /// A client for the service with this address.
+    /// A client for the service at this URL.
     ///
     /// # Errors
-    /// The certificates of the system cannot be used, in words.
+    /// Returns a message if the certificates of the system cannot be used.
     pub(super) fn new(base: Url, token: &str, place: &str, flavour: Flavour) -> Result<Api, String> {
         let http = client(&ClientSettings { redirects: true, ..ClientSettings::default() })?;
         let service = |headers: Vec<(String, String)>| HttpService {
@@ -57,7 +57,7 @@ impl Api {
         Ok(Api { service: service(vec![authorization]), bare: service(Vec::new()), base, flavour })
     }
 
-    /// The place for people.
+    /// The location of the service, for display.
     pub(super) fn place(&self) -> &str {
         &self.service.place
     }
@@ -74,7 +74,7 @@ impl Api {
         }
     }
 
-    /// Sends a request. `path` is relative to the address of the service, or a whole address.
+    /// Sends a request. `path` is relative to the URL of the service, or is a whole URL.
     pub(super) async fn send(
         &self,
         doing: &'static str,
@@ -104,16 +104,16 @@ impl Api {
         self.get(doing, url.as_str()).await
     }
 
-    /// Sends a document, and reads the one in the answer.
+    /// Sends a document. Returns the document in the response.
     ///
     /// # Errors
-    /// Those of the service. What it does not have is an error.
+    /// Errors of the service, including 404.
     pub(super) async fn post(&self, doing: &'static str, path: &str, body: &Json) -> Result<Json, BackendError> {
         let reply = self.send(doing, Method::POST, path, Some(body)).await?;
         self.found(doing, reply)?.ok_or_else(|| self.refused(doing, "resource not found".to_owned()))
     }
 
-    /// The content at an address that the service gave, which may redirect to another host.
+    /// Downloads content from a URL that the service returned. The URL may redirect to another host.
     pub(super) async fn download(&self, doing: &'static str, address: &str) -> Result<Bytes, BackendError> {
         let reply = self.send(doing, Method::GET, address, None).await?;
         if reply.status == StatusCode::NOT_FOUND {
@@ -123,7 +123,7 @@ impl Api {
         Ok(reply.body)
     }
 
-    /// Puts content to an address that the service gave. It has its permission in itself.
+    /// Uploads content to a URL that the service returned. The URL includes the permission to do so.
     pub(super) async fn upload(&self, doing: &'static str, address: &str, content: Bytes) -> Result<(), BackendError> {
         let call = Call::new(doing, Method::PUT, self.url(doing, address)?).header("accept", "application/json, */*");
         let reply = self.bare.send(&self.marked(call.body("application/octet-stream", content))).await?;
@@ -133,7 +133,7 @@ impl Api {
         }
     }
 
-    /// The document in an answer; `None` if the service does not have it. An empty answer is null.
+    /// The document in a response. `None` if the service does not have it. An empty response is null.
     pub(super) fn found(&self, doing: &'static str, reply: HttpReply) -> Found {
         if reply.status == StatusCode::NOT_FOUND {
             return Ok(None);
@@ -153,7 +153,7 @@ impl Api {
         }
     }
 
-    /// The service refused a request.
+    /// The error for a request that the service refused.
     pub(super) fn refused(&self, doing: &'static str, error: String) -> BackendError {
         let advice = match error.as_str() {
             "unauthorized" => "Check the token for this host, or get another one with \"weft login\"",
@@ -168,13 +168,13 @@ impl Api {
         }
     }
 
-    /// The answer has another form.
+    /// The error for a response without the expected form.
     pub(super) fn damaged(&self, doing: &'static str, error: String) -> BackendError {
         BackendError::Damaged { place: self.place().to_owned(), doing, error }
     }
 }
 
-/// The errors in an answer as one text.
+/// The errors in a response as one text.
 pub(super) fn words(reply: &HttpReply) -> String {
     match reply.status {
         StatusCode::UNAUTHORIZED => return "unauthorized".to_owned(),
@@ -192,10 +192,10 @@ pub(super) fn words(reply: &HttpReply) -> String {
     if words.is_empty() { reply.status.to_string() } else { words }
 }
 
-/// What is escaped in a part of a path.
+/// The characters that are escaped in a segment of a path.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A name as a part of a path.
+/// A name as a segment of a path.
 pub(super) fn part(name: &str) -> String {
     utf8_percent_encode(name, ESCAPED).to_string()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Which of the two it is.
+/// The two backends of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flavour {
     /// `backend "remote"`
@@ -11,23 +11,23 @@ pub(super) enum Flavour {
     Cloud,
 }
 
-/// Which workspaces of the service belong to the configuration.
+/// How the workspaces of the configuration are selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mapping {
-    /// The one with this name.
+    /// The workspace with this name.
     Name(String),
-    /// Those whose names begin so.
+    /// The workspaces whose names have this prefix.
     Prefix(String),
-    /// Those with all of these tags.
+    /// The workspaces with all of these tags.
     Tags(Vec<String>),
 }
 
 /// The settings.
 #[derive(Clone)]
 pub(super) struct HostedSettings {
-    /// Which of the two backends it is.
+    /// The backend that the settings belong to.
     pub(super) flavour: Flavour,
-    /// The host, as written.
+    /// The host, as in the configuration.
     pub(super) host: String,
     /// The organization.
     pub(super) organization: String,
@@ -39,9 +39,9 @@ pub(super) struct HostedSettings {
     pub(super) project: Option<String>,
     /// The workspace that the environment selects.
     pub(super) selected: Option<String>,
-    /// Every run is a local one.
+    /// Whether every run is local.
     pub(super) force_local: bool,
-    /// The run of the service that this process belongs to.
+    /// The run of the service to which this process belongs.
     pub(super) run: Option<String>,
 }
 

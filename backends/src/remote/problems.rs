@@ -1,4 +1,4 @@
-//! The diagnostics of the backends `remote` and `cloud`, as constructors.
+//! Constructors of the diagnostics of the backends `remote` and `cloud`.
 
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
@@ -13,12 +13,12 @@ pub(super) fn no_organization() -> Diagnostic {
     )
 }
 
-/// It is not clear which workspaces belong to the configuration.
+/// The settings do not select the workspaces of the configuration clearly.
 pub(super) fn invalid_workspaces(what: &str) -> Diagnostic {
     Diagnostic::error("Invalid workspaces configuration", what)
 }
 
-/// The same for `cloud` blocks.
+/// A `cloud` block does not select the workspaces of the configuration clearly.
 pub(super) fn cloud_workspaces(what: &str) -> Diagnostic {
     invalid_workspaces(&format!(
         "{what}\n\nThe \"workspaces\" block says which workspaces of the organization belong to this configuration. With \
@@ -37,7 +37,7 @@ pub(super) fn no_host(flavour: Flavour) -> Diagnostic {
     }
 }
 
-/// Neither a `cloud` block nor the environment has an argument.
+/// Neither a `cloud` block nor the environment has the argument.
 pub(super) fn argument_missing(name: &str, variable: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid or missing required argument",
@@ -91,7 +91,7 @@ pub(super) fn organization_unreadable(settings: &HostedSettings, error: &str) ->
     Diagnostic::error(format!("Failed to read organization \"{organization}\" at host {host}"), detail)
 }
 
-/// The workspace of the environment does not exist, or does not have the tags.
+/// The workspace that the environment selects does not exist, or does not have the tags.
 pub(super) fn wrong_selection(settings: &HostedSettings, workspace: &str, tags: &[String]) -> Diagnostic {
     let place = match tags.is_empty() {
         true => format!("in organization {}", settings.organization),
@@ -112,7 +112,7 @@ pub(super) fn old_service(version: &str) -> Diagnostic {
     )
 }
 
-/// The service makes the plans of a workspace itself.
+/// The service makes the runs of the workspace itself.
 pub(super) fn runs_elsewhere(settings: &HostedSettings, workspace: &str, mode: &str) -> Diagnostic {
     let HostedSettings { organization, host, .. } = settings;
     Diagnostic::error(
@@ -155,12 +155,13 @@ pub(super) fn incompatible_version(
     )
 }
 
-/// The version of a workspace cannot be read.
+/// The version of the tool in a workspace cannot be parsed.
 pub(super) fn unknown_version(version: &str) -> Diagnostic {
     Diagnostic::error("Error looking up workspace", format!("The workspace has an invalid version: \"{version}\"."))
 }
 
-/// A problem of versions: a warning if it is to be ignored, otherwise with the way to do so.
+/// A problem of versions. If the user ignores such problems, it becomes a warning. Otherwise, the diagnostic says how
+/// to ignore it.
 pub(super) fn ignorable(mut problem: Diagnostic, ignored: bool) -> Diagnostic {
     if ignored {
         problem.severity = Severity::Warning;

@@ -1,4 +1,5 @@
-//! What is found out before the first request: the service, the token, and what the organization may do.
+//! The information that is needed before the first request: the service, the token, and the permissions of the
+//! organization.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::problems;
 use super::workspace::Workspace;
 use crate::hosts::Hosts;
 
-/// The service with runs. The name of the other one is that of a part of it without them.
+/// The names of the service, the one with runs first. The second name stands for the part of the service without runs.
 const SERVICE: [&str; 2] = ["tfe.v2.1", "state.v2"];
 /// The service that `cloud` blocks use.
 const CLOUD_SERVICE: &str = "tfe.v2";
@@ -29,7 +30,7 @@ const CREATING: &str = "creating the workspace";
 const LISTING: &str = "listing the workspaces";
 const DELETING: &str = "deleting the workspace";
 
-/// An organization of a host, asked for when it is needed.
+/// An organization of a host. Its session is opened when it is first needed.
 #[derive(Debug)]
 pub(super) struct Account {
     /// The settings.
@@ -39,26 +40,26 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// The organization of these settings.
+    /// The organization in these settings.
     pub(super) fn new(settings: HostedSettings, hosts: Arc<dyn Hosts>) -> Account {
         Account { settings, hosts, session: OnceCell::new() }
     }
 
-    /// The way to the service.
+    /// The session with the service. It is opened once.
     ///
     /// # Errors
-    /// There is none: no service, no token, no such organization.
+    /// Returns an error if the host does not have the service, there is no token, or the organization does not exist.
     pub(super) async fn session(&self) -> Result<&Session, BackendError> {
         self.session.get_or_try_init(|| Session::open(&self.settings, &*self.hosts)).await
     }
 }
 
-/// The way to the service.
+/// A session with the service.
 #[derive(Debug)]
 pub(super) struct Session {
     /// The client.
     pub(super) api: Api,
-    /// Every run is a local one.
+    /// Whether every run is local.
     pub(super) always_local: bool,
     settings: HostedSettings,
 }
@@ -96,7 +97,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The workspace that the environment selects must exist, and have the tags.
+    /// Checks that the workspace that the environment selects exists and has the tags.
     async fn check_selection(&self) -> Result<(), BackendError> {
         let Some(selected) = &self.settings.selected else { return Ok(()) };
         if self.find(selected).await?.is_none() {
@@ -123,7 +124,7 @@ impl Session {
         format!("organizations/{}/{rest}", part(&self.settings.organization))
     }
 
-    /// The workspace with this name in the service.
+    /// Finds the workspace with this name in the service.
     pub(super) async fn find(&self, name: &str) -> Result<Option<Workspace>, BackendError> {
         let found = self.api.get(READING, &self.path(&format!("workspaces/{}", part(name)))).await?;
         found.map(|document| self.workspace(READING, &document)).transpose()
@@ -134,7 +135,8 @@ impl Session {
         found.ok_or_else(|| self.api.damaged(doing, "it is not a workspace".to_owned()))
     }
 
-    /// The workspace with this name in the service, created if it does not exist, and with the tags of the settings.
+    /// Finds the workspace with this name in the service, and adds the tags of the settings. Creates it if it does not
+    /// exist.
     pub(super) async fn find_or_create(&self, name: &str) -> Result<Workspace, BackendError> {
         let workspace = match self.find(name).await? {
             Some(workspace) => workspace,
@@ -169,7 +171,7 @@ impl Session {
             let update = json!({ "data": { "type": "workspaces", "attributes": {
                 "terraform-version": WRITER_VERSION } } });
             let path = format!("workspaces/{}", part(&workspace.id));
-            // A service that does not have this version keeps its own.
+            // If the service does not know this version, the workspace keeps its default.
             if let Ok(reply) = self.api.send(CREATING, Method::PATCH, &path, Some(&update)).await
                 && reply.status.is_success()
             {
@@ -179,7 +181,7 @@ impl Session {
         Ok(workspace)
     }
 
-    /// The id of the project with this name.
+    /// Finds the id of the project with this name.
     async fn find_project(&self, name: &str) -> Result<Option<String>, BackendError> {
         const DOING: &str = "looking for the project";
         let found = self.api.list(DOING, &self.path("projects"), &[("filter[names]", name)]).await?;
@@ -199,7 +201,7 @@ impl Session {
         id.ok_or_else(|| self.api.damaged(DOING, "it is not a project".to_owned()))
     }
 
-    /// The names of the workspaces that these parameters select, in the order of the service.
+    /// The names of the workspaces that match these parameters, in the order of the service.
     pub(super) async fn workspaces(&self, query: &[(&str, &str)]) -> Result<Vec<String>, BackendError> {
         let mut names = Vec::new();
         let mut page = String::new();
@@ -229,7 +231,7 @@ impl Session {
         self.workspaces(&[("search[tags]", &tags.join(",")), ("filter[project][id]", &project)]).await
     }
 
-    /// Deletes a workspace. If `safely`, the service refuses it while the state has objects.
+    /// Deletes a workspace. If `safely` is set, the service refuses while the state has objects.
     pub(super) async fn delete_workspace(&self, name: &str, safely: bool) -> Result<(), BackendError> {
         let mut safely = safely;
         if self.settings.flavour == Flavour::Cloud {

@@ -10,9 +10,9 @@ use super::hosted::{Flavour, HostedSettings, Mapping};
 use super::problems;
 use crate::arguments::{self, BackendSettings, Environment};
 
-/// The variable that makes every run a local one, whatever the workspace says.
+/// The variable that makes every run local, regardless of the workspace's mode.
 const FORCE_LOCAL: &str = "TF_FORCE_LOCAL_BACKEND";
-/// The variable with the run of the service that this process belongs to.
+/// The variable with the run of the service to which this process belongs.
 const RUN: &str = "TFE_RUN_ID";
 
 /// The schema of `backend "remote"`.
@@ -34,7 +34,7 @@ fn with_workspaces(required: &[&str], workspaces: &[(&str, Type)]) -> Block {
     block
 }
 
-/// A text that is written and not empty.
+/// A text that is set and not empty.
 fn text(settings: &BackendSettings, name: &str) -> Option<String> {
     settings.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
@@ -47,7 +47,7 @@ impl HostedSettings {
     /// The settings of `backend "remote"`.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn remote(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -88,7 +88,7 @@ impl HostedSettings {
     /// The settings of a `cloud` block.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn cloud(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -126,7 +126,7 @@ impl HostedSettings {
     }
 }
 
-/// Name or tags. The environment may give the name.
+/// The name or the tags of a `cloud` block. The name may come from the environment.
 fn cloud_mapping(workspaces: &BackendSettings, selected: Option<&str>) -> Result<Mapping, Diagnostic> {
     let tags: Vec<String> = match workspaces.get("tags") {
         Some(Json::Array(tags)) => tags.iter().filter_map(Json::as_str).map(str::to_owned).collect(),

@@ -1,4 +1,4 @@
-//! The state of a workspace: versions of it, and the lock of the workspace.
+//! The state of a workspace: its versions in the service, and the lock of the workspace.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,7 +27,7 @@ const READING: &str = "reading the state";
 const WRITING: &str = "writing the state";
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// The error of services that only accept versions with the state in the request.
+/// The error of services that require the state itself in the request for a new version.
 const NEEDS_STATE: &str = "param is missing or the value is empty: state";
 
 /// The state of a workspace.
@@ -40,14 +40,15 @@ pub(super) struct HostedState {
     memory: Mutex<Memory>,
 }
 
-/// What this process knows about the workspace.
+/// What this process remembers about the workspace.
 #[derive(Debug, Default)]
 struct Memory {
-    /// The id with which this process has locked the workspace.
+    /// The id of the lock, if this process has locked the workspace.
     lock: Option<String>,
-    /// An upload failed: the workspace stays locked, so that nothing is built on the older state.
+    /// Whether an upload has failed. If it has, the workspace stays locked, so that nothing is built on the older
+    /// state.
     failed: bool,
-    /// The version that was read or written last, and the marks of its document.
+    /// The version that was last read or written, and the marks of its document.
     last: Option<(ObjectVersion, Marks)>,
 }
 
@@ -66,7 +67,8 @@ impl Marks {
         }
     }
 
-    /// Whether the service accepts a document with these marks after the `last` ones only if it is forced.
+    /// Whether the service accepts a document with these marks only by force, because of the marks of the `last`
+    /// document.
     fn need_force(&self, last: Option<&Marks>) -> bool {
         last.is_some_and(|last| last.lineage != self.lineage || last.serial >= self.serial)
     }
@@ -78,7 +80,7 @@ impl HostedState {
         HostedState { account, name, workspace: OnceCell::new(), memory: Mutex::default() }
     }
 
-    /// The workspace. It is created if it does not exist.
+    /// The workspace. Creates it if it does not exist.
     async fn workspace(&self) -> Result<(&Session, &Workspace), BackendError> {
         let session = self.account.session().await?;
         let workspace = self.workspace.get_or_try_init(|| session.find_or_create(&self.name)).await?;
@@ -89,7 +91,7 @@ impl HostedState {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The latest version of the state, as the service describes it.
+    /// The service's description of the latest version of the state.
     async fn current(&self, doing: &'static str) -> Result<Option<Json>, BackendError> {
         let (session, workspace) = self.workspace().await?;
         let path = format!("workspaces/{}/current-state-version", part(&workspace.id));
@@ -105,7 +107,7 @@ impl HostedState {
         session.api.download(READING, address).await
     }
 
-    /// Adds a version with this content.
+    /// Uploads this content as a new version.
     async fn upload(&self, content: &Bytes, force: bool) -> Result<ObjectVersion, BackendError> {
         let (session, workspace) = self.workspace().await?;
         let document: Json = serde_json::from_slice(content).unwrap_or_default();
@@ -143,7 +145,7 @@ impl HostedState {
         Ok(ObjectVersion(id.to_owned()))
     }
 
-    /// The id by which `force-unlock` knows the lock.
+    /// The id of the lock for `force-unlock`.
     fn lock_id(&self) -> String {
         format!("{}/{}", self.account.settings.organization, self.name)
     }
@@ -157,7 +159,7 @@ fn version_of(resource: &Json) -> ObjectVersion {
     ObjectVersion(resource.get("id").and_then(Json::as_str).unwrap_or_default().to_owned())
 }
 
-/// The outputs of a document as the service shows them. An encrypted one has none.
+/// The outputs of a document in the form that the service displays. An encrypted document has none.
 fn outputs(document: &Json) -> String {
     let all = document.get("outputs").and_then(Json::as_object);
     let shown = all.into_iter().flatten().map(|(name, output)| {
@@ -229,7 +231,7 @@ impl RemoteState for HostedState {
         let reply = session.api.send(TAKING, Method::POST, &path, Some(&body)).await?;
         if reply.status == StatusCode::CONFLICT {
             let message = format!("workspace already locked (lock ID: \"{}\")", self.lock_id());
-            // The service does not name the holder. As in OpenTofu, the information of this process stands for the holder.
+            // The service does not name the holder. As in OpenTofu, the information of this process takes its place.
             return Ok(LockAnswer::Held { holder: info.clone(), message });
         }
         if session.api.found(TAKING, reply)?.is_none() {
@@ -241,7 +243,7 @@ impl RemoteState for HostedState {
         Ok(LockAnswer::Locked(info.clone()))
     }
 
-    /// The service cannot tell whose lock it is, so it is never taken over.
+    /// The service does not report who has the lock, so the lock is never taken over.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
         let message = format!("workspace already locked (lock ID: \"{}\")", self.lock_id());
         Ok(LockAnswer::Held { holder: dead.clone(), message })
@@ -295,8 +297,8 @@ impl RemoteState for HostedState {
         Err(problems::runs_elsewhere(&self.account.settings, &self.name, &workspace.mode).into())
     }
 
-    /// As in OpenTofu, each write is a version of the state that the service processes: `cloud` has only those at the
-    /// ends of runs, and so has a run of the service itself.
+    /// Each write is a new version of the state, which the service processes. As in OpenTofu, `cloud` writes versions
+    /// only at the end of a run, and so do runs of the service itself.
     fn is_saved_midway(&self) -> bool {
         let settings = &self.account.settings;
         settings.flavour == Flavour::Remote && settings.run.is_none()

@@ -1,26 +1,26 @@
-//! Whether the service can use states that this version writes.
+//! Whether the service can use states that this version of Weft writes.
 
 use weft_graph_format::version::{Version, VersionConstraints, parse_abbreviated};
 
-/// The workspace takes any version.
+/// The version of a workspace that accepts any version.
 const LATEST: &str = "latest";
-/// States of this version and later ones up to [`LATE`] have one form.
+/// The versions from this one up to [`LATE`] share a state format. Each earlier version has its own.
 const EARLY: [u64; 3] = [0, 14, 0];
-/// From this version on, those with the same minor number have one form.
+/// From this version on, all versions with the same minor number share a state format.
 const LATE: [u64; 3] = [1, 3, 0];
 
-/// How the versions relate.
+/// The compatibility of two versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// The service can use the state.
     Fits,
-    /// It may not be able to. Holds the version or the constraint of the workspace.
+    /// The service may not be able to use the state. The text is the version or the constraint of the workspace.
     Differs(String),
-    /// The version of the workspace cannot be read.
+    /// The version of the workspace cannot be parsed.
     Unknown,
 }
 
-/// The rule of the backend `remote`: the same minor number, or both early.
+/// The rule of the backend `remote`: both versions share a state format.
 pub(super) fn of_remote(local: &str, remote: &str) -> Fit {
     if remote == LATEST {
         return Fit::Fits;
@@ -35,7 +35,7 @@ pub(super) fn of_remote(local: &str, remote: &str) -> Fit {
     if fits { Fit::Fits } else { Fit::Differs(remote.to_owned()) }
 }
 
-/// The rule of `cloud` blocks, where the version may be a constraint.
+/// The rule of `cloud` blocks, in which the version may be a constraint.
 pub(super) fn of_cloud(local: &str, remote: &str) -> Fit {
     if remote == LATEST {
         return Fit::Fits;

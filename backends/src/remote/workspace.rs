@@ -1,29 +1,29 @@
-//! What the service says about a workspace.
+//! The properties of a workspace in the service.
 
 use serde_json::Value as Json;
 
-/// Plans are made where the command runs.
+/// The mode of a workspace whose plans are made by the command.
 const LOCAL: &str = "local";
 
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Workspace {
-    /// Its id.
+    /// The id.
     pub(super) id: String,
-    /// Its name in the service.
+    /// The name in the service.
     pub(super) name: String,
     /// The version of the tool, or a constraint on it.
     pub(super) version: String,
-    /// Where plans are made: `remote`, `local` or `agent`.
+    /// Where runs are executed: `remote`, `local` or `agent`.
     pub(super) mode: String,
-    /// Its tags.
+    /// The tags.
     pub(super) tags: Vec<String>,
-    /// Whether the service can delete it only if it has no objects.
+    /// Whether the service can refuse to delete the workspace while its state has objects.
     pub(super) deletes_safely: bool,
 }
 
 impl Workspace {
-    /// The workspace in a JSON:API resource.
+    /// Reads the workspace from a JSON:API resource.
     pub(super) fn of(resource: &Json) -> Option<Workspace> {
         let attributes = resource.get("attributes")?;
         let text = |name: &str| attributes.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -39,7 +39,7 @@ impl Workspace {
         })
     }
 
-    /// Whether plans are made where the command runs.
+    /// Whether the command makes the plans, and not the service.
     pub(super) fn is_local(&self) -> bool {
         self.mode == LOCAL
     }

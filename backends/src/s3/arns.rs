@@ -1,6 +1,6 @@
-//! Names of resources of AWS: `arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE`.
+//! Names of AWS resources (ARN): `arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE`.
 
-/// A name of a resource.
+/// The parts of an ARN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arn<'a> {
     pub(super) partition: &'a str,
@@ -11,7 +11,7 @@ pub(super) struct Arn<'a> {
 }
 
 impl<'a> Arn<'a> {
-    /// The parts of a name, unless it does not have the form of one.
+    /// The parts of an ARN. `None` if the text does not have the form of one.
     pub(super) fn parse(text: &'a str) -> Option<Arn<'a>> {
         let mut parts = text.splitn(6, ':');
         let mut next = || parts.next();
@@ -21,30 +21,30 @@ impl<'a> Arn<'a> {
     }
 }
 
-/// The end of the names of access points to several regions.
+/// The suffix of the names of multi-region access points.
 const MANY: &str = ".mrap";
 
-/// What a bucket's name stands for.
+/// The meaning of the argument `bucket`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BucketName<'a> {
     /// The bucket with this name.
     Plain(&'a str),
-    /// An access point to a bucket: its name, its account and its region.
+    /// An access point of a bucket: its name, its account and its region.
     AccessPoint([&'a str; 3]),
-    /// An access point to buckets in several regions: its name, which ends in `.mrap`.
+    /// A multi-region access point: its name, which ends in `.mrap`.
     ManyRegions(&'a str),
-    /// A resource that cannot hold states.
+    /// Another resource, which cannot store states.
     Other,
 }
 
 impl<'a> BucketName<'a> {
-    /// What a name stands for.
+    /// The meaning of a text.
     pub(super) fn parse(text: &'a str) -> BucketName<'a> {
         let Some(Arn { service, region, account, resource, .. }) = Arn::parse(text) else {
             return if text.starts_with("arn:") { BucketName::Other } else { BucketName::Plain(text) };
         };
         let name = resource.strip_prefix("accesspoint").and_then(|rest| rest.strip_prefix([':', '/']));
-        // The name is a part of that of a host.
+        // The name becomes a part of a host name.
         let plain = |text: &str| {
             !text.is_empty()
                 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
@@ -62,8 +62,8 @@ impl<'a> BucketName<'a> {
     }
 }
 
-/// Whether a key of KMS has the form of an id: that of the key, or an alias. As in OpenTofu, other text may follow an id
-/// and precede an alias.
+/// Whether a text has the form of a KMS key id: the id of a key, or an alias. As in OpenTofu, other text may follow an
+/// id or precede an alias.
 pub(super) fn is_key_id(text: &str) -> bool {
     let alias = |at: usize| text.get(at..).is_some_and(is_alias);
     text.get(..UUID.len()).is_some_and(is_uuid)
@@ -73,14 +73,14 @@ pub(super) fn is_key_id(text: &str) -> bool {
         || text.match_indices("alias/").any(|(at, _)| alias(at))
 }
 
-/// Whether the ARN is that of a key of KMS.
+/// Whether the ARN belongs to a KMS key.
 pub(super) fn is_key_arn(arn: &Arn<'_>) -> bool {
     is_alias(arn.resource) || arn.resource.strip_prefix("key/").is_some_and(|key| is_uuid(key) || is_multi(key))
 }
 
-/// The form of a UUID: `x` is a hexadecimal digit, `V` one from 1 to 5, `A` one of 8, 9, a and b.
+/// The form of a UUID: `x` is a hexadecimal digit, `V` is a digit from 1 to 5, and `A` is one of 8, 9, a and b.
 const UUID: &str = "xxxxxxxx-xxxx-Vxxx-Axxx-xxxxxxxxxxxx";
-/// The start of the id of a key in several regions.
+/// The prefix of the id of a multi-region key.
 const MULTI_REGION: &str = "mrk-";
 
 fn is_hexadecimal(byte: u8) -> bool {

@@ -1,5 +1,5 @@
-//! Whether a service that stands for S3 knows conditional writes. Some ignore their conditions, and then write in any
-//! case. That is tried out at the first conditional write, with a small object of its own.
+//! Checks whether a service that is compatible with S3 supports conditional writes. Some services ignore the
+//! conditions, and write in any case. The check writes a small object of its own before the first conditional write.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,37 +12,37 @@ use super::requests::{Answer, Client, is_of_aws};
 use crate::bucket::{BESIDE, Bucket as _, ObjectKind, When};
 
 const DOING: &str = "trying out conditional writes";
-/// The content of the object.
+/// The content of that object.
 const CONTENT: &[u8] = b"{}";
 /// A version that no object has.
 const NO_VERSION: &str = "\"00000000000000000000000000000000\"";
 
-/// The result of a try.
+/// The result of a check.
 struct Tried {
     /// Whether the object was written.
     is_written: bool,
-    /// The header with a condition that the service ignores.
+    /// The header of a condition that the service ignores.
     ignored: Option<&'static str>,
 }
 
 impl Client {
-    /// Tries out conditional writes, once.
+    /// Checks conditional writes, once.
     ///
     /// # Errors
-    /// The service ignores their conditions.
+    /// Returns an error if the service ignores the conditions.
     pub(super) async fn check_conditions(&self) -> Result<(), BackendError> {
         if is_of_aws(self.settings.endpoint("s3")) {
             return Ok(());
         }
         let ignored = self.ignored.get_or_try_init(|| async {
             let mut random = [0; 8];
-            // Without random bytes, processes that try at once may see each other's objects, and learn nothing.
+            // Without random bytes, concurrent checks may see each other's objects. They are then inconclusive.
             let _ = getrandom::fill(&mut random);
             let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
             let key = format!("{}{BESIDE}try-{random}", self.settings.key);
             let tried = self.try_conditions(DOING, &key, Bytes::from_static(CONTENT)).await?;
             if tried.is_written {
-                // An object that stays does no harm.
+                // A failure is ignored, because the object is harmless.
                 let _ = self.delete(DOING, &key).await;
             }
             Ok::<_, BackendError>(tried.ignored)
@@ -50,11 +50,11 @@ impl Client {
         self.refuse_ignored(*ignored.await?)
     }
 
-    /// Writes a new object and tries out conditional writes with it, unless that was done before. Returns whether the
+    /// Writes a new object, and checks conditional writes with it, unless they were checked before. Returns whether the
     /// object was written.
     ///
     /// # Errors
-    /// The service ignores their conditions.
+    /// Returns an error if the service ignores the conditions.
     pub(super) async fn write_trying(
         &self,
         doing: &'static str,
@@ -84,12 +84,12 @@ impl Client {
         }
     }
 
-    /// Creates an object, and then tries to write it under conditions that do not hold, both at once.
+    /// Creates an object, and then tries to overwrite it under two conditions that are not met, concurrently.
     async fn try_conditions(&self, doing: &'static str, key: &str, content: Bytes) -> Result<Tried, BackendError> {
         let created = self.try_write(doing, key, &content, &When::Absent).await?;
         let is_own = created.status == StatusCode::PRECONDITION_FAILED && !created.is_first();
         if !created.status.is_success() && !is_own {
-            // The write itself reports what is wrong.
+            // The write itself reports the problem.
             return Ok(Tried { is_written: false, ignored: None });
         }
         let other = When::Is(ObjectVersion(NO_VERSION.to_owned()));

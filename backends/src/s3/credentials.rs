@@ -1,6 +1,6 @@
-//! The chain of credentials, in the order of the AWS SDK for Go: written keys, the profile in the settings, keys of the
-//! environment, a token of an identity provider, shared files, containers, the metadata service. A role that the settings
-//! name is assumed with what was found.
+//! The chain of credentials, in the order of the AWS SDK for Go: keys in the settings, the profile in the settings,
+//! keys in the environment, a token of an identity provider, shared files, containers, the metadata service. If the
+//! settings have a role, it is assumed with the credentials that were found.
 
 mod logins;
 mod profiles;
@@ -20,13 +20,13 @@ use super::{problems, refusals};
 use logins::Logins;
 use profiles::{Base, Profiles};
 
-/// The profile unless the settings or the environment name one.
+/// The default profile.
 const DEFAULT_PROFILE: &str = "default";
 
 /// Why there are no credentials.
 struct Failed {
     error: BackendError,
-    /// The keys or the token with which others were asked for have ended. Their source may have new ones.
+    /// Whether the keys or the token of the failed request have expired. Their source may have new ones.
     ended: bool,
 }
 
@@ -36,7 +36,7 @@ impl From<BackendError> for Failed {
     }
 }
 
-/// The failure of a request to STS, with its error in other words.
+/// The failure of a request to STS. `words` changes the error.
 fn failed_at_sts(error: &BackendError, words: impl FnOnce(&BackendError) -> BackendError) -> Failed {
     Failed { ended: refusals::has_ended(error), error: words(error) }
 }
@@ -55,7 +55,7 @@ impl fmt::Debug for Provider {
 }
 
 impl Provider {
-    /// The sources that the settings name. `endpoint` is that of STS.
+    /// The sources in these settings. `endpoint` is the endpoint of STS.
     pub(super) fn new(login: Login, http: reqwest::Client, endpoint: Url) -> Provider {
         let region = login.sts_region.clone().unwrap_or_else(|| login.region.clone());
         Provider { login, http: http.clone(), sts: Sts { http, endpoint, region } }
@@ -69,10 +69,10 @@ impl Provider {
         names.into_iter().find_map(|name| self.variable(name))
     }
 
-    /// Finds credentials. A service does not accept the keys in `refused` any more, so a cache that has them is renewed.
+    /// Finds credentials. If `refused` has keys that a service no longer accepts, they are not taken from a cache.
     ///
     /// # Errors
-    /// There are none, or a role cannot be assumed.
+    /// Returns an error if there are no credentials, or if a role cannot be assumed.
     pub(super) async fn find(&self, place: &str, refused: Option<&Expiring>) -> Result<Expiring, BackendError> {
         let found = match self.look(place, refused).await {
             Err(Failed { ended: true, .. }) => self.look(place, refused).await,
@@ -81,11 +81,11 @@ impl Provider {
         found.map_err(|failed| failed.error)
     }
 
-    /// The known credentials. Before they expire, others are looked for, and become the known ones. If that fails, the
-    /// known ones are used until their end.
+    /// The cached credentials. Shortly before they expire, new ones replace them. If that fails, the cached ones are
+    /// used until they expire.
     ///
     /// # Errors
-    /// See [`Provider::find`].
+    /// Errors of [`Provider::find`].
     pub(super) async fn current(&self, place: &str, known: &mut Option<Expiring>) -> Result<Expiring, BackendError> {
         if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
             return Ok(found.clone());
@@ -130,15 +130,15 @@ impl Provider {
         refusals::no_credentials(place.to_owned(), &[why.into()])
     }
 
-    /// A role of the environment or of a profile cannot be assumed.
+    /// The failure to assume a role of the environment or of a profile.
     fn not_assumed(place: &str, role: &Map<String, Json>, error: &BackendError) -> Failed {
         failed_at_sts(error, |error| Provider::none(place, refusals::assuming(role, error)))
     }
 
-    /// The shared files.
+    /// Reads the shared files.
     ///
     /// # Errors
-    /// A profile that was asked for is missing, even if it is not needed.
+    /// Returns an error if the selected profile is missing, even if it is not needed.
     fn profiles(&self, place: &str) -> Result<Profiles, BackendError> {
         let profiles = Profiles::read(&self.login.credentials_files, &self.login.config_files);
         let asked = match &self.login.profile {
@@ -168,7 +168,8 @@ impl Provider {
     /// The first source that has credentials.
     async fn chain(&self, place: &str, profiles: &Profiles, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let mut tried = vec!["the settings have no access_key".to_owned()];
-        // A profile in the settings beats the environment, but one that the environment names does not.
+        // A profile in the settings takes precedence over keys in the environment. A profile that the environment
+        // selects does not.
         if self.login.profile.is_none() {
             if let Some(found) = self.of_environment() {
                 return Ok(found);
@@ -200,7 +201,7 @@ impl Provider {
         Ok(found)
     }
 
-    /// The credentials of the container or of the instance where the process runs.
+    /// The credentials of the container or instance in which the process runs.
     async fn of_surroundings(&self, place: &str, mut tried: Vec<String>) -> Result<Expiring, BackendError> {
         match services::of_container(&self.http, &|name| self.variable(name).map(str::to_owned)).await {
             Ok(Some(found)) => return Ok(found),
@@ -228,7 +229,7 @@ impl Provider {
         Some(Expiring::new(id, secret, self.variable("AWS_SESSION_TOKEN"), None))
     }
 
-    /// The role of the environment, with the token in a file.
+    /// The credentials of the role in the environment, which is assumed with the token in a file.
     async fn of_token(&self, place: &str, file: &Path) -> Result<Expiring, Failed> {
         let Some(role) = self.variable("AWS_ROLE_ARN") else {
             return Err(Provider::none(place, "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN").into());
@@ -240,7 +241,7 @@ impl Provider {
         assumed.map_err(|error| Provider::not_assumed(place, &role, &error))
     }
 
-    /// The role and the token of `assume_role_with_web_identity`.
+    /// The credentials of the role in `assume_role_with_web_identity`.
     async fn with_web_identity(&self, place: &str, role: &Map<String, Json>) -> Result<Expiring, Failed> {
         let text = |name: &str, variable: &str| {
             let written = role.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
@@ -270,7 +271,7 @@ impl Provider {
         assumed.map_err(|error| failed_at_sts(&error, words))
     }
 
-    /// The first credentials of a profile.
+    /// The first credentials of a profile, before it assumes roles.
     async fn of_base(&self, place: &str, base: Base, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let variable = |name: &str| self.variable(name).map(str::to_owned);
         let logins = Logins { http: &self.http, home: &self.login.home, variable: &variable };
@@ -299,7 +300,7 @@ impl Provider {
         }
     }
 
-    /// The credentials that `credential_source` names.
+    /// The credentials from the source in `credential_source`.
     async fn of_source(&self, place: &str, source: &str) -> Result<Expiring, BackendError> {
         let failed = |error: String| Provider::none(place, format!("credential_source {source}: {error}"));
         let variable = |name: &str| self.variable(name).map(str::to_owned);

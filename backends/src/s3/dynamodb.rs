@@ -1,4 +1,4 @@
-//! Locks and digests as items of a DynamoDB table. Its key is the attribute `LockID`.
+//! Locks and digests as items of a DynamoDB table. The key of an item is the attribute `LockID`.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value as Json, json};
@@ -9,21 +9,21 @@ use super::requests::{Answer, Client, Request, TARGET_HEADER};
 use crate::bucket::Bucket as _;
 use crate::stored_digests::{NEXT, StoredDigests};
 
-/// The version of the interface, before the name of an operation.
+/// The version of the API. The name of an operation follows it in the header.
 const TARGET: &str = "DynamoDB_20120810";
 /// The media type of requests.
 const JSON: &str = "application/x-amz-json-1.0";
-/// What follows the name of a state in that of its digest.
+/// The suffix of the name of a digest, after the name of its state.
 const DIGEST: &str = "-md5";
-/// The code of a condition that does not hold.
+/// The error code of a condition that is not met.
 const CONDITION: &str = "ConditionalCheckFailedException";
 
 /// A lock in the table.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// Its holder.
+    /// The holder of the lock.
     pub(super) holder: LockInfo,
-    /// The text about it, as it is stored.
+    /// The stored information about the lock.
     text: String,
 }
 
@@ -65,7 +65,7 @@ impl Client {
         Ok(parsed.get("Item").cloned())
     }
 
-    /// The lock in the table.
+    /// Reads the lock in the table.
     pub(super) async fn item(&self, key: &str) -> Result<Option<Item>, BackendError> {
         let item = self.get_item("reading the lock", &self.item_name(key)).await?;
         Ok(item.map(|item| {
@@ -74,7 +74,7 @@ impl Client {
         }))
     }
 
-    /// Takes the lock in the table, if the settings name one. Returns the holder if there is another one.
+    /// Takes the lock in the table, if the settings name a table. Returns the holder if another process has the lock.
     pub(super) async fn take_item(&self, key: &str, info: &LockInfo) -> Result<Option<LockInfo>, BackendError> {
         let Some(table) = &self.settings.dynamodb_table else { return Ok(None) };
         let info_text = String::from_utf8_lossy(&info.to_json()).into_owned();
@@ -90,15 +90,15 @@ impl Client {
         if !is_condition(&answer) {
             return Err(self.refused(&request, &answer));
         }
-        // A request that is repeated because its answer was lost finds its own item.
+        // If a request is retried because its response was lost, the item already has this id.
         let holder = self.item(key).await?.map(|item| item.holder).unwrap_or_default();
         Ok(Some(holder).filter(|holder| holder.id != info.id))
     }
 
-    /// Removes the lock from the table, unless another one has taken its place.
+    /// Removes the lock from the table, unless another lock has replaced it.
     ///
     /// # Errors
-    /// Those of the service, or the lock is still there.
+    /// Errors of the service. Also returns an error if the lock still exists afterwards.
     pub(super) async fn remove_item(&self, key: &str, item: &Item) -> Result<(), BackendError> {
         let Some(table) = &self.settings.dynamodb_table else { return Ok(()) };
         let body = json!({
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    /// The digests of a state in the table. As in OpenTofu, a state can be read without the right to read the table.
+    /// The digests of a state in the table. As in OpenTofu, a state can be read without permission to read the table.
     pub(super) async fn stored_digests(&self, key: &str) -> Result<StoredDigests, BackendError> {
         let item = match self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),
@@ -131,14 +131,14 @@ impl Client {
         Ok(StoredDigests { digest: text("Digest"), next: text(NEXT) })
     }
 
-    /// Notes the digest of a state that is about to be written, beside that of the state as it is. Does nothing for a
-    /// state without a digest, since everything may be read then.
+    /// Stores the digest of a state that is about to be written, in addition to the digest of the current state. Does
+    /// nothing if the current state has no digest, because readers then accept any content.
     pub(super) async fn announce_digest(&self, key: &str, next: &str) -> Result<(), BackendError> {
         let Some(digest) = self.stored_digests(key).await?.digest else { return Ok(()) };
         self.put_digests(key, json!({ "Digest": { "S": digest }, NEXT: { "S": next } })).await
     }
 
-    /// Stores the digest of a state in the table, if the settings name one.
+    /// Stores the digest of a state in the table, if the settings name a table.
     pub(super) async fn store_digest(&self, key: &str, digest: &str) -> Result<(), BackendError> {
         self.put_digests(key, json!({ "Digest": { "S": digest } })).await
     }

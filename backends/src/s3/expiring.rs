@@ -1,14 +1,14 @@
-//! Keys that may expire.
+//! Keys with an expiry.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;
 
-/// Credentials are looked for again so long before they expire.
+/// The time before the expiry of credentials at which new ones are requested.
 const MARGIN: Duration = Duration::from_secs(300);
 
-/// Keys with the time when they expire.
+/// Keys with their expiry.
 #[derive(Clone)]
 pub(super) struct Expiring {
     /// The keys.
@@ -23,19 +23,19 @@ impl fmt::Debug for Expiring {
 }
 
 impl Expiring {
-    /// Keys, with the time when they expire in RFC 3339.
+    /// Keys with an expiry in RFC 3339.
     pub(super) fn new(id: &str, secret: &str, token: Option<&str>, expires: Option<&str>) -> Expiring {
         let expires = expires.and_then(|text| text.parse::<jiff::Timestamp>().ok()).map(SystemTime::from);
         Expiring::until(id, secret, token, expires)
     }
 
-    /// Keys, with the time when they expire.
+    /// Keys with an expiry.
     pub(super) fn until(id: &str, secret: &str, token: Option<&str>, expires: Option<SystemTime>) -> Expiring {
         let token = token.filter(|token| !token.is_empty()).map(str::to_owned);
         Expiring { keys: Credentials::new(id, secret, token, None, "weft"), expires }
     }
 
-    /// Whether these are the same keys.
+    /// Whether both are the same keys.
     pub(super) fn is(&self, other: &Expiring) -> bool {
         let parts = |keys: &Expiring| {
             let keys = &keys.keys;
@@ -44,12 +44,12 @@ impl Expiring {
         parts(self) == parts(other) && self.keys.secret_access_key() == other.keys.secret_access_key()
     }
 
-    /// Whether they have not expired.
+    /// Whether the keys have not expired.
     pub(super) fn lasts(&self) -> bool {
         self.expires.is_none_or(|expires| expires > SystemTime::now())
     }
 
-    /// Whether they expire soon.
+    /// Whether the keys expire soon.
     pub(super) fn expires_soon(&self) -> bool {
         self.expires.is_some_and(|expires| expires <= SystemTime::now() + MARGIN)
     }

@@ -30,22 +30,22 @@ use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
 use crate::problems::{key_data, no_client};
 use crate::retry::{AttemptResult, RequestRetries};
 
-/// The version of the interface, before the name of an operation.
+/// The prefix of the operations in the header. It identifies the API.
 const TARGET: &str = "TrentService";
 /// The media type of requests.
 const JSON: &str = "application/x-amz-json-1.1";
 /// The name of the encrypted key in the metadata.
 const FIELD: &str = "ciphertext_blob";
-/// The values of `key_spec`, and the lengths of their keys in bytes.
+/// The values of `key_spec`, with the lengths of their keys in bytes.
 const SPECS: [(&str, u64); 2] = [("AES_256", 32), ("AES_128", 16)];
-/// The services that are asked.
+/// The services that the client uses.
 const SERVICES: [ServiceName; 2] = [
     ("kms", None, ["AWS_ENDPOINT_URL_KMS", "AWS_KMS_ENDPOINT", "AWS_ENDPOINT_URL"]),
     ("sts", None, ["AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT", "AWS_ENDPOINT_URL"]),
 ];
-/// The shortest and the longest session of a role, in seconds.
+/// The minimum and the maximum duration of a role's session, in seconds.
 const SESSION: (u64, u64) = (15 * 60, 12 * 3600);
-/// The codes of answers that may pass although their status says otherwise.
+/// The error codes of temporary errors whose status does not say that they are.
 const PASSING: [&str; 3] = ["ThrottlingException", "LimitExceededException", "RequestLimitExceeded"];
 
 /// The schema of the arguments.
@@ -93,7 +93,7 @@ pub(crate) fn schema() -> Block {
     arguments::schema(&all, &["kms_key_id", "key_spec"], &[])
 }
 
-/// The client of these settings.
+/// Makes the client from its settings.
 pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
     let mut settings = settings.clone();
     if settings.get("max_retries").and_then(Json::as_u64) == Some(0) {
@@ -127,7 +127,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let (_, _) = arguments.finish(())?;
     let http = http_client(&connections).map_err(|error| vec![no_client(&error)])?;
     let mut endpoints = endpoints.into_iter().map(|(_, url)| url);
-    // Without problems, both services have an endpoint, and the spec is known.
+    // If there are no problems, both services have an endpoint, and the spec is known.
     let (Some(url), Some(sts), Some((_, length))) = (endpoints.next(), endpoints.next(), known) else {
         return Err(vec![key_data("the settings are incomplete")]);
     };
@@ -138,7 +138,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     Ok(Blocking::client(Kms { service, retry, url, region, key, spec, length: *length }))
 }
 
-/// What is wrong with the roles to be assumed.
+/// The problems of the roles to be assumed.
 fn invalid_roles(role: Option<&Map<String, Json>>, web_identity: Option<&Map<String, Json>>) -> Vec<String> {
     let mut problems = Vec::new();
     let text = |role: &Map<String, Json>, name: &str| {
@@ -169,7 +169,7 @@ fn invalid_roles(role: Option<&Map<String, Json>>, web_identity: Option<&Map<Str
     problems
 }
 
-/// Signs requests.
+/// Signs requests to KMS.
 struct Signer {
     provider: Provider,
     region: String,
@@ -192,7 +192,7 @@ impl Authorize for Signer {
     async fn rejected(&self) -> bool {
         let mut known = self.known.lock().await;
         let Some(old) = known.take() else { return true };
-        // An error of the source is that of the next attempt.
+        // An error of the source is ignored here. The next attempt reports it.
         let found = self.provider.find(&self.place, Some(&old)).await.ok();
         let is_other = found.as_ref().is_none_or(|found| !found.is(&old));
         *known = found;
@@ -241,7 +241,7 @@ impl Kms {
         refusals::refused(self.service.place.clone(), doing, reply.status, &reply.body, about)
     }
 
-    /// Bytes in an answer.
+    /// The bytes of a field in a response.
     fn bytes(&self, doing: &'static str, answer: &Json, field: &str) -> Result<Vec<u8>, BackendError> {
         let decoded = answer.get(field).and_then(Json::as_str).and_then(|text| STANDARD.decode(text).ok());
         let decoded = decoded.filter(|bytes| !bytes.is_empty());

@@ -1,4 +1,4 @@
-//! Locks: an object beside the state, an item of a DynamoDB table, or both. The object comes first.
+//! Locks: an object beside the state, an item of a DynamoDB table, or both. If both are used, the object is first.
 
 use weft_state::remote::{BackendError, LockAnswer, LockInfo, ObjectVersion, Written};
 
@@ -27,7 +27,7 @@ fn held(holder: LockInfo) -> LockAnswer {
     LockAnswer::Held { holder, message }
 }
 
-/// The second lock could not be taken, so the first one is given back.
+/// Releases the first lock, because the second one could not be taken.
 async fn give_back(client: &Client, key: &str, id: &str, why: &str) -> Result<(), BackendError> {
     let deleted = client.delete(RELEASING, &format!("{key}{LOCK}")).await;
     deleted.map_err(|error| refusals::left_lock(client.place(key), id, why, &error))
@@ -61,7 +61,7 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
     }
 }
 
-/// Takes the locks of a dead holder, as far as it still has them.
+/// Takes the locks of a dead holder, as far as that holder still has them.
 pub(super) async fn take_over(
     client: &Client,
     key: &str,
@@ -92,7 +92,7 @@ pub(super) async fn take_over(
     Ok(LockAnswer::Locked(info))
 }
 
-/// Releases the locks with this id. Tries both, even if the first one fails.
+/// Releases the locks with this id. If the first release fails, the second lock is still released.
 pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
     let settings = &client.settings;
     match (settings.use_lockfile, settings.dynamodb_table.is_some()) {

@@ -1,4 +1,4 @@
-//! Where credentials come from, and the roles to assume: the arguments, and what is wrong with them.
+//! The arguments for sources of credentials and for roles, and their checks.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use super::durations::seconds;
 use super::problems;
 use crate::arguments::Arguments;
 
-/// The shortest and the longest session of a role, in seconds.
+/// The minimum and the maximum duration of a role's session, in seconds.
 const SESSION: (u64, u64) = (15 * 60, 12 * 3600);
-/// The old arguments of `assume_role`, and their names in it.
+/// The old arguments that `assume_role` replaces, and their names in `assume_role`.
 const OLD_ROLE: [(&str, &str); 8] = [
     ("role_arn", "role_arn"),
     ("session_name", "session_name"),
@@ -49,24 +49,24 @@ const VARIABLES: [&str; 21] = [
     "AWS_EC2_METADATA_V1_DISABLED",
 ];
 
-/// Where credentials come from.
+/// The sources of credentials in the settings.
 #[derive(Clone, Default)]
 pub(super) struct Login {
-    /// Access key, secret key and token, if any of them is written.
+    /// Access key, secret key and token, if any of them is set.
     pub(super) keys: Option<[Option<String>; 3]>,
-    /// The profile of the shared files in the settings.
+    /// The selected profile of the shared files.
     pub(super) profile: Option<String>,
     /// The shared files with credentials.
     pub(super) credentials_files: Vec<PathBuf>,
     /// The shared files with settings.
     pub(super) config_files: Vec<PathBuf>,
-    /// The role to assume, as written.
+    /// The role to assume, as in the configuration.
     pub(super) role: Option<Map<String, Json>>,
-    /// The role to assume with a token, as written.
+    /// The role to assume with a token, as in the configuration.
     pub(super) web_identity: Option<Map<String, Json>>,
-    /// The metadata service, unless it is switched off.
+    /// The URL of the metadata service, unless the service is disabled.
     pub(super) metadata: Option<Url>,
-    /// The accounts that are allowed, and those that are forbidden.
+    /// The allowed accounts, and the forbidden accounts.
     pub(super) accounts: [Vec<String>; 2],
     /// The variables of the environment that the chain of credentials reads.
     pub(super) variables: Map<String, Json>,
@@ -74,12 +74,12 @@ pub(super) struct Login {
     pub(super) home: PathBuf,
     /// The region of the settings.
     pub(super) region: String,
-    /// The region of STS, if it is another one.
+    /// The region of STS, if it differs from `region`.
     pub(super) sts_region: Option<String>,
 }
 
 impl Login {
-    /// Reads the arguments, without the checks of [`check_roles`].
+    /// Reads the arguments. [`check_roles`] checks them.
     pub(super) fn read(arguments: &mut Arguments<'_>, region: &str) -> Login {
         let keys = ["access_key", "secret_key", "token"];
         let keys = keys.map(|name| arguments.text(name, &[]).filter(|text| !text.is_empty()));
@@ -110,7 +110,7 @@ impl Login {
         login
     }
 
-    /// A path with the home directory in place of `~`.
+    /// A path in which the home directory replaces `~`.
     pub(super) fn at_home(&self, path: &str) -> PathBuf {
         match path.strip_prefix("~/") {
             Some(rest) => self.home.join(rest),
@@ -164,7 +164,7 @@ fn metadata(arguments: &mut Arguments<'_>) -> Option<Url> {
     Url::parse(endpoint.as_deref().unwrap_or(usual)).ok().filter(|_| !skips)
 }
 
-/// The role in the old arguments.
+/// The role in the old arguments, if any of them is set.
 fn old_role(arguments: &Arguments<'_>) -> Option<Map<String, Json>> {
     let mut old = Map::new();
     for (name, new) in OLD_ROLE {
@@ -179,7 +179,7 @@ fn old_role(arguments: &Arguments<'_>) -> Option<Map<String, Json>> {
     Some(old).filter(|old| old.contains_key("role_arn"))
 }
 
-/// What is wrong with the arguments for credentials and roles, with the summaries of OpenTofu.
+/// Adds the problems of the arguments for credentials and roles. The summaries are the same as in OpenTofu.
 pub(super) fn check_roles(arguments: &mut Arguments<'_>) {
     let mut found = Vec::new();
     let set = |name: &str| arguments.written(name).is_some();

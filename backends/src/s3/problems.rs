@@ -1,4 +1,4 @@
-//! The diagnostics of settings, as constructors.
+//! Constructors of the diagnostics of settings.
 
 use std::fmt::Display;
 
@@ -15,7 +15,7 @@ pub(super) fn slashes(name: &str) -> Diagnostic {
     Diagnostic::error(format!("Invalid {name} value"), detail)
 }
 
-/// There is no region.
+/// The region is set nowhere.
 pub(super) fn missing_region() -> Diagnostic {
     Diagnostic::error(
         "Missing region value",
@@ -23,7 +23,7 @@ pub(super) fn missing_region() -> Diagnostic {
     )
 }
 
-/// The region does not have the form of one.
+/// The text does not have the form of a region.
 pub(super) fn invalid_region(region: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid region value",
@@ -34,7 +34,7 @@ pub(super) fn invalid_region(region: &str) -> Diagnostic {
     )
 }
 
-/// An endpoint is not an address.
+/// An endpoint is not a URL.
 pub(super) fn invalid_endpoint(service: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid Value",
@@ -42,18 +42,18 @@ pub(super) fn invalid_endpoint(service: &str) -> Diagnostic {
     )
 }
 
-/// The retry mode does not exist.
+/// The retry mode is unknown.
 pub(super) fn invalid_retry_mode(mode: &str) -> Diagnostic {
     Diagnostic::error("Invalid retry mode", format!("{mode:?} is not one of \"standard\" and \"adaptive\"."))
 }
 
-/// Two keys for the encryption are given. `other` is an argument or a variable of the environment.
+/// Two keys for the encryption are set. `other` is an argument or a variable of the environment.
 pub(super) fn two_keys(other: &str) -> Diagnostic {
     let detail = format!("Only one of \"kms_key_id\" and {other} can be set.");
     Diagnostic::error("Invalid encryption configuration", detail)
 }
 
-/// The key of KMS does not have the form of one.
+/// The text does not have the form of a KMS key.
 pub(super) fn kms_key(key: &str, is_arn: bool) -> Diagnostic {
     let (what, forms) = match is_arn {
         true => ("ARN", "arn:aws:kms:REGION:ACCOUNT:key/UUID or arn:aws:kms:REGION:ACCOUNT:alias/NAME"),
@@ -63,7 +63,7 @@ pub(super) fn kms_key(key: &str, is_arn: bool) -> Diagnostic {
     Diagnostic::error(format!("Invalid KMS Key {what}"), detail)
 }
 
-/// The customer key has another length than 32 bytes in base64. `name` is an argument or a variable.
+/// The customer key is not base64 of 32 bytes. `name` is an argument or a variable.
 pub(super) fn customer_key(name: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Invalid {name} value"),
@@ -71,7 +71,7 @@ pub(super) fn customer_key(name: &str) -> Diagnostic {
     )
 }
 
-/// The bucket is the name of a resource that cannot hold states.
+/// The bucket is the ARN of a resource that cannot store states.
 pub(super) fn not_a_bucket(bucket: &str) -> Diagnostic {
     let detail = format!(
         "{bucket:?} is neither the name of a bucket nor the ARN of an access point, such as \
@@ -80,19 +80,19 @@ pub(super) fn not_a_bucket(bucket: &str) -> Diagnostic {
     Diagnostic::error("Invalid bucket value", detail)
 }
 
-/// The access point is in another region than that of the settings.
+/// The access point is in another region than the settings.
 pub(super) fn other_region(bucket: &str, region: &str) -> Diagnostic {
     let detail = format!("The access point {bucket:?} is not in the region {region:?}. Set the argument \"region\".");
     Diagnostic::error("Invalid bucket value", detail)
 }
 
-/// An argument does not fit the access point to several regions.
+/// An argument cannot be used with a multi-region access point.
 pub(super) fn not_for_many_regions(name: &str) -> Diagnostic {
     let detail = format!("An access point to several regions has no such addresses. Remove the argument {name:?}.");
     Diagnostic::error("Invalid bucket value", detail)
 }
 
-/// Locks in an access point to several regions are not seen at once in all of them.
+/// A lock in a multi-region access point becomes visible in other regions with a delay.
 pub(super) fn no_common_lock() -> Diagnostic {
     Diagnostic::warning(
         "Locks in several regions",
@@ -102,7 +102,7 @@ pub(super) fn no_common_lock() -> Diagnostic {
     )
 }
 
-/// At most one of these arguments can be set.
+/// More than one of these arguments is set.
 pub(super) fn only_one(names: &[&str]) -> Diagnostic {
     Diagnostic::error("Invalid Attribute Combination", format!("Only one of {} can be set.", names.join(", ")))
 }
@@ -117,7 +117,7 @@ pub(super) fn blank(name: &str) -> Diagnostic {
     Diagnostic::error("Invalid Value", format!("The argument {name:?} must not be empty or all whitespace."))
 }
 
-/// A duration cannot be read.
+/// A duration cannot be parsed.
 pub(super) fn not_a_duration(name: &str, value: &str) -> Diagnostic {
     let detail = format!("The argument {name:?} is {value:?}, and must be a duration such as \"1h30m\".");
     Diagnostic::error("Invalid Duration", detail)
@@ -134,7 +134,7 @@ pub(super) fn not_an_arn(name: &str, value: &str) -> Diagnostic {
     Diagnostic::error("Invalid ARN", format!("The argument {name:?} has the value {value:?}, which is not an ARN."))
 }
 
-/// An ARN is not that of a policy.
+/// An ARN does not belong to a policy.
 pub(super) fn not_a_policy(name: &str, value: &str) -> Diagnostic {
     let detail = format!("The argument {name:?} has the value {value:?}, which is not the ARN of a policy of IAM.");
     Diagnostic::error("Invalid IAM Policy ARN", detail)
@@ -144,7 +144,7 @@ fn replacements(old: &[(&str, &str)]) -> String {
     old.iter().map(|(name, new)| format!("\n  * {name} -> assume_role.{new}")).collect()
 }
 
-/// Old arguments for a role are set beside `assume_role`.
+/// Old arguments for a role are set in addition to `assume_role`.
 pub(super) fn old_role_conflicts(old: &[(&str, &str)]) -> Diagnostic {
     let detail = format!(
         "These deprecated arguments conflict with the argument \"assume_role\". Replace them:{}",
@@ -171,7 +171,7 @@ pub(super) fn deprecated_variable(old: &str, new: &str) -> Diagnostic {
     Diagnostic::warning("Deprecated Environment Variable", format!("The variable {old} is deprecated. Use {new}."))
 }
 
-/// A proxy serves unencrypted connections only.
+/// A proxy is set for unencrypted connections only.
 pub(super) fn missing_https_proxy() -> Diagnostic {
     Diagnostic::warning(
         "Missing HTTPS Proxy",
@@ -184,7 +184,7 @@ pub(super) fn ca_bundle(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid custom_ca_bundle value", format!("The file {path} cannot be read: {error}."))
 }
 
-/// The profile that the settings or the environment name is missing.
+/// The profile that the settings or the environment select does not exist.
 pub(super) fn no_profile(place: &str, by: &str, profile: &str, files: &str) -> Diagnostic {
     let detail = format!("{place}: {by} names the profile {profile:?}, which is not in {files}.");
     Diagnostic::error(format!("failed to get shared config profile, {profile}"), detail)
@@ -199,7 +199,7 @@ pub(super) fn other_account(place: &str, account: &str) -> Diagnostic {
     Diagnostic::error("Invalid account ID", detail)
 }
 
-/// The role of the settings cannot be assumed. `why` is a sentence without its end.
+/// The role in the settings cannot be assumed. `why` is a sentence, whose final period is optional.
 pub(super) fn role_not_assumed(place: &str, why: &str) -> Diagnostic {
     let why = why.trim_end_matches('.');
     let detail = format!(
@@ -208,7 +208,7 @@ pub(super) fn role_not_assumed(place: &str, why: &str) -> Diagnostic {
     Diagnostic::error("Cannot assume IAM Role", detail)
 }
 
-/// The role of `assume_role_with_web_identity` cannot be assumed. `why` is a sentence without its end.
+/// The role in `assume_role_with_web_identity` cannot be assumed. `why` is a sentence, whose final period is optional.
 pub(super) fn role_not_assumed_with_token(place: &str, why: &str) -> Diagnostic {
     let why = why.trim_end_matches('.');
     let detail = format!(
@@ -217,7 +217,7 @@ pub(super) fn role_not_assumed_with_token(place: &str, why: &str) -> Diagnostic 
     Diagnostic::error("Cannot assume IAM Role with web identity", detail)
 }
 
-/// `assume_role_with_web_identity` is not complete.
+/// `assume_role_with_web_identity` is incomplete.
 pub(super) fn no_web_identity(argument: &str, variables: &str) -> Diagnostic {
     let detail = format!("Set {argument} in assume_role_with_web_identity, or the environment variable {variables}.");
     Diagnostic::error("Assume Role With Web Identity", detail)

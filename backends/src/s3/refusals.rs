@@ -1,4 +1,4 @@
-//! The errors of requests, as constructors, each with the way out.
+//! Constructors of the errors of requests, each with advice.
 
 use reqwest::StatusCode;
 use serde_json::{Map, Value as Json};
@@ -7,10 +7,10 @@ use weft_state::remote::BackendError;
 use crate::exchange::EXPIRED;
 use crate::xml;
 
-/// The code of an answer without permission.
+/// The error code of a missing permission.
 const DENIED: &str = "AccessDenied";
 
-/// The codes of answers that say that too much was asked at once.
+/// The error codes of too many requests.
 const BUSY: [&str; 7] = [
     "SlowDown",
     "Throttling",
@@ -21,17 +21,17 @@ const BUSY: [&str; 7] = [
     "ProvisionedThroughputExceededException",
 ];
 
-/// Whether the service has too much to do.
+/// Whether the code says that there are too many requests.
 pub(super) fn is_busy(code: &str) -> bool {
     BUSY.contains(&code)
 }
 
-/// The request failed without an answer.
+/// The request failed without a response.
 pub(super) fn unreachable(place: String, doing: &'static str, error: String) -> BackendError {
     BackendError::Unreachable { place, doing, error }
 }
 
-/// The digest in DynamoDB is not that of the state.
+/// The digest in DynamoDB differs from the digest of the state.
 pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -44,7 +44,7 @@ pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     }
 }
 
-/// Another lock is there than the one to be released.
+/// The lock has another id than the one to be released.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -54,7 +54,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     }
 }
 
-/// A lock is there all the same after a request that should have removed it.
+/// A lock still exists after a request that should have removed it.
 pub(super) fn lock_stays(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -76,7 +76,7 @@ pub(super) fn not_released(place: String, object: &BackendError, item: &BackendE
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// The second lock was not taken, and the first one could not be given back.
+/// The second lock could not be taken, and the first one could not be released.
 pub(super) fn left_lock(place: String, id: &str, why: &str, error: &BackendError) -> BackendError {
     BackendError::Refused {
         place,
@@ -89,12 +89,12 @@ pub(super) fn left_lock(place: String, id: &str, why: &str, error: &BackendError
     }
 }
 
-/// What went wrong, without the place.
+/// The message of an error, without the location.
 fn cause(error: &BackendError) -> String {
     match error {
         BackendError::Refused { error, advice, .. } if advice.is_empty() => error.clone(),
         BackendError::Refused { error, advice, .. } => format!("{error}. {advice}"),
-        BackendError::Unreachable { error, .. } => format!("the service does not answer: {error}"),
+        BackendError::Unreachable { error, .. } => format!("the service does not respond: {error}"),
         BackendError::Credentials { error, .. } | BackendError::Damaged { error, .. } => error.clone(),
         error => error.to_string(),
     }
@@ -121,23 +121,23 @@ fn arn(role: &Map<String, Json>) -> &str {
     role.get("role_arn").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// A role of the environment or of a profile cannot be assumed, in words.
+/// The message about a role of the environment or of a profile that cannot be assumed.
 pub(super) fn assuming(role: &Map<String, Json>, error: &BackendError) -> String {
     format!("the role {} cannot be assumed: {}", arn(role), cause(error))
 }
 
-/// Whether the caller may not do what it asked for.
+/// Whether the caller lacks a permission.
 pub(super) fn is_denied(error: &BackendError) -> bool {
     matches!(error, BackendError::Refused { error, .. } if error.starts_with(DENIED))
 }
 
-/// Whether the keys or the token of a request have ended.
+/// Whether the keys or the token of a request have expired.
 pub(super) fn has_ended(error: &BackendError) -> bool {
     let BackendError::Refused { error, .. } = error else { return false };
     EXPIRED.contains(&error.split(':').next().unwrap_or_default())
 }
 
-/// A request was refused because its keys have ended, and their source has no others.
+/// A request was refused because its keys have expired, and their source has no new ones.
 pub(super) fn not_renewed(refused: BackendError, why: &BackendError) -> BackendError {
     match refused {
         BackendError::Refused { place, doing, error, advice } => {
@@ -148,16 +148,16 @@ pub(super) fn not_renewed(refused: BackendError, why: &BackendError) -> BackendE
     }
 }
 
-/// What a request was about, for advice.
+/// The subject of a request, for advice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct About<'a> {
     /// The bucket or table.
     pub(super) name: &'a str,
     /// The region.
     pub(super) region: &'a str,
-    /// The action of IAM that the request needs.
+    /// The IAM action that the request requires.
     pub(super) action: &'a str,
-    /// The region of the bucket, as the head of the answer tells it.
+    /// The region of the bucket, from a header of the response.
     pub(super) header: Option<&'a str>,
 }
 
@@ -168,7 +168,7 @@ struct Said {
 }
 
 impl Said {
-    /// What an answer in XML (S3, STS) or JSON (DynamoDB, KMS) says.
+    /// The error in an XML body (S3, STS) or a JSON body (DynamoDB, KMS).
     fn new(body: &[u8]) -> Said {
         let json: Option<Json> = serde_json::from_slice(body).ok();
         let field = |name: &str| json.as_ref().and_then(|json| Some(json.get(name)?.as_str()?.to_owned()));
@@ -178,13 +178,13 @@ impl Said {
     }
 }
 
-/// The code of the error in an answer.
+/// The error code in a response.
 pub(super) fn code(body: &[u8]) -> Option<String> {
     Said::new(body).code
 }
 
-/// Whether the answer of a service with this code means that the clocks differ. The codes for wrong signatures do if
-/// the message says so.
+/// Whether an error with this code means that the clocks differ. The codes for wrong signatures mean this only if the
+/// message says so.
 fn is_skewed(code: &str, message: &str) -> bool {
     const SIGNATURES: [&str; 4] =
         ["SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature", "IncompleteSignatureException"];
@@ -193,7 +193,7 @@ fn is_skewed(code: &str, message: &str) -> bool {
         || SIGNATURES.contains(&code) && MESSAGES.iter().any(|part| message.contains(part))
 }
 
-/// The action that the caller lacks and its object, as a message names them.
+/// The action that the caller may not perform, and its resource, as a message names them.
 fn denied(message: &str) -> Option<(&str, &str)> {
     let (_, rest) = message.split_once("not authorized to perform: ")?;
     let (action, rest) = rest.split_once(' ')?;
@@ -201,7 +201,7 @@ fn denied(message: &str) -> Option<(&str, &str)> {
     Some((action, object.unwrap_or_default().trim_matches('"')))
 }
 
-/// The service answered with an error.
+/// The service returned an error.
 pub(super) fn refused(
     place: String,
     doing: &'static str,
@@ -219,7 +219,7 @@ pub(super) fn refused(
     BackendError::Refused { place, doing, error, advice }
 }
 
-/// The way out.
+/// What the user can do about the error.
 fn advice(code: &str, message: &str, status: StatusCode, body: &[u8], about: About<'_>) -> String {
     let About { name, region, action, header } = about;
     if is_skewed(code, message) {
@@ -280,7 +280,7 @@ fn create_bucket(name: &str, region: &str) -> String {
     )
 }
 
-/// The part of a name after the last `#`, as DynamoDB qualifies its codes.
+/// The part of a code after the last `#`. DynamoDB qualifies its codes.
 fn last(code: &str) -> &str {
     code.rsplit('#').next().unwrap_or(code)
 }
@@ -313,11 +313,11 @@ mod tests {
             ),
             (xml("AuthorizationHeaderMalformed", "m", "<Region>eu-west-2</Region>"), None, "in the region eu-west-2"),
             (xml("IllegalLocationConstraintException", "m", ""), None, "The bucket is probably not in the region here"),
-            // Missing things.
+            // Missing resources.
             (xml("NoSuchBucket", "m", ""), None, "aws s3api create-bucket --bucket thing --region here"),
             (json("ResourceNotFoundException", "m"), None, "aws dynamodb create-table --table-name thing"),
             (json("NotFoundException", "m"), None, "Check the key \"thing\" and the region here"),
-            // Rights.
+            // Permissions.
             (xml("AccessDenied", "Access Denied", ""), None, "Grant the caller the action s3:GetObject on thing"),
             (xml("AccessDenied", denied, ""), None, "the action kms:GenerateDataKey on arn:aws:kms:r:1:key/k"),
             (json("AccessDeniedException", "m"), None, "Grant the caller the action s3:GetObject on thing"),
@@ -335,7 +335,7 @@ mod tests {
             (json("UnrecognizedClientException", "m"), None, keys),
             (xml("ExpiredToken", "m", ""), None, ended),
             (json("ExpiredTokenException", "m"), None, ended),
-            // Too much at once.
+            // Too many requests.
             (xml("SlowDown", "m", ""), None, busy),
             (json("ThrottlingException", "m"), None, busy),
             (json("ProvisionedThroughputExceededException", "m"), None, busy),

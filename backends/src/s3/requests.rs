@@ -25,18 +25,19 @@ use crate::problems::no_client;
 use crate::retry::AttemptResult;
 use crate::xml;
 
-/// The name of the service for objects.
+/// The name of the service in signatures and endpoints.
 const S3: &str = "s3";
-/// The host of access points to several regions, after their name and before the domain.
+/// The host of multi-region access points, between their name and the domain.
 const MANY_REGIONS: &str = "accesspoint.s3-global";
 /// The header with the name of an operation of DynamoDB.
 pub(super) const TARGET_HEADER: &str = "x-amz-target";
-/// The codes of answers that may pass, beside those of services that have too much to do.
+/// The error codes of temporary errors, in addition to those for too many requests.
 const PASSING: [&str; 3] = ["RequestTimeout", "InternalError", "InternalServerError"];
-/// The codes of answers that mean that a session has ended if their source has other keys now.
+/// The error codes that may mean that a session has expired. They do if the source of the credentials has other keys
+/// now.
 const UNKNOWN: [&str; 5] =
     ["InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken", "UnrecognizedClientException", "RequestExpired"];
-/// The number of objects that one request can delete, by the documentation of the service.
+/// The maximum number of objects that one request can delete, from the documentation of the service.
 const DELETED_AT_ONCE: usize = 1_000;
 /// The media type of states and locks.
 const JSON: &str = "application/json";
@@ -52,20 +53,20 @@ pub(super) struct Request {
     pub(super) body: Bytes,
 }
 
-/// The answer of a service.
+/// The response of a service.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// The number of the attempt that was answered, from 1.
+    /// The number of the attempt that this is the response to, from 1.
     attempt: u32,
     pub(super) status: StatusCode,
     pub(super) version: Option<ObjectVersion>,
-    /// The region of the bucket, if the service names it.
+    /// The region of the bucket, if the service returned it.
     region: Option<String>,
     pub(super) body: Bytes,
 }
 
 impl Answer {
-    /// Whether another attempt may be answered otherwise.
+    /// Whether another attempt may succeed.
     fn may_pass(&self) -> bool {
         let passing = |code: String| PASSING.contains(&code.as_str()) || refusals::is_busy(&code);
         match self.status {
@@ -76,7 +77,7 @@ impl Answer {
         }
     }
 
-    /// Whether this is the answer to the first attempt.
+    /// Whether this is the response to the first attempt.
     pub(super) fn is_first(&self) -> bool {
         self.attempt == 1
     }
@@ -89,7 +90,7 @@ pub(super) struct Client {
     http: reqwest::Client,
     provider: Provider,
     credentials: Mutex<Option<Expiring>>,
-    /// The header with a condition that the service ignores, if that was tried out.
+    /// The header of a condition that the service ignores, once this was checked.
     pub(super) ignored: OnceCell<Option<&'static str>>,
 }
 
@@ -101,13 +102,13 @@ impl Client {
         Ok(Client { settings, http, provider, credentials: Mutex::default(), ignored: OnceCell::new() })
     }
 
-    /// The credentials, looked for again before they expire.
+    /// The credentials. They are obtained again shortly before they expire.
     async fn credentials(&self) -> Result<Expiring, BackendError> {
         let mut known = self.credentials.lock().await;
         self.provider.current(&self.place(&self.settings.key), &mut known).await
     }
 
-    /// Signs and sends a request, again if it fails for a reason that may pass.
+    /// Signs and sends a request. Retries it if it fails for a reason that may be temporary.
     pub(super) async fn send(&self, request: &Request) -> Result<Answer, BackendError> {
         let place = self.place(&self.settings.key);
         self.settings.retry.run(|number| self.attempt(request, &place, number)).await
@@ -122,14 +123,14 @@ impl Client {
             Ok(answer) => answer,
             Err(failed) => return failed,
         };
-        // Credentials that do not hold any more are replaced once.
+        // Credentials that are no longer valid are replaced once.
         let answer = match self.renewed(&credentials, &answer).await {
             Ok(Some(renewed)) => match self.exchange(request, place, &renewed, number).await {
                 Ok(answer) => answer,
                 Err(failed) => return failed,
             },
             Ok(None) => answer,
-            // Their source may answer the next time.
+            // The source of the credentials may respond the next time.
             Err(why) => {
                 return AttemptResult::Again(refusals::not_renewed(self.refused(request, &answer), &why), None);
             }
@@ -169,17 +170,18 @@ impl Client {
         Ok(Answer { attempt: number, status, version, region, body })
     }
 
-    /// Other credentials, if the answer says that these do not hold any more, and there are others.
+    /// New credentials, if the response says that the old ones are no longer valid. `None` if it does not, or if there
+    /// are no others.
     ///
     /// # Errors
-    /// Their source failed.
+    /// Returns an error if the source of the credentials fails.
     async fn renewed(&self, old: &Expiring, answer: &Answer) -> Result<Option<Expiring>, BackendError> {
         let code = if answer.status.is_client_error() { refusals::code(&answer.body) } else { None };
         if !code.is_some_and(|code| EXPIRED.contains(&code.as_str()) || UNKNOWN.contains(&code.as_str())) {
             return Ok(None);
         }
         let mut known = self.credentials.lock().await;
-        // Another request may have found them already.
+        // Another request may have obtained new credentials already.
         if let Some(found) = known.as_ref().filter(|found| !found.is(old)) {
             return Ok(Some(found.clone()));
         }
@@ -191,7 +193,7 @@ impl Client {
         Ok(Some(found))
     }
 
-    /// The error in an answer.
+    /// The error of a response.
     pub(super) fn refused(&self, request: &Request, answer: &Answer) -> BackendError {
         let settings = &self.settings;
         let target = request.headers.iter().find(|(name, _)| name == TARGET_HEADER);
@@ -209,7 +211,7 @@ impl Client {
         refusals::refused(self.place(&settings.key), request.doing, answer.status, &answer.body, about)
     }
 
-    /// The address of an object, or of the bucket with an empty key.
+    /// The URL of an object. With an empty key, the URL of the bucket.
     fn url(&self, key: &str, query: &[(&str, &str)]) -> Url {
         let settings = &self.settings;
         let mut url = settings.endpoint("s3").clone();
@@ -217,7 +219,7 @@ impl Client {
         let base = url.path().trim_end_matches('/').to_owned();
         let host = url.host_str().unwrap_or_default().to_owned();
         let (bucket, host) = match BucketName::parse(&settings.bucket) {
-            // An access point has a host of its own. The endpoint of a service that stands for S3 is kept.
+            // An access point has its own host. The endpoint of a service that is compatible with S3 is kept.
             BucketName::AccessPoint([name, account, _]) => {
                 let own = match host.strip_prefix("s3") {
                     Some(rest) if is_of_aws(&url) => format!("s3-accesspoint{rest}"),
@@ -228,7 +230,7 @@ impl Client {
             BucketName::ManyRegions(name) => {
                 if is_of_aws(&url) {
                     let domain = if host.ends_with(".cn") { "amazonaws.com.cn" } else { "amazonaws.com" };
-                    // A name is a part of that of a host.
+                    // The name is valid as a part of a host name.
                     let _ = url.set_host(Some(&format!("{name}.{MANY_REGIONS}.{domain}")));
                     url.set_path(&format!("/{encoded}"));
                     set_query(&mut url, query);
@@ -246,7 +248,7 @@ impl Client {
         if path_style {
             url.set_path(&format!("{base}/{bucket}/{encoded}"));
         } else {
-            // A bucket's name is part of a host name; others are refused by the service.
+            // The name of a bucket is valid as a part of a host name. The service refuses other names.
             let _ = url.set_host(Some(&format!("{bucket}.{host}")));
             url.set_path(&format!("{base}/{encoded}"));
         }
@@ -408,7 +410,7 @@ impl Bucket for Client {
                 ("x-amz-checksum-sha256".to_owned(), STANDARD.encode(digest)),
             ];
             let answer = self.send(&request).await?;
-            // Each object may be refused on its own, in an answer that is a success.
+            // A successful response may refuse single objects.
             let refused = xml::text(&answer.body, "Code").is_some();
             if !answer.status.is_success() || refused {
                 return Err(self.refused(&request, &answer));
@@ -440,7 +442,7 @@ impl Bucket for Client {
     }
 }
 
-/// Whether an address is one of AWS, whose services know conditional writes.
+/// Whether a URL belongs to AWS, whose services support conditional writes.
 pub(super) fn is_of_aws(url: &Url) -> bool {
     const DOMAINS: [&str; 3] = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"];
     url.host_str().is_some_and(|host| DOMAINS.iter().any(|domain| host.ends_with(domain)))

@@ -71,7 +71,7 @@ const SETS: [&str; 6] = [
 ];
 /// The arguments that are maps of strings.
 const MAPS: [&str; 3] = ["assume_role_tags", "lock_tags", "state_tags"];
-/// The arguments that never go into a plan.
+/// The arguments that are never stored in a plan.
 const SECRETS: [&str; 5] = ["access_key", "assume_role_with_web_identity", "secret_key", "sse_customer_key", "token"];
 
 /// The schema of the arguments.
@@ -110,7 +110,7 @@ pub(super) fn web_identity() -> Type {
     object(&texts, &[("policy_arns", Type::set(Type::String))])
 }
 
-/// The object with an attribute that must not be left out.
+/// Makes an attribute of an object required.
 fn with_required(ty: Type, name: &str) -> Type {
     match ty {
         Type::Object(object) => {
@@ -122,7 +122,7 @@ fn with_required(ty: Type, name: &str) -> Type {
     }
 }
 
-/// An object whose attributes may all be left out.
+/// An object type whose attributes are all optional.
 pub(super) fn object(texts: &[&str], others: &[(&str, Type)]) -> Type {
     let texts = texts.iter().map(|name| (*name, Type::String));
     let attributes: std::collections::BTreeMap<_, _> =

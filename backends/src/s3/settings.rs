@@ -1,4 +1,4 @@
-//! The settings: what is written, else the environment, else the default.
+//! The settings: from the configuration, or else from the environment, or else the default.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,41 +16,41 @@ use crate::arguments::{Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings, Proxies};
 use crate::retry::RequestRetries;
 
-/// The number of attempts of a request unless the settings say it.
+/// The default maximum number of attempts of a request.
 const ATTEMPTS: u64 = 5;
-/// The pauses between attempts.
+/// The first and the maximum pause between attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(20));
-/// The start of the keys of other workspaces unless the settings say it.
+/// The default prefix of the keys of other workspaces.
 const WORKSPACES: &str = "env:";
-/// The length of a customer key of 32 bytes in base64.
+/// The length of the base64 of a customer key, which has 32 bytes.
 const CUSTOMER_KEY: usize = 44;
 /// The encryption of objects.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// That of the bucket.
+    /// The encryption that the bucket is configured for.
     OfBucket,
-    /// Keys of S3.
+    /// Keys that S3 manages.
     Aes256,
-    /// A key of KMS.
+    /// A KMS key.
     Kms(String),
-    /// A key of the customer, in base64.
+    /// A customer key, in base64.
     Customer(String),
 }
 
-/// The settings. Nothing of it is shown but the place.
+/// The settings. Messages show only the location.
 #[derive(Clone)]
 pub(super) struct S3Settings {
     /// The bucket.
     pub(super) bucket: String,
     /// The key of the state of the default workspace.
     pub(super) key: String,
-    /// The start of the keys of other workspaces.
+    /// The prefix of the keys of other workspaces.
     pub(super) workspace_key_prefix: String,
     /// The region.
     pub(super) region: String,
     /// The endpoints by service: `s3`, `dynamodb`, `sts`.
     pub(super) endpoints: Vec<(&'static str, Url)>,
-    /// Whether the bucket is in the path.
+    /// Whether the bucket is in the path of URLs.
     pub(super) path_style: bool,
     /// The encryption.
     pub(super) encryption: Encryption,
@@ -58,17 +58,17 @@ pub(super) struct S3Settings {
     pub(super) acl: Option<String>,
     /// The tags of states and of locks, URL-encoded.
     pub(super) tags: [String; 2],
-    /// Whether checksums are left out.
+    /// Whether checksums are omitted.
     pub(super) skip_checksum: bool,
-    /// Whether the lock is an object.
+    /// Whether the lock is an object beside the state.
     pub(super) use_lockfile: bool,
     /// The table of locks and digests.
     pub(super) dynamodb_table: Option<String>,
-    /// How requests are repeated.
+    /// The retries of requests.
     pub(super) retry: RequestRetries,
-    /// The connections.
+    /// The settings of connections.
     pub(super) client: ClientSettings,
-    /// The credentials.
+    /// The sources of credentials.
     pub(super) login: Login,
 }
 
@@ -82,7 +82,7 @@ impl S3Settings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// Invalid settings.
+    /// Returns an error if the settings are not valid.
     pub(super) fn read(
         settings: &BackendSettings,
         environment: Environment<'_>,
@@ -137,7 +137,7 @@ impl S3Settings {
     /// The endpoint of a service.
     pub(super) fn endpoint(&self, service: &str) -> &Url {
         let found = self.endpoints.iter().find(|(name, _)| *name == service);
-        // Every service has an endpoint: `endpoints` fills in all of them.
+        // Every service has an endpoint, because `endpoints` returns one for each.
         found.map_or(&self.endpoints[0].1, |(_, url)| url)
     }
 }
@@ -156,7 +156,7 @@ fn bucket_and_key(arguments: &mut Arguments<'_>) -> (String, String) {
     (bucket, key)
 }
 
-/// Whether this has the form of a region: `eu-central-1`, `us-gov-east-1`.
+/// Whether a text has the form of a region, such as `eu-central-1` or `us-gov-east-1`.
 fn is_region(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [first, middle @ .., last] = parts.as_slice() else { return false };
@@ -170,7 +170,7 @@ fn is_region(text: &str) -> bool {
         && last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// How requests are repeated.
+/// The retries of requests.
 pub(super) fn retry(arguments: &mut Arguments<'_>) -> RequestRetries {
     let attempts = arguments.number("max_retries", &[]).unwrap_or(ATTEMPTS).max(1);
     let repeats = u32::try_from(attempts - 1).unwrap_or(u32::MAX);
@@ -181,7 +181,7 @@ pub(super) fn retry(arguments: &mut Arguments<'_>) -> RequestRetries {
     RequestRetries { repeats, first: PAUSES.0, longest: PAUSES.1 }
 }
 
-/// A service: its name, the old argument with its endpoint, and the variables with it.
+/// A service: its name, the old argument for its endpoint, and the variables for its endpoint.
 pub(super) type ServiceName = (&'static str, Option<&'static str>, [&'static str; 3]);
 
 /// The services of the backend.
@@ -191,7 +191,8 @@ const SERVICES: [ServiceName; 3] = [
     ("sts", Some("sts_endpoint"), ["AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT", "AWS_ENDPOINT_URL"]),
 ];
 
-/// The endpoints of services: `endpoints.X`, the old argument, the environment, else that of AWS.
+/// The endpoints of services: from `endpoints.X`, or else from the old argument, or else from the environment, or else
+/// the endpoint of AWS.
 pub(super) fn endpoints(
     arguments: &mut Arguments<'_>,
     region: &str,
@@ -229,7 +230,7 @@ pub(super) fn endpoints(
     found
 }
 
-/// Checks the settings of an access point to several regions. It has one form of addresses, and no common order of writes.
+/// Checks the settings of a multi-region access point. It has only one form of URLs, and no common order of writes.
 fn many_regions(arguments: &mut Arguments<'_>) {
     const VARIABLES: [(&str, &[&str]); 4] = [
         ("use_dualstack_endpoint", &["AWS_USE_DUALSTACK_ENDPOINT"]),
@@ -295,7 +296,7 @@ fn tags(arguments: &mut Arguments<'_>, name: &str) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().replace('+', "%20")
 }
 
-/// The connections.
+/// The settings of connections.
 pub(super) fn client(arguments: &mut Arguments<'_>) -> ClientSettings {
     let roots = arguments.text("custom_ca_bundle", &["AWS_CA_BUNDLE"]).and_then(|path| {
         let read = std::fs::read_to_string(&path);
@@ -366,7 +367,7 @@ mod tests {
         }
     }
 
-    /// Cases whose summaries are those of OpenTofu 1.12.6.
+    /// The summaries of these cases are the same as in OpenTofu 1.12.6.
     #[test]
     fn arguments_for_roles_and_keys_are_checked() {
         const KEY: &str = "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=";

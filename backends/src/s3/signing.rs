@@ -1,4 +1,4 @@
-//! Signing requests with Signature Version 4, or with 4A if any region may answer.
+//! Signs requests with Signature Version 4, or with Version 4A if the request may go to any region.
 
 use std::time::SystemTime;
 
@@ -11,7 +11,7 @@ use aws_sigv4::sign::{v4, v4a};
 use reqwest::Method;
 use url::Url;
 
-/// The regions in which a signature holds.
+/// The regions in which a signature is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Regions<'a> {
     /// One region.
@@ -20,13 +20,13 @@ pub(super) enum Regions<'a> {
     All,
 }
 
-/// Every region, in the form of signatures.
+/// Every region, in the notation of signatures.
 const ALL: &str = "*";
 
-/// The headers that a request needs beside its own.
+/// The headers that sign a request.
 ///
 /// # Errors
-/// A header or address that cannot be signed, in words.
+/// Returns a message if a header or the URL cannot be signed.
 pub(super) fn headers(
     credentials: &Credentials,
     regions: Regions<'_>,
@@ -38,7 +38,7 @@ pub(super) fn headers(
 ) -> Result<Vec<(String, String)>, String> {
     let mut settings = SigningSettings::default();
     if service == "s3" {
-        // The paths of S3 are encoded once, and taken as they are.
+        // Paths of S3 are encoded once, and are not normalized.
         settings.percent_encoding_mode = PercentEncodingMode::Single;
         settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;

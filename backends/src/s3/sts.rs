@@ -14,11 +14,11 @@ use super::signing::{self, Regions};
 use crate::client::reason;
 use crate::xml;
 
-/// The version of the interface.
+/// The version of the API.
 const VERSION: &str = "2011-06-15";
-/// The name of a session unless the settings say it.
+/// The default name of a session.
 const SESSION: &str = "weft";
-/// The number of attempts.
+/// The maximum number of attempts.
 const ATTEMPTS: u32 = 3;
 const DOING: &str = "assuming the role";
 
@@ -30,7 +30,7 @@ pub(super) struct Sts {
     pub(super) region: String,
 }
 
-/// The parameters of a request for a role, from its settings.
+/// The parameters of a request that assumes a role with these settings.
 fn parameters(action: &str, role: &Map<String, Json>, session: Option<&str>) -> Vec<(String, String)> {
     let text = |name: &str| role.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
     let mut found = vec![("Action".to_owned(), action.to_owned()), ("Version".to_owned(), VERSION.to_owned())];
@@ -83,7 +83,7 @@ impl Sts {
         self.ask(place, None, &parameters).await
     }
 
-    /// The account that credentials belong to.
+    /// The account to which credentials belong.
     pub(super) async fn account(&self, place: &str, keys: &Credentials) -> Result<String, BackendError> {
         let parameters = [("Action", "GetCallerIdentity"), ("Version", VERSION)];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -104,7 +104,7 @@ impl Sts {
         Ok(Expiring::new(&id, &secret, Some(&token), Some(&expiration)))
     }
 
-    /// The answer of the service to signed or unsigned parameters.
+    /// The response of the service to a request with these parameters, which may be signed.
     async fn answer(
         &self,
         place: &str,

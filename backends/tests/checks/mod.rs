@@ -1,6 +1,6 @@
-//! What every backend with objects and locks must do, for the integration tests of the backends.
+//! Checks that every backend with objects and locks must pass. The integration tests of the backends share them.
 
-// Each test uses some of it.
+// Each test uses only some of them.
 #![allow(dead_code)]
 
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use weft_state::remote::{Backend, Expected, LockAnswer, LockInfo, ObjectVersion, Objects, RemoteState, Written};
 
-/// A server of a test. It ends with it.
+/// A server for a test. It is stopped when dropped.
 pub struct Server {
     child: Child,
     pub port: u16,
@@ -25,11 +25,12 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts the program that a variable names, or otherwise the one with this name, with arguments that may have the
-    /// port as `{port}`. `None`, with a loud message, if there is no such program.
+    /// Starts the program that the variable names, or else the program with this name. `{port}` in the arguments is
+    /// replaced by the port. `None`, with a loud message, if the program does not exist.
     pub async fn start(variable: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Server> {
         let program = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
-        // Another process may take the port before the server does. Its answers must not be taken for the server's.
+        // Another process may take the port before the server does. Responses of that process must not count as the
+        // server's.
         for _ in 0..PORTS_TRIED {
             let port = free_port();
             let mut command = Command::new(&program);
@@ -47,7 +48,7 @@ impl Server {
         panic!("{name} does not start");
     }
 
-    /// Waits until the server listens. False if it ended instead.
+    /// Waits until the server listens. Returns false if it ends instead.
     async fn listens(&mut self) -> bool {
         let begin = Instant::now();
         while tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
@@ -57,7 +58,7 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        // A server that loses the port to another process ends a moment later.
+        // If another process has the port, the server ends a moment later.
         tokio::time::sleep(Duration::from_millis(100)).await;
         let listens = tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_ok();
         listens && self.child.try_wait().unwrap().is_none()
@@ -67,16 +68,16 @@ impl Server {
 const PORTS_TRIED: usize = 5;
 const START_WITHIN: Duration = Duration::from_secs(60);
 
-/// The ports of servers. They are below the range for outgoing connections (32768 and up on Linux): a client may take
-/// a port of that range before the server does, and a client that connects to it can reach itself.
+/// The ports of servers. They are below the range for outgoing connections (from 32768 on Linux): otherwise a client
+/// may take a port before the server does, and a client that connects to a port of that range can reach itself.
 const PORTS: std::ops::Range<u16> = 12_000..20_000;
 
-/// A port that is free and that no other test of this process has had: the tests run at the same time, and a server
-/// that starts late would find another one at its port.
+/// A free port that no other test of this process has used. Tests run concurrently, so a server that starts late could
+/// find another server on its port.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
-        // Each process begins elsewhere.
+        // Each process begins at another port.
         let at = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add((std::process::id() as u16).wrapping_mul(31));
         let port = PORTS.start + at % (PORTS.end - PORTS.start);
         if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
@@ -85,7 +86,7 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// The id of a lock. Some services take only ids of this form.
+/// The id of a lock. Some services accept only ids of this form.
 pub fn id(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
@@ -95,7 +96,7 @@ pub fn info(id: &str) -> LockInfo {
     LockInfo { id: id.to_owned(), operation: "OperationTypeApply".to_owned(), ..LockInfo::default() }
 }
 
-/// The version that a write made.
+/// The version that a successful write made.
 pub fn done(written: Written) -> ObjectVersion {
     match written {
         Written::Done(version) => version,
@@ -103,7 +104,7 @@ pub fn done(written: Written) -> ObjectVersion {
     }
 }
 
-/// The lock that was taken.
+/// The lock, which must have been taken.
 pub fn locked(answer: LockAnswer) -> LockInfo {
     match answer {
         LockAnswer::Locked(info) => info,
@@ -111,7 +112,7 @@ pub fn locked(answer: LockAnswer) -> LockInfo {
     }
 }
 
-/// The holder of a lock that was not taken.
+/// The holder of the lock, which must not have been taken.
 pub fn held(answer: LockAnswer) -> LockInfo {
     match answer {
         LockAnswer::Held { holder, .. } => holder,
@@ -119,7 +120,7 @@ pub fn held(answer: LockAnswer) -> LockInfo {
     }
 }
 
-/// Writes of a document that is absent take effect only if it is as expected.
+/// Checks writes of a document that does not exist at first. A write takes effect only if the document is as expected.
 pub async fn documents(state: &dyn RemoteState) {
     let write = async |content: &'static str, expected: &Expected| {
         state.write(Bytes::from(content), expected, None).await.unwrap()
@@ -137,8 +138,8 @@ pub async fn documents(state: &dyn RemoteState) {
     assert_eq!(state.read().await.unwrap().unwrap().content, Bytes::from("{2}"));
 }
 
-/// A document is written under its lock, whether it was there before or not. A version that was read without the lock
-/// holds.
+/// Checks writes of a document under its lock, whether the document existed before or not. A version that was read
+/// without the lock stays valid.
 pub async fn documents_under_locks(state: &dyn RemoteState) {
     let lock = locked(state.lock(&info(&id(1))).await.unwrap());
     assert_eq!(state.read().await.unwrap(), None);
@@ -154,7 +155,7 @@ pub async fn documents_under_locks(state: &dyn RemoteState) {
     state.unlock(&lock.id).await.unwrap();
 }
 
-/// A lock has one holder, who releases it.
+/// Checks that a lock has one holder, and that the holder can release it.
 pub async fn one_holder(state: &dyn RemoteState) {
     let first = locked(state.lock(&info(&id(1))).await.unwrap());
     assert_eq!(held(state.lock(&info(&id(2))).await.unwrap()).id, first.id);
@@ -164,7 +165,8 @@ pub async fn one_holder(state: &dyn RemoteState) {
     assert!(state.unlock(&second.id).await.is_err());
 }
 
-/// A lock has one holder. Only that of a dead one is taken over, and only under its own id is it released.
+/// Checks locks. A lock has one holder. Only the lock of a dead holder is taken over, and a lock is released only with
+/// its own id.
 pub async fn locks(state: &dyn RemoteState) {
     assert!(state.locks());
     let first = locked(state.lock(&info(&id(1))).await.unwrap());
@@ -180,12 +182,12 @@ pub async fn locks(state: &dyn RemoteState) {
     assert_eq!(held(state.take_over(&first, &info(&id(4))).await.unwrap()).id, second.id);
     state.unlock(&second.id).await.unwrap();
     assert!(state.unlock(&second.id).await.is_err());
-    // A dead holder may have no lock any more.
+    // A dead holder may no longer have a lock.
     let third = locked(state.take_over(&second, &info(&id(4))).await.unwrap());
     state.unlock(&third.id).await.unwrap();
 }
 
-/// Of several processes that ask at once, one gets the lock.
+/// Checks that only one of several concurrent processes gets the lock.
 pub async fn contended_locks(state: &Arc<dyn RemoteState>) {
     let mut tasks = tokio::task::JoinSet::new();
     for number in 1..=6 {
@@ -204,8 +206,8 @@ pub async fn contended_locks(state: &Arc<dyn RemoteState>) {
     state.unlock(&holder.id).await.unwrap();
 }
 
-/// Workspaces are listed and deleted, with their locks and the objects beside them. `deletes_default` is the error of
-/// the workspace that cannot be deleted.
+/// Checks that workspaces are listed, and that they are deleted together with their locks and the objects beside them.
+/// `deletes_default` is the error for the workspace that cannot be deleted.
 pub async fn workspaces(backend: &dyn Backend, deletes_default: &str) {
     assert_eq!(backend.workspaces().await.unwrap(), ["default"]);
     for name in ["default", "b", "a & b"] {
@@ -225,7 +227,8 @@ pub async fn workspaces(backend: &dyn Backend, deletes_default: &str) {
     assert_eq!(error.to_string(), deletes_default);
 }
 
-/// Objects are created once, and listed completely. `many` is more than the service lists at once.
+/// Checks that an object is created only once, and that listings are complete. `many` is more than the service lists in
+/// one response.
 pub async fn objects(objects: &Arc<dyn Objects>, many: usize) {
     done(objects.create("lease", Bytes::from("1")).await.unwrap());
     assert_eq!(objects.create("lease", Bytes::from("1")).await.unwrap(), Written::Conflict);

@@ -1,7 +1,7 @@
-//! A server that stands for the services of AWS, as far as the tests of credentials need them: it answers each request
-//! as a function of the test says, and remembers all of them.
+//! A server that replaces the services of AWS in the tests of credentials. A function of the test computes its
+//! responses. It records all requests.
 
-// Each test uses some of it.
+// Each test uses only some of it.
 #![allow(dead_code)]
 
 use std::sync::{Arc, Mutex};
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A request.
+/// A request that the server received.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub method: String,
     /// The path, with the query.
     pub path: String,
-    /// The headers, with names in small letters.
+    /// The headers. Their names are in lower case.
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
@@ -26,45 +26,45 @@ impl Seen {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The parts of the scope that was signed: key id, date, region, service.
+    /// The parts of the scope of the signature: key id, date, region, service.
     pub fn scope(&self) -> Option<[String; 4]> {
         let scope = self.header("authorization")?.split_once("Credential=")?.1.split(',').next()?;
         let parts: Vec<&str> = scope.split('/').collect();
         Some([0, 1, 2, 3].map(|part| parts.get(part).copied().unwrap_or_default().to_owned()))
     }
 
-    /// The id of the key that signed it.
+    /// The id of the key that signed the request.
     pub fn id(&self) -> String {
         self.scope().map(|[id, ..]| id).unwrap_or_default()
     }
 
-    /// The service that it was signed for.
+    /// The service for which the request was signed.
     pub fn service(&self) -> String {
         self.scope().map(|[.., service]| service).unwrap_or_default()
     }
 }
 
-/// A status, headers as lines, and a body.
+/// A response: a status, headers as lines, and a body.
 pub type Reply = (u16, String, String);
 
-/// An answer without headers of its own.
+/// A response without additional headers.
 pub fn reply(status: u16, body: impl Into<String>) -> Reply {
     (status, String::new(), body.into())
 }
 
-/// An error in the form of S3 and STS.
+/// A response with an error in the format of S3 and STS.
 pub fn refusal(status: u16, code: &str) -> Reply {
     reply(status, format!("<Error><Code>{code}</Code><Message>No.</Message></Error>"))
 }
 
-/// The server.
+/// A running server.
 pub struct Cloud {
     pub port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Cloud {
-    /// A server that answers as this function says.
+    /// Starts a server whose responses come from this function.
     pub async fn start(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Cloud {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -73,19 +73,19 @@ impl Cloud {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (all, answer) = (Arc::clone(&all), Arc::clone(&answer));
-                // A client that goes away is no error of the test.
+                // It is no error if a client closes its connection.
                 tokio::spawn(async move { serve(stream, &all, answer.as_ref()).await });
             }
         });
         Cloud { port, seen }
     }
 
-    /// Its address.
+    /// The URL of the server.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The requests seen since the last call.
+    /// The requests since the last call of this function.
     pub fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut self.seen.lock().unwrap())
     }

@@ -1,5 +1,5 @@
-//! A proxy that stands for the services of Azure: it ends the encryption, passes requests for blobs on to Azurite, and
-//! answers the others itself.
+//! A proxy in the place of the services of Azure. It decrypts connections, forwards requests for blobs to Azurite, and
+//! answers all other requests itself.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// The hosts that the proxy stands for.
+/// The hosts that the proxy impersonates.
 const HOSTS: [&str; 6] = [
     "states2.blob.core.windows.net",
     "states1.blob.core.windows.net",
@@ -22,10 +22,10 @@ const HOSTS: [&str; 6] = [
     "metadata.example",
 ];
 
-/// A request to a service other than that for blobs.
+/// A request to a service other than the blob service.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// Method, host and path with the query.
+    /// The method, the host, and the path with the query.
     pub line: String,
     /// The head of the request.
     pub head: String,
@@ -33,13 +33,13 @@ pub struct Seen {
     pub body: String,
 }
 
-/// An answer: status, headers as lines, and a body.
+/// A response: status, headers as lines, and a body.
 pub type Refusal = (u16, String, String);
 
-/// The proxy.
+/// A running proxy.
 pub struct Front {
     pub port: u16,
-    /// The folder with the certificate of its authority.
+    /// The directory with the certificate of the proxy's authority.
     pub folder: tempfile::TempDir,
     shared: Arc<Shared>,
 }
@@ -47,15 +47,15 @@ pub struct Front {
 struct Shared {
     blobs: u16,
     key: String,
-    /// Whether the answer to the next write of a blob is lost.
+    /// Whether the response to the next write of a blob will be lost.
     cuts: AtomicBool,
-    /// What all requests that are not passed on are answered, if a test says so.
+    /// The response to all requests that are not forwarded, if a test sets one.
     refusal: Mutex<Option<Refusal>>,
     seen: Mutex<Vec<Seen>>,
 }
 
 impl Front {
-    /// A proxy for the server for blobs on this port, whose account has this key.
+    /// Starts a proxy for the blob server at this port. The key belongs to the server's account.
     pub async fn start(blobs: u16, key: &str) -> Front {
         let folder = tempfile::tempdir().unwrap();
         let pair = KeyPair::generate().unwrap();
@@ -82,14 +82,14 @@ impl Front {
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let (shared, acceptor) = (Arc::clone(&for_all), acceptor.clone());
-                // A client that goes away is no error of the test.
+                // It is no error if a client closes its connection.
                 tokio::spawn(async move { serve(near, &acceptor, &shared).await });
             }
         });
         Front { port, folder, shared }
     }
 
-    /// The variables that lead clients to the proxy.
+    /// The variables of the environment that make clients use the proxy.
     pub fn variables(&self) -> Vec<(String, String)> {
         let proxy = format!("http://127.0.0.1:{}", self.port);
         let roots = self.folder.path().join("ca.pem").to_str().unwrap().to_owned();
@@ -100,29 +100,29 @@ impl Front {
         ]
     }
 
-    /// A file with this content.
+    /// Writes a file with this content.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, content).unwrap();
         path
     }
 
-    /// Loses the answer to the next write of a blob.
+    /// Makes the proxy lose the response to the next write of a blob.
     pub fn cut(&self) {
         self.shared.cuts.store(true, Ordering::SeqCst);
     }
 
-    /// Answers all requests that are not passed on like this.
+    /// Sets the response to all requests that are not forwarded.
     pub fn refuse(&self, refusal: Refusal) {
         *self.shared.refusal.lock().unwrap() = Some(refusal);
     }
 
-    /// Whether no answer waits to be lost.
+    /// Whether the response that was to be lost has been lost.
     pub fn has_cut(&self) -> bool {
         !self.shared.cuts.load(Ordering::SeqCst)
     }
 
-    /// The requests seen since the last call.
+    /// The requests since the last call of this function.
     pub fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut self.shared.seen.lock().unwrap())
     }
@@ -141,7 +141,7 @@ async fn serve(mut near: TcpStream, acceptor: &TlsAcceptor, shared: &Shared) -> 
     let first = head(&mut near).await?;
     let target = first.split(' ').nth(1)?.to_owned();
     if !first.starts_with("CONNECT ") {
-        // Without encryption, the address is in the first line.
+        // Without encryption, the first line has the whole URL.
         let address = url::Url::parse(&target).ok()?;
         let path = &target[target.find(address.path())?..];
         return answer(&mut near, address.host_str()?, path, &first, shared).await;
@@ -159,7 +159,7 @@ async fn serve(mut near: TcpStream, acceptor: &TlsAcceptor, shared: &Shared) -> 
     }
 }
 
-/// Passes bytes between a client and the server for blobs.
+/// Forwards bytes between a client and the blob server.
 async fn pass(near: &mut (impl AsyncRead + AsyncWrite + Unpin), shared: &Shared) -> Option<()> {
     let mut far = TcpStream::connect(("127.0.0.1", shared.blobs)).await.ok()?;
     let (mut up, mut down) = (vec![0; 1 << 16], vec![0; 1 << 16]);
@@ -182,7 +182,7 @@ async fn pass(near: &mut (impl AsyncRead + AsyncWrite + Unpin), shared: &Shared)
     }
 }
 
-/// Answers a request to another service.
+/// Responds to a request to another service.
 async fn answer(
     near: &mut (impl AsyncRead + AsyncWrite + Unpin),
     host: &str,
@@ -214,14 +214,14 @@ async fn answer(
     near.write_all(answer.as_bytes()).await.ok()
 }
 
-/// What the services answer.
+/// The responses of the services.
 fn reply(line: &str, key: &str) -> Option<Value> {
     let token = json!({"token_type": "Bearer", "expires_in": 3599, "access_token": "entra-token"});
     let (place, query) = line.split_once('?').unwrap_or((line, ""));
     Some(match place {
         "POST login.microsoftonline.com/tenant-1/oauth2/v2.0/token" => token,
         "GET states2.blob.core.windows.net/states/team%2Fa%20b" => json!({}),
-        // A list in two pages, the first of which has a name beyond the level of the workspaces.
+        // A list in two pages. The first page has a name below the level of the workspaces.
         "GET states2.blob.core.windows.net/states" => {
             let (names, next) = match query.contains("marker=next%26") {
                 false => (["team/a benv:y", "team/a benv:y.weft/"], "next&amp;"),

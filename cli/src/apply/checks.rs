@@ -1,4 +1,5 @@
-//! The results of conditions that a plan knows, for the state. The coordinator adds those that a run decides.
+//! The results of conditions that are known at plan time, for the state. The coordinator adds the results that a run
+//! determines.
 
 use weft_coordinator::outline::planned_checks;
 use weft_graph_format::plan_file::{CheckResult, PlanFile};
@@ -6,30 +7,30 @@ use weft_state::{Edit, EditAnswer, RunStore, StoreError, Writes};
 
 use crate::options::Arguments;
 
-/// The results of conditions that a plan knows.
+/// The results of conditions that are known at plan time.
 #[derive(Clone, Debug)]
 pub struct PlanChecks {
     checks: Vec<CheckResult>,
 }
 
 impl PlanChecks {
-    /// The results that this plan knows.
+    /// The results that this plan contains.
     pub fn of(plan: &PlanFile) -> PlanChecks {
         PlanChecks { checks: plan.manifest.checks.clone() }
     }
 }
 
-/// Writes the results of a plan without a run, if they differ from those in the state.
+/// Writes the results of a plan to the state without a run, if they differ from the results in the state.
 ///
 /// # Errors
-/// When the store cannot be read or written.
+/// Returns an error if the store cannot be read or written.
 pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), StoreError> {
-    /// Attempts. Another process may write between reading and writing, once in a while.
+    /// The maximum number of attempts. Rarely, another process writes between the read and the write.
     const ATTEMPTS: usize = 3;
     let records = planned_checks(&known.checks);
     for _ in 0..ATTEMPTS {
         let now = store.snapshot().await?;
-        // A configuration without conditions leaves results alone that it never wrote.
+        // A configuration without conditions does not add an empty list of results to a state without results.
         if now.checks == records || (records.is_none() && now.checks.as_ref().is_none_or(Vec::is_empty)) {
             return Ok(());
         }
@@ -42,14 +43,14 @@ pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), Store
     Ok(())
 }
 
-/// Writes an empty state where none exists, and the present state to a new file of `-state-out`, so that an apply
-/// without changes, or one that failed at once, leaves them too, as OpenTofu does.
+/// Prepares the state files for an apply that changes nothing or fails at once. As in OpenTofu, such an apply leaves an
+/// empty state if none existed, and a copy of the current state in a new file of `-state-out`.
 ///
 /// # Errors
-/// When the store cannot be read or written.
+/// Returns an error if the store cannot be read or written.
 pub async fn begin_state(store: &dyn RunStore, arguments: &Arguments) -> Result<(), StoreError> {
     let now = store.snapshot().await?;
-    // The lock has created the file, and nothing was written to it.
+    // The lock has created the file, but nothing was written to it.
     let is_new = |path: &str| std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
     if !now.is_empty() && arguments.text("state-out").is_some_and(is_new) {
         let identity = Some((now.lineage, now.serial));
@@ -59,6 +60,6 @@ pub async fn begin_state(store: &dyn RunStore, arguments: &Arguments) -> Result<
         return Ok(());
     }
     let identity = Some((now.lineage, now.serial));
-    // When another process writes meanwhile, or a run holds the state, a state exists.
+    // The answer does not matter: if another process writes in the meantime, or a run holds the state, a state exists.
     store.edit(Edit { seen: now.serial, writes: Writes::default(), identity }).await.map(|_| ())
 }

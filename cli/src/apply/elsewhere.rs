@@ -1,4 +1,4 @@
-//! A run that a coordinator elsewhere carries out.
+//! Runs that a coordinator carries out in another process.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -36,17 +36,17 @@ use crate::view::View;
 /// The pause between two attempts to reach a coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
 
-/// The coordinator that the options or the environment name.
+/// The coordinator that the options or the environment select.
 pub fn coordinator(arguments: &Arguments) -> Option<String> {
     let given = arguments.value("coordinator").map(str::to_owned);
     given.or_else(|| environment("WEFT_COORDINATOR")).filter(|address| !address.is_empty())
 }
 
-/// Submits a plan. With `detach` it returns at once. Otherwise it watches the run to its end, with a local worker for
-/// the operations that must run here.
+/// Submits a plan. With `detach`, it returns immediately. Otherwise it watches the run until its end, with a local
+/// worker for the operations that must run at home.
 ///
 /// # Errors
-/// The reason why the run did not begin.
+/// Returns an error if the run did not begin.
 pub async fn submit(
     work: Work,
     (dialer, addresses): (&Dialer, &str),
@@ -72,11 +72,11 @@ pub async fn submit(
     attend(&mut client, (dialer, address), &run, &work.plan, &BTreeSet::new(), (context, view), packages).await
 }
 
-/// Resumes a run there, the newest unfinished one by default. With `detach` it returns at once, otherwise as
-/// [`submit`]. `None` when no run can be resumed.
+/// Resumes a run of the coordinator: by default the newest unfinished one. With `detach`, it returns immediately.
+/// Otherwise it watches the run like [`submit`]. Returns `None` if no run can be resumed.
 ///
 /// # Errors
-/// The reason why the run was not resumed.
+/// Returns an error if the run was not resumed.
 pub async fn resume(
     addresses: &str,
     named: Option<&str>,
@@ -112,14 +112,14 @@ pub async fn resume(
     attend(&mut client, (&dialer, address), &run, &plan, &earlier, (context, view), Arc::new(packages)).await.map(Some)
 }
 
-/// Whether an operation of a plan must run where the user is.
+/// Whether a plan has operations that must run at home.
 fn needs_home(plan: &PlanFile) -> bool {
     plan.graph.fragments.iter().any(|fragment| fragment.shard == Shard::Home)
 }
 
-/// Watches a run to its end, with a local worker for the operations that must run here. The worker has the label
-/// `home=RUN`, which the coordinator demands for these operations, so that no other worker gets them. `earlier` are
-/// finished operations.
+/// Watches a run until its end, with a local worker for the operations that must run at home. The worker has the label
+/// `home=RUN`. The coordinator requires this label for these operations, so no other worker gets them. `earlier` are
+/// the operations that have already finished.
 async fn attend(
     client: &mut Client,
     (dialer, address): (&Dialer, &str),
@@ -144,10 +144,10 @@ async fn attend(
     ending
 }
 
-/// Watches a run to the end of its term.
+/// Watches a run until the end of its term.
 ///
 /// # Errors
-/// When the coordinator no longer answers.
+/// Returns an error if the coordinator no longer responds.
 pub async fn follow(
     client: &mut Client,
     run: &str,
@@ -218,13 +218,13 @@ fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> Sh
     shown
 }
 
-/// A coordinator that has just started reports that it does not carry out a run that its predecessor held. It takes the
-/// run over once the lease has expired.
+/// Whether the coordinator will take over the run later. A coordinator that has just started ends the watch of a run
+/// that its predecessor held. It takes over the run when the lease has expired.
 fn is_taken_over_later(end: &WatchEnd) -> bool {
     end.stopped && end.run.as_ref().is_some_and(|run| run.status == RunStatus::Running.word())
 }
 
-/// What a run has done to managed objects, in all its terms, watched or not.
+/// The changes of a run to managed objects in all its terms, whether they were watched or not.
 pub(super) fn counts(details: &RunDetails) -> ChangeCounts {
     let managed = |address: &str| {
         address.parse().is_ok_and(|found: ResourceInstance| found.resource.mode == ResourceMode::Managed)
@@ -243,7 +243,7 @@ pub(super) fn counts(details: &RunDetails) -> ChangeCounts {
     counts
 }
 
-/// How many attempts to reach a coordinator are made. It may restart, or another one may take its place.
+/// The maximum number of attempts to reach a coordinator. It may restart, or another one may replace it.
 const TRIES: u32 = 120;
 
 async fn again(client: &mut Client, run: &str, view: &View) -> Result<EventStream, Vec<Diagnostic>> {
@@ -271,7 +271,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
     ApplyOutcome { run: run.to_owned(), code, stopped, counts: *progress.counts(), doubts: progress.doubts() }
 }
 
-/// A local worker for the operations that must run here, until the run ends.
+/// Runs a local worker for the operations that must run at home. The caller aborts it when the run ends.
 async fn work_here(dialer: Dialer, address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
     let mut worker = Worker::new(WorkerOptions {
         pool: pool_options(&context),

@@ -15,16 +15,16 @@ use super::problems::not_saved;
 use super::unsaved::{ERRORED, Unsaved};
 use crate::context::Context;
 
-/// An earlier file of that name with another content.
+/// The name that an existing `errored.tfstate` with other content gets.
 const EARLIER: &str = "errored.tfstate.backup";
 /// The mode of the file: states may hold secrets.
 const PRIVATE: u32 = 0o600;
 
-/// Writes the newest state of a run whose store has failed. Returns the problem that says how to go on, or `None` if
+/// Writes the newest state of a run whose store has failed. Returns the problem that says how to continue, or `None` if
 /// nothing is left to be saved.
 pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome) -> Option<Diagnostic> {
     let error = outcome.store_error.as_ref()?;
-    // The store has written the state itself, and the error says where.
+    // The store itself has written the state, and the error names the location.
     if matches!(error, StoreError::Replaced { .. }) {
         return None;
     }
@@ -41,7 +41,7 @@ pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome)
 fn write(context: &Context, store: &dyn RunStore, file: &StateFile) -> Result<(), String> {
     let sealing = match context.sealed_by.get() {
         Some(sealing) => sealing.clone(),
-        None if store.is_sealed() => return Err("the settings of its encryption are not known".to_owned()),
+        None if store.is_sealed() => return Err("its encryption settings are unknown".to_owned()),
         None => Default::default(),
     };
     let bytes = sealed(&sealing, file)?;
@@ -56,7 +56,7 @@ fn sealed(sealing: &Sealing, file: &StateFile) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Writes a file as a whole. An earlier one with another content becomes `earlier`.
+/// Replaces a file atomically. An existing file with other content is renamed to `earlier`.
 fn put(path: &Path, earlier: &Path, content: &[u8]) -> io::Result<()> {
     match fs::read(path) {
         Ok(found) if found == content => return Ok(()),

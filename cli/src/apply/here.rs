@@ -1,4 +1,4 @@
-//! A run in this process: a coordinator and a worker, the same as in a cluster, with channels between them.
+//! A run in this process: a coordinator and a worker as in a cluster, but connected by channels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -33,14 +33,14 @@ use crate::view::View;
 
 /// The name of the worker inside this process.
 const WORKER: &str = "home";
-/// How long providers may take to end after the user left the run. They were asked to stop before.
+/// How long providers may take to end after the user left the run. Weft has asked them to stop before.
 const LEAVING_WAIT: Duration = Duration::from_secs(1);
-/// The capacity of the queue of the user's wishes.
+/// The capacity of the queue of interrupts by the user.
 const WISHES: usize = 4;
 /// The capacity of the queue of messages of the worker.
 const MESSAGES: usize = 1_024;
 
-/// What a run in this process needs beside the plan.
+/// What a run in this process needs besides the plan.
 pub struct LocalRun<'a> {
     /// The working directory.
     pub context: &'a Context,
@@ -57,7 +57,7 @@ pub struct LocalRun<'a> {
 /// Begins a new run of a plan and carries it out.
 ///
 /// # Errors
-/// The reason why the run did not begin. Later problems are reported as they happen.
+/// Returns an error if the run did not begin. Later problems are reported as they happen.
 pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
     let imports = import_lines(&work.plan.changes);
@@ -74,7 +74,7 @@ pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<
     run_to_end(run, plan, &BTreeSet::new(), known, RunOptions::in_process(), place).await
 }
 
-/// The lines about imported objects. The state has them with its first write.
+/// The lines about imported objects. The first write of the run adds them to the state.
 fn import_lines(changes: &Changes) -> Vec<String> {
     let of_change = |change: &ResourceChange| {
         let name = match change.importing.as_deref()? {
@@ -87,10 +87,10 @@ fn import_lines(changes: &Changes) -> Vec<String> {
     changes.resources.iter().filter_map(of_change).flatten().collect()
 }
 
-/// Resumes a run. `options` may hold decisions for operations in doubt.
+/// Resumes a run. `options` may contain decisions about operations in doubt.
 ///
 /// # Errors
-/// The reason why the run was not resumed.
+/// Returns an error if the run was not resumed.
 pub async fn resume(
     run: RunId,
     work: Work,
@@ -114,7 +114,7 @@ pub async fn resume(
     run_to_end(run, plan, &earlier, known, options, place).await
 }
 
-/// `earlier` are the operations that are finished already.
+/// Carries out a run until its end. `earlier` are the operations that have already finished.
 async fn run_to_end(
     run: RunId,
     plan: RunPlan,
@@ -160,7 +160,7 @@ struct RunHere<'a> {
     store: &'a dyn RunStore,
 }
 
-/// Shows the progress of a run until it ends, and passes on what the user wishes.
+/// Shows the progress of a run until it ends, and forwards interrupts by the user.
 async fn watch(
     running: impl Future<Output = Result<RunOutcome, RunError>>,
     progress: &mut Progress<'_>,
@@ -180,7 +180,7 @@ async fn watch(
             Some(said) = home.messages.recv() => progress.said(&said),
             Some(wish) = signals.recv() => {
                 progress.interrupted(wish, watched.id);
-                // A run that has ended accepts no wishes.
+                // A run that has ended accepts no interrupts.
                 let _ = wishes.try_send(wish);
             }
             outcome = &mut running => break outcome,
@@ -204,12 +204,12 @@ async fn watch(
 /// The worker in this process.
 struct Home {
     working: JoinHandle<Worker>,
-    /// What it reports beside the results of operations.
+    /// The messages of the worker, apart from the results of operations.
     messages: mpsc::Receiver<HostMessage>,
 }
 
 impl Home {
-    /// Starts it. Also returns the coordinator's end of the channel.
+    /// Starts the worker. Also returns the coordinator's end of the channel.
     fn begin(context: &Context, run: &RunId, packages: Arc<dyn Packages>) -> (CoordinatorEnd, Home) {
         let (said, messages) = mpsc::channel::<HostMessage>(MESSAGES);
         let (ours, theirs) = pair();
@@ -229,7 +229,7 @@ impl Home {
         (ours, Home { working, messages })
     }
 
-    /// Ends it with its providers, within [`LEAVING_WAIT`] when the user has `left` the run.
+    /// Ends the worker and its providers, within [`LEAVING_WAIT`] if the user has `left` the run.
     async fn close(self, left: bool, progress: &mut Progress<'_>) {
         let Home { working, mut messages } = self;
         let closing = async move {
@@ -256,12 +256,12 @@ impl Home {
 fn show(progress: &mut Progress<'_>, view: &View, notice: RunEvent) {
     match notice {
         RunEvent::Progress(step) => progress.happened(step),
-        RunEvent::StoreTrouble(error) => view.aside(&format!("The store does not answer. Retrying: {error}")),
+        RunEvent::StoreTrouble(error) => view.aside(&format!("The store does not respond. Retrying: {error}")),
         RunEvent::StoreFailed(1) => view.aside("The store has failed. Waiting for the result of a call."),
         RunEvent::StoreFailed(calls) => {
             view.aside(&format!("The store has failed. Waiting for the results of {calls} calls."));
         }
-        RunEvent::StoreBack => view.aside("The store answers again."),
+        RunEvent::StoreBack => view.aside("The store responds again."),
         RunEvent::Line(line) => progress.line(&line),
         RunEvent::Counts(_) | RunEvent::Ended(_) => {}
     }
@@ -299,7 +299,7 @@ fn conclude(
         FinishReason::Resolved if outcome.in_doubt.is_empty() => 0,
         _ => outcome.exit_code(),
     };
-    // Other problems are errors of the command too.
+    // Errors that do not belong to an operation make the command fail, too.
     let code = if code == 0 && progress.aside_errors() > 0 { 1 } else { code };
     ApplyOutcome { run, code, stopped, counts: *progress.counts(), doubts: progress.doubts() }
 }
@@ -308,7 +308,7 @@ fn reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Complete | FinishReason::Resolved => "The run has ended.",
         FinishReason::Drained => "The run was interrupted. The operations that were running have ended.",
-        FinishReason::Left => "The run was left. The operations that were still running are in doubt.",
+        FinishReason::Left => "The user left the run. The operations that were still running are in doubt.",
         FinishReason::Fenced => "Another process has taken over the run.",
         FinishReason::NoWorker => "No worker can carry out the remaining operations.",
         FinishReason::StoreRefused => "The store refused a step.",
@@ -316,7 +316,7 @@ fn reason(reason: FinishReason) -> &'static str {
     }
 }
 
-/// The provider instances of the operations that are not finished.
+/// The provider instances of the operations that are not in `done`.
 fn instances<'o>(outline: &'o Outline, done: &BTreeSet<u32>) -> impl Iterator<Item = &'o str> {
     outline
         .operations

@@ -1,4 +1,4 @@
-//! The reasons why a run does not begin, and what is in doubt, as diagnostics.
+//! The diagnostics of an apply, as constructors: why a run does not begin, and what is in doubt.
 
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
@@ -47,7 +47,7 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
     }
 }
 
-/// Reports that the outcome of an operation is unknown. Names the decisions that fit its action.
+/// The outcome of an operation is unknown. Lists the decisions that fit its action.
 pub fn in_doubt(address: &str, run: &str, action: &str, reason: &str) -> Diagnostic {
     let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     let absent = if action == "create" { "it does not exist" } else { "it took no effect" };
@@ -73,7 +73,7 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
         ClientError::Refused { message, .. } => {
             vec![Diagnostic::error("Refused by the coordinator", format!("{message}."))]
         }
-        ClientError::Unreachable { .. } => vec![Diagnostic::error("Coordinator does not answer", format!("{error}."))],
+        ClientError::Unreachable { .. } => vec![Diagnostic::error("Coordinator does not respond", format!("{error}."))],
         ClientError::NeedsTls(_) | ClientError::Token => {
             vec![Diagnostic::error("Invalid TLS settings", format!("{error}."))]
         }
@@ -85,7 +85,7 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
     }
 }
 
-/// An applied plan covered only a part of the configuration.
+/// The applied plan covered only a part of the configuration.
 pub fn applied_a_part() -> Diagnostic {
     Diagnostic::warning(
         "Applied changes may be incomplete",
@@ -113,7 +113,7 @@ pub fn stale_plan(instances: &[String]) -> Diagnostic {
     )
 }
 
-/// A run that cannot continue in the background.
+/// The run cannot continue in the background.
 pub(super) fn worker_needed_here() -> Diagnostic {
     Diagnostic::error(
         "Run needs a worker here",
@@ -122,7 +122,7 @@ pub(super) fn worker_needed_here() -> Diagnostic {
     )
 }
 
-/// An object that a superseded attempt has created.
+/// A superseded attempt has created an object.
 pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
     Diagnostic::error(
         "Object of a superseded attempt",
@@ -134,7 +134,7 @@ pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
     .about(address)
 }
 
-/// Another process carries the run out from now on.
+/// Another process has taken over the run.
 pub(super) fn taken_over(run: &str) -> Diagnostic {
     let detail = format!(
         "Another process has taken over the run. This process has recorded nothing since then, and the other one \
@@ -162,7 +162,7 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
         )
     } else if unrecorded.is_empty() {
         format!(
-            "The journal in {journal} has every result. When the store answers again, use `weft runs resume {run}` here: \
+            "The journal in {journal} has every result. When the store responds again, use `weft runs resume {run}` here: \
              this writes the state and completes the run. If that journal is lost, use `{push}`."
         )
     } else {
@@ -171,7 +171,7 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
             list.push_str(&format!("\n  and {} more", unrecorded.len() - LISTED));
         }
         format!(
-            "The journal in {journal} may lack these results:{list}\n\nWhen the store answers again, use `weft runs \
+            "The journal in {journal} may lack these results:{list}\n\nWhen the store responds again, use `weft runs \
              resume {run}`: this writes the state and completes the run. If it reports an object in doubt, its id is in \
              {ERRORED}: use `weft runs resolve {run} ADDRESS -adopt ID`. If that journal is lost, use `{push}`."
         )
@@ -179,18 +179,18 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     Diagnostic::error("State not saved", format!("{kept}\n\n{way_out}"))
 }
 
-/// The state could not be saved while its run goes on.
+/// The state could not be saved during its run.
 pub(super) fn not_saved_yet(error: &StoreError, journal: &str) -> Diagnostic {
     Diagnostic::warning(
         "State not saved yet",
         format!(
-            "{error}. The run goes on: the journal in {journal} has every result. The state is written again later, and at \
-             the end of the run."
+            "{error}. The run continues: the journal in {journal} has every result. The state is written again later, \
+             and at the end of the run."
         ),
     )
 }
 
-/// The operations that are not finished, and why.
+/// Some operations have not finished. `why` is the reason.
 pub(super) fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
     /// The maximum number of listed names. More would hide the advice.
     const LISTED: usize = 20;

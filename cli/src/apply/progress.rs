@@ -1,4 +1,4 @@
-//! Showing how a run goes: events, lines for people, and at the end what went wrong and what is in doubt.
+//! The progress of a run: events, human-readable lines, and at the end the problems and the objects in doubt.
 
 mod foreknown;
 mod shown_event;
@@ -26,33 +26,33 @@ use crate::render::plan as lines;
 use crate::render::progress::Board;
 use crate::view::View;
 
-/// How often the time is checked. Times are shown in seconds.
+/// The time between two checks for long operations. Elapsed times are shown in seconds.
 pub const REMIND: Duration = Duration::from_secs(1);
-/// How often a long operation, and the run as a whole, is reported.
+/// The time between two reports of a long operation, and of the whole run.
 const LONG: Duration = Duration::from_secs(10);
-/// The shortest time between two drawings of the standing lines. Users cannot read faster.
+/// The minimum time between two drawings of the standing lines. Users cannot read faster.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A running operation.
 struct Running {
     hook: Hook,
     since: Instant,
-    /// How many times it was reported as long.
+    /// How many times it has been reported as long.
     reported: u64,
 }
 
-/// What has begun and not ended.
+/// The operations that have begun but not ended.
 #[derive(Default)]
 struct Underway {
     /// Operations on objects.
     operations: BTreeMap<u32, Running>,
-    /// All operations.
+    /// Operations of any kind.
     begun: BTreeSet<u32>,
-    /// Instances whose create is followed by unfinished provisioners.
+    /// Instances with provisioners that have not finished after their create.
     unfinished: BTreeSet<String>,
-    /// Creates that are done except for their provisioners, and deletes that began with theirs.
+    /// Creates that have finished except for their provisioners, and deletes whose provisioners have begun.
     held: BTreeMap<String, (Hook, Instant)>,
-    /// When the last step of each ephemeral object began or ended.
+    /// The time when the last step of each ephemeral object began or ended.
     ephemeral: BTreeMap<String, Instant>,
 }
 
@@ -62,12 +62,12 @@ struct OperationOutcomes {
     counts: ChangeCounts,
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
-    /// Why each object is in doubt.
+    /// What is known about each object in doubt.
     doubts: BTreeMap<String, ActionInDoubt>,
-    /// Operations that were seen to finish.
+    /// The number of operations that were seen to finish.
     done: u32,
     skipped: usize,
-    /// Reported errors that do not belong to an operation.
+    /// The number of reported errors that do not belong to an operation.
     aside_errors: u32,
 }
 
@@ -80,13 +80,13 @@ struct Lines {
     reported: Instant,
     /// When the standing lines were last drawn.
     drawn: Option<Instant>,
-    /// The lack of a fitting worker was reported.
+    /// Whether the lack of a suitable worker has been reported.
     waiting: bool,
-    /// The caller reports the doubts, and there is no summary.
+    /// The run only settles doubts. The caller reports them, and there is no summary.
     only_resolves: bool,
 }
 
-/// The progress of a run, as far as events have arrived.
+/// The progress of a run, according to the events that have arrived.
 pub struct Progress<'a> {
     view: &'a View,
     known: Foreknown,
@@ -96,9 +96,9 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// The state before any event. `operations` are the provider instances of the operations to come.
+    /// The progress before any event. `operations` are the provider instances of the operations to come.
     pub fn new<'o>(view: &'a View, operations: impl IntoIterator<Item = &'o str>, known: Foreknown) -> Progress<'a> {
-        // An object counts as created when the last of its provisioners is done.
+        // An object counts as created when its last provisioner has finished.
         let last = known.provisioners.values().filter(|found| found.when == ProvisionWhen::Completed);
         let unfinished = last.map(|found| found.address.to_string()).collect();
         let now = Instant::now();
@@ -119,7 +119,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The run only settles doubts, and the caller reports those that are left.
+    /// Marks the run as one that only settles doubts. The caller reports the remaining doubts.
     pub fn leave_doubts_to_the_caller(&mut self) {
         self.lines.only_resolves = true;
     }
@@ -129,7 +129,7 @@ impl<'a> Progress<'a> {
         self.results.doubts.clone()
     }
 
-    /// Handles a line of a provisioner.
+    /// Handles a line of output from a provisioner.
     pub fn line(&mut self, line: &OutputLine) {
         let OutputLine { address, provisioner, text } = line;
         if let Ok(address) = address.parse() {
@@ -201,7 +201,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Problems of an object or a provider point at its block when they have no better position.
+    /// Gives problems of objects and providers the position of the block, if they have no better position.
     fn placed(&self, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for problem in problems.iter_mut().filter(|problem| problem.subject.is_none()) {
             let Some(text) = &problem.address else { continue };
@@ -214,13 +214,13 @@ impl<'a> Progress<'a> {
         problems
     }
 
-    /// The operations that are done so far.
+    /// The changes that have been made so far.
     pub fn counts(&self) -> &ChangeCounts {
         &self.results.counts
     }
 
-    /// The number of operations that were seen to finish. It is less than the run's own number when the run began
-    /// earlier, or when some events did not arrive.
+    /// The number of operations that were seen to finish. It is less than the number of the run itself if the run began
+    /// earlier, or if some events did not arrive.
     pub fn done(&self) -> u32 {
         self.results.done
     }
@@ -264,7 +264,7 @@ impl<'a> Progress<'a> {
 
     fn started(&mut self, happening: &ShownEvent, hook: Option<Hook>) {
         let Some(hook) = hook else { return };
-        // A provisioner that runs before a delete has begun it.
+        // If a provisioner has run before the delete, the delete began with it.
         let begun = self.underway.held.remove(&happening.address).filter(|_| hook.action == "delete");
         if hook.action != "forget" && begun.is_none() {
             self.view.event(events::apply_start(&hook));
@@ -280,18 +280,18 @@ impl<'a> Progress<'a> {
         self.results.done += 1;
         let running = self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
-        // An update that turned out to change nothing called no provider. One that was planned to change only
-        // sensitivity calls no provider either, but it is reported.
+        // An update that turned out to change nothing did not call a provider, and is not reported. An update that was
+        // planned to change only sensitivity is reported, although it does not call a provider either.
         let was_nothing =
             happening.action == "update" && !intended && !self.known.relabelled.contains(&happening.address);
-        // A failed read of a check block is reported too.
+        // A failed read for a check block arrives here, too: as a warning.
         let unread = happening.diagnostics.iter().any(|said| said.code == READ_FOR_CHECK);
         if !happening.diagnostics.is_empty() {
             self.results.warnings.insert(happening.operation, happening.diagnostics);
         }
         let Some(mut hook) = hook else { return };
         if let Some(running) = &running {
-            // A delete begins with its provisioners.
+            // The elapsed time of a delete includes its provisioners.
             hook.elapsed_seconds = hook.elapsed_seconds.max(running.since.elapsed().as_secs());
         }
         if happening.action == "create" && self.underway.unfinished.contains(&happening.address) {
@@ -299,7 +299,7 @@ impl<'a> Progress<'a> {
             self.underway.held.insert(happening.address, (hook, since));
         } else if !was_nothing && !unread {
             self.count(&hook);
-            // The events of OpenTofu cover only calls of providers.
+            // OpenTofu has events only for calls of providers.
             if hook.action != "forget" {
                 self.view.event(events::apply_complete(&hook));
                 self.say(|| lines::done_line(&hook));
@@ -310,7 +310,7 @@ impl<'a> Progress<'a> {
     fn failed(&mut self, happening: ShownEvent, hook: Option<Hook>) {
         self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
-        // OpenTofu sends no event for the end of an object that is set aside and stays, or of a read.
+        // OpenTofu sends no event if the delete of a deposed object or a read fails.
         let untold = happening.deposed.is_some() && happening.action == "delete" || happening.action == "read";
         let mut errors = happening.diagnostics.iter().filter(|problem| problem.is_error()).peekable();
         let begun =
@@ -335,14 +335,14 @@ impl<'a> Progress<'a> {
         self.view.aside(&text);
     }
 
-    /// No worker is connected. Says which ones the run needs.
+    /// Reports that no worker is connected, and which labels the run needs.
     fn has_no_worker(&mut self, happening: &ShownEvent) {
         let text = no_worker(&happening.address, &self.known.labels);
         self.view.event(events::log(&text));
         self.view.aside(&text);
     }
 
-    /// Reports what is still running. Called every [`REMIND`].
+    /// Reports the operations that are still running. Call it every [`REMIND`].
     pub fn remind(&mut self) {
         let mut long = false;
         for running in self.underway.operations.values_mut() {
@@ -369,7 +369,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The user wants the run to end: reports what is running, and what happens next.
+    /// Reports what is running and what happens next after the user has interrupted the run.
     pub fn interrupted(&mut self, wish: Cancel, run: &str) {
         let longest = self.underway.operations.values().max_by_key(|running| running.since.elapsed());
         let under_way = match (self.underway.operations.len(), longest) {
@@ -397,7 +397,7 @@ impl<'a> Progress<'a> {
         eprintln!("\n{text}\nTo continue later: weft runs resume {run}");
     }
 
-    /// Counts by provider instance. An operation that ends here without having begun here was begun earlier.
+    /// Counts an event for its provider instance. If an operation ends whose start was not seen, it began earlier.
     fn tally(&mut self, happening: &ShownEvent, what: &OperationEventKind) {
         let instance = happening.provider_instance.as_str();
         let begun = self.underway.begun.contains(&happening.operation);
@@ -430,7 +430,7 @@ impl<'a> Progress<'a> {
         self.view.stand(self.lines.board.block(self.lines.began.elapsed(), longest, self.view.style()));
     }
 
-    /// Reports problems and each object in doubt at the end. Returns whether there were errors.
+    /// Reports all problems and each object in doubt at the end of a run.
     pub fn end(&mut self, run: &str, in_doubt_now: &[String]) {
         self.view.stand(Vec::new());
         if self.lines.board.has_several() && self.view.shows_progress() && !self.lines.only_resolves {
@@ -463,7 +463,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Only operations on objects are reported to people.
+    /// The description of an operation for reports. `None` for operations that are not on objects, which are not
+    /// reported.
     fn hook(&self, happening: &ShownEvent, what: &OperationEventKind) -> Option<Hook> {
         if !matches!(happening.action.as_str(), "create" | "update" | "delete" | "read" | "forget") {
             return None;
@@ -496,10 +497,10 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// The maximum number of sets of labels in a message.
+/// The maximum number of label sets in a message.
 const SETS_LISTED: usize = 10;
 
-/// No worker is connected, and these labels are wanted, by provider instance.
+/// The message when no worker is connected. `labels` are the required labels by provider instance.
 fn no_worker(address: &str, labels: &BTreeMap<String, String>) -> String {
     let sets: BTreeSet<&str> = labels.values().map(String::as_str).collect();
     let mut listed: Vec<&str> = sets.iter().take(SETS_LISTED).copied().collect();
@@ -513,12 +514,12 @@ fn no_worker(address: &str, labels: &BTreeMap<String, String>) -> String {
     format!("No worker is connected, so nothing happens yet. {address} waits. {wanted}")
 }
 
-/// Whether a problem came up before an operation began.
+/// Whether a problem occurred before an operation began.
 fn is_before_begin(problem: &Diagnostic) -> bool {
     problem.code == NOT_BEGUN || problem.code == NOT_BEGUN_BY_PROVIDER
 }
 
-/// Whether a problem is about a provider. What needs the provider has not begun then.
+/// Whether a problem is about a provider. Operations that need the provider have not begun then.
 fn is_of_provider(problem: &Diagnostic) -> bool {
     problem.address.as_ref().is_some_and(|address| address.parse::<ProviderInstance>().is_ok())
 }

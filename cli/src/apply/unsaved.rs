@@ -12,10 +12,10 @@ pub struct Unsaved<'a> {
     pub run: &'a str,
     /// Why the store has failed.
     pub error: &'a StoreError,
-    /// The place of its journal.
+    /// The location of its journal.
     pub journal: String,
     /// The instances with results that the journal may lack.
     pub unrecorded: Vec<String>,
-    /// Why there is no [`ERRORED`].
+    /// The reason why [`ERRORED`] could not be written.
     pub unwritten: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The number by which `init` recognizes a backend block. It is OpenTofu's, so that both tools work in one directory in
-//! turns.
+//! The hash that tells `init` whether a backend block has changed. It is equal to OpenTofu's, so both tools can be used
+//! in the same directory.
 
 use serde_json::Value as Json;
 use weft_backends::catalog::BackendSettings;
@@ -7,11 +7,11 @@ use weft_graph_format::quoting::write_quoted;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
-/// The number of significant digits of a number, as Go's `%.10g` has them.
+/// The number of significant digits, as in Go's `%.10g`.
 const DIGITS: i32 = 10;
 
-/// CRC-32 (IEEE) of a text of the backend's type, its arguments and its blocks, in the order of their names. What is not
-/// written is null. Settings of `-backend-config` do not count.
+/// The CRC-32 (IEEE) of the type of a backend, its arguments and its blocks, in the order of their names. Missing
+/// arguments are null. Settings of `-backend-config` are not part of the hash.
 pub fn block_hash(kind: &str, schema: &Block, settings: &BackendSettings) -> u32 {
     let mut text = String::from("<");
     write_quoted(kind, &mut text);
@@ -56,7 +56,7 @@ fn write(value: &Json, ty: &Type, text: &mut String) {
             }
             text.push('}');
         }
-        // No argument has another type.
+        // No argument has a type that is not covered above.
         (Json::Array(_), _) => text.push('?'),
     }
 }

@@ -1,4 +1,4 @@
-//! What the CLI configuration knows about hosts, for backends: their services, and the tokens for them.
+//! Services of hosts, and tokens for them, for backends. Both come from the CLI configuration.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -9,15 +9,15 @@ use weft_backends::hosts::{Hosts, NoService};
 use weft_registry::discovery::DiscoveryError;
 use weft_registry::{CliConfig, Host, Network, ProcessEnvironment};
 
-/// The CLI configuration of this process, read when a host is asked for. Its problems were reported when the command
-/// began.
+/// The CLI configuration of this process. It is read when the first host is requested. Its problems were reported when
+/// the command began.
 #[derive(Debug, Default)]
 pub struct CliHosts {
     network: OnceLock<Network>,
 }
 
 impl CliHosts {
-    /// The hosts of this process. They are asked for their services once.
+    /// The hosts of this process. The services of each host are requested once.
     pub fn shared() -> Arc<dyn Hosts> {
         static SHARED: OnceLock<Arc<CliHosts>> = OnceLock::new();
         SHARED.get_or_init(Arc::default).clone()
@@ -41,7 +41,7 @@ fn host_of(name: &str) -> Result<Host, NoService> {
 impl Hosts for CliHosts {
     async fn service(&self, host: &str, service: &str) -> Result<Url, NoService> {
         let (discovery, host, service) = (Arc::clone(&self.network().discovery), host_of(host)?, service.to_owned());
-        // On a thread that may block, because the request cannot move between threads.
+        // This runs on a thread that may block, because the request cannot move between threads.
         let runtime = tokio::runtime::Handle::current();
         let asked =
             tokio::task::spawn_blocking(move || runtime.block_on(async { discovery.service(&host, &service).await }));

@@ -1,4 +1,4 @@
-//! The local backend: where its settings put state files.
+//! The local backend: the paths of its state files.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::context::DEFAULT_WORKSPACE;
 
 /// The state file of the default workspace.
 const STATE_FILE: &str = "terraform.tfstate";
-/// The folder of the other workspaces' state files.
+/// The directory of the state files of the other workspaces.
 const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
 
 /// The schema of `backend "local"`.
@@ -23,9 +23,9 @@ pub fn schema() -> Block {
 /// Settings of `backend "local"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalBackend {
-    /// `path`
+    /// The argument `path`.
     pub path: Option<String>,
-    /// `workspace_dir`
+    /// The argument `workspace_dir`.
     pub workspace_dir: Option<String>,
 }
 
@@ -45,12 +45,12 @@ impl LocalBackend {
         self.folder().join(workspace).join(STATE_FILE)
     }
 
-    /// The folder of all workspaces but the default one.
+    /// The directory of all workspaces except the default one.
     pub fn folder(&self) -> PathBuf {
         self.workspace_dir.as_ref().map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from)
     }
 
-    /// The names of all workspaces that have a folder, the default one first.
+    /// The names of all workspaces that have a directory, the default one first.
     pub fn workspaces(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder()).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries

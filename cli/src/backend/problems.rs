@@ -30,7 +30,7 @@ pub fn backend_unsupported(kind: &str) -> Diagnostic {
     )
 }
 
-/// OpenTofu had this type of backend once.
+/// OpenTofu no longer has this type of backend.
 pub fn backend_removed(kind: &str, instead: Option<&str>, init: bool) -> Diagnostic {
     let detail = match instead {
         Some(instead) => format!("The {kind:?} backend name has been removed, please use {instead:?}."),
@@ -39,7 +39,7 @@ pub fn backend_removed(kind: &str, instead: Option<&str>, init: bool) -> Diagnos
     Diagnostic::error(unknown_summary(init), detail)
 }
 
-/// There is no such type of backend.
+/// This type of backend does not exist.
 pub fn backend_unknown(kind: &str, init: bool) -> Diagnostic {
     Diagnostic::error(unknown_summary(init), format!("There is no backend type named {kind:?}."))
 }
@@ -69,12 +69,12 @@ fn sentence(error: &BackendError) -> String {
     if text.ends_with('.') { text } else { text + "." }
 }
 
-/// The folder of a workspace cannot be removed.
+/// The directory of a workspace cannot be removed.
 pub fn workspace_not_deleted(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot delete workspace", format!("{}: {error}.", path.display()))
 }
 
-/// A plan names its backend in a form that cannot be read.
+/// A plan contains a record of its backend that cannot be read.
 pub fn plan_without_backend() -> Diagnostic {
     Diagnostic::error(
         "Backend of the plan not readable",

@@ -1,6 +1,6 @@
 //! The settings of a backend that `init` has saved.
 //!
-//! They are in `terraform.tfstate` in the data directory, in OpenTofu's form.
+//! They are in `terraform.tfstate` in the data directory, in OpenTofu's format.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::problems;
 use super::written::WrittenBackend;
 
-/// Where the settings are saved, inside the data directory.
+/// The file of the settings, in the data directory.
 const FILE: &str = "terraform.tfstate";
-/// The version of the form of that file.
+/// The version of the file format.
 const VERSION: u64 = 3;
-/// The indentation of that file.
+/// The indentation of the file.
 const INDENT: &[u8] = b"    ";
 
 /// The settings that `init` has saved.
@@ -25,9 +25,9 @@ const INDENT: &[u8] = b"    ";
 pub struct SavedBackend {
     /// The type of the backend.
     pub kind: SmolStr,
-    /// Its settings, with those of `-backend-config`.
+    /// The settings, including those of `-backend-config`.
     pub settings: BackendSettings,
-    /// The number of the block that they came from.
+    /// The hash of the block that they came from.
     pub hash: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl SavedBackend {
     /// The saved settings, or `None` if there are none.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn read(data_directory: &Path) -> Result<Option<SavedBackend>, Diagnostic> {
         let path = place(data_directory);
         let failed = |why: String| problems::settings_unreadable(&path, &why);
@@ -65,7 +65,7 @@ impl SavedBackend {
     /// Saves the settings for the other commands.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&self, data_directory: &Path) -> Result<(), Diagnostic> {
         let path = place(data_directory);
         let failed = |error: &dyn std::fmt::Display| problems::settings_not_saved(&path, error);
@@ -79,7 +79,7 @@ impl SavedBackend {
     /// Removes the saved settings.
     ///
     /// # Errors
-    /// When the file cannot be removed.
+    /// Returns an error if the file cannot be removed.
     pub fn remove(data_directory: &Path) -> Result<(), Diagnostic> {
         let path = place(data_directory);
         match std::fs::remove_file(&path) {
@@ -88,13 +88,13 @@ impl SavedBackend {
         }
     }
 
-    /// Whether these settings came from this block.
+    /// Whether these settings came from this block, according to its hash.
     pub fn is_from(&self, written: &WrittenBackend) -> bool {
         self.kind == written.kind && self.hash == Some(u64::from(written.hash))
     }
 
-    /// Whether these are the settings of this block, with those of `-backend-config`. Attributes that one of both does
-    /// not have are null.
+    /// Whether these settings are equal to the settings of this block with those of `-backend-config`. A missing
+    /// attribute is equal to null.
     pub fn equals(&self, written: &WrittenBackend) -> bool {
         let known = |settings: &BackendSettings| -> BackendSettings {
             let set = settings.iter().filter(|(_, value)| !value.is_null());

@@ -17,7 +17,7 @@ use crate::context::environment;
 #[derive(Debug)]
 pub struct AllBackends;
 
-/// The settings of a backend in an object or null.
+/// Converts an object, or null, to settings of a backend.
 fn settings_of(backend: &str, settings: &Value) -> Result<BackendSettings, String> {
     let schema = catalog::schema(backend).unwrap_or_default();
     let mut found = BackendSettings::new();

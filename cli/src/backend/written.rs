@@ -1,4 +1,4 @@
-//! The settings of a backend as the configuration has them, with those of `-backend-config`.
+//! The settings of a backend in the configuration, with those of `-backend-config`.
 
 use serde_json::Value as Json;
 use smol_str::SmolStr;
@@ -19,9 +19,9 @@ use crate::variables;
 pub struct WrittenBackend {
     /// The type of the backend.
     pub kind: SmolStr,
-    /// Its settings: every attribute, null where nothing is written.
+    /// The settings: every attribute, null if the block does not set it.
     pub settings: BackendSettings,
-    /// The number by which `init` recognizes the block. The settings of `-backend-config` do not change it.
+    /// The hash that tells `init` whether the block has changed. The settings of `-backend-config` do not affect it.
     pub hash: u32,
 }
 
@@ -31,10 +31,11 @@ pub fn schema(kind: &str) -> Option<Block> {
 }
 
 impl WrittenBackend {
-    /// The block of a root module, or `None` if it has none. `init` names an unknown type in its own words.
+    /// Reads the block of a root module, or `None` if it has none. `init` has its own message for an unknown type.
     ///
     /// # Errors
-    /// Everything that is wrong with the block. Missing arguments are not: `-backend-config` may have them.
+    /// Returns everything that is wrong with the block. Missing arguments are not errors, because `-backend-config` may
+    /// set them.
     pub fn read(root: &CompiledModule, init: bool) -> Result<Option<WrittenBackend>, Vec<Diagnostic>> {
         let Some(block) = root.settings.cloud.as_ref().or(root.settings.backend.as_ref()) else { return Ok(None) };
         let kind = block.kind.as_str();
@@ -55,17 +56,17 @@ impl WrittenBackend {
         Ok(Some(WrittenBackend { kind: block.kind.clone(), settings, hash }))
     }
 
-    /// The type of a block whose settings have values that do not fit its schema.
+    /// The type of the block, if it has values that do not fit the schema of the type.
     pub fn unfit(root: &CompiledModule) -> Option<SmolStr> {
         let block = root.settings.cloud.as_ref().or(root.settings.backend.as_ref())?;
         let schema = schema(block.kind.as_str())?;
         (block.is_evaluated() && block.settings(&optional(schema)).is_err()).then(|| block.kind.clone())
     }
 
-    /// Adds the `-backend-config` options: `NAME=VALUE`, or files of such arguments. Later ones win.
+    /// Adds the `-backend-config` options: `NAME=VALUE`, or files of such arguments. Later options take precedence.
     ///
     /// # Errors
-    /// Arguments that are not valid.
+    /// Returns an error if an argument is invalid, or a file cannot be read.
     pub fn with<'a>(mut self, given: impl Iterator<Item = &'a str>) -> Result<WrittenBackend, Vec<Diagnostic>> {
         let schema = optional(schema(&self.kind).unwrap_or_default());
         for text in given {
@@ -86,7 +87,7 @@ impl WrittenBackend {
     }
 }
 
-/// The schema without anything that must be written.
+/// The schema with all arguments and blocks optional.
 fn optional(mut schema: Block) -> Block {
     for attribute in schema.attributes.values_mut() {
         attribute.required = false;
@@ -103,7 +104,7 @@ fn in_file(path: &str, schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diag
     settings_in_file(path, &content, schema)
 }
 
-/// An object as settings. Values that are not known do not occur: static values are.
+/// Converts an object to settings. The value is known, because it is static.
 fn as_settings(value: &Value) -> BackendSettings {
     match json_of(value) {
         Json::Object(settings) => settings,

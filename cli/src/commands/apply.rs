@@ -161,7 +161,7 @@ async fn plan_and_apply(
     let snapshot = Arc::new(snapshot);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
-    // A failed plan is shown as far as it got.
+    // A failed plan is shown as far as it was made.
     let outputs = made.has_module_outputs;
     let came_to = |changes: &Changes| outputs || !changes.resources.is_empty() || !changes.outputs.is_empty();
     let Some(plan) = made.file.filter(|plan| !failed || came_to(&plan.changes)) else {
@@ -174,8 +174,8 @@ async fn plan_and_apply(
     let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
     let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
     let mut said = made.diagnostics;
-    // Without a question the apply follows at once. It decides what the plan left open, and evaluates checks again. A
-    // command that only plans decides nothing.
+    // Without approval, the apply follows immediately. It determines what the plan left open, and evaluates checks
+    // again, so these warnings are not shown twice. A refresh-only apply determines nothing.
     let decides = wishes.mode != UiMode::RefreshOnly;
     let comes_again = |told: &Diagnostic| told.code == READ_FOR_CHECK || (decides && told.is_open_check());
     said.retain(|told| confirms || !comes_again(told));
@@ -204,7 +204,7 @@ async fn plan_and_apply(
     site.apply(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
 }
 
-/// The uses of deprecated outputs that apply evaluates again, unless they were reported at the same place.
+/// The warnings about deprecated outputs that apply evaluates again, except for those that were already reported.
 fn deprecations_at_apply(plan: &PlanFile, said: &[Diagnostic]) -> Vec<Diagnostic> {
     let of_module = |told: &&Diagnostic| told.code == LOCAL_MODULE || told.code == REMOTE_MODULE;
     plan.manifest.warnings.iter().filter(of_module).filter(|told| !said.contains(told)).cloned().collect()
@@ -243,7 +243,7 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     if destroy {
         return Err(invocation.mistake(&problems::destroy_with_plan_file()));
     }
-    // As in OpenTofu, the other planning options have no effect.
+    // As in OpenTofu, the other planning options have no effect with a plan file.
     if arguments.has("placement") {
         return Err(invocation.mistake(&problems::planning_option_with_plan_file("placement")));
     }
@@ -259,9 +259,9 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
 /// What is known about the approval of a plan file.
 #[derive(Default)]
 struct Approval {
-    /// Its signature, for a coordinator that requires one.
+    /// The signature, for a coordinator that requires one. Empty if there is none.
     signature: Vec<u8>,
-    /// This command requires it, and it counts.
+    /// Whether this command has verified the signature, because it requires one.
     verified: bool,
 }
 
@@ -305,7 +305,7 @@ async fn apply_file(
     if !refused.is_empty() {
         return Err(refused);
     }
-    // The apply reports what happens to objects. Moves and takeovers were shown with the plan.
+    // The apply reports changes of objects. The display of the plan has reported moves and imports.
     announce(view, &plan, false);
     view.diagnostics(&variables::undeclared_again(&declared, arguments));
     same_variables(&plan, invocation)?;
@@ -335,7 +335,7 @@ fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), 
     Ok((plan, bytes))
 }
 
-/// Variables that are given again must have the values that the plan was made with.
+/// Checks that variables which are given again have the values in the plan.
 fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
     let arguments = &invocation.arguments;
     let known = |name: &str| plan.manifest.variables.get(name).map(|value| Value::from(value.clone()));
@@ -348,7 +348,8 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
         .iter()
         .filter(|(name, given)| {
             let Some(planned) = known(name) else { return false };
-            // Both have the form in which they were given: the text "2" of an option is not the number 2 of a file.
+            // Both values have the type in which they were given: the text "2" of an option differs from the number 2
+            // of a file.
             planned.ty() != given.value.ty() || !planned.same_unmarked(&given.value)
         })
         .map(|(name, _)| problems::other_value_than_planned(name))
@@ -356,7 +357,7 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
     if differing.is_empty() { Ok(()) } else { Err(differing) }
 }
 
-/// Where a plan is applied: with a store open in this process, or by a coordinator.
+/// Where a plan is applied: in this process with an open store, or on a coordinator.
 enum Site<'a> {
     Here(Arc<dyn RunStore>),
     Elsewhere(String, &'a StoreLocation, Box<Coordinated>),
@@ -463,13 +464,13 @@ impl<'a> Site<'a> {
     }
 }
 
-/// The number of objects that a plan removes from the state without destroying them, not counting old objects of
+/// The number of objects that a plan removes from the state without destroying them, except for old objects of
 /// replacements.
 fn forgotten(changes: &Changes) -> usize {
     changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Forget)).count()
 }
 
-/// The last lines: a summary of what was done, and the outputs.
+/// Prints the last lines: a summary of the changes, and the outputs.
 fn conclude(invocation: &Invocation<'_>, ending: &ApplyOutcome, snapshot: &Snapshot, destroy: bool) {
     let view = &invocation.view;
     let operation = if destroy { "destroy" } else { "apply" };

@@ -1,4 +1,4 @@
-//! `weft certs`: a certificate authority of one's own, for clusters without another one.
+//! `weft certs`: creates a certificate authority and certificates, for clusters that have no other authority.
 
 mod problems;
 
@@ -15,15 +15,15 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{Takes, option, text};
 
-/// The certificate of the authority.
+/// The file with the certificate of the authority.
 const AUTHORITY: &str = "ca.pem";
-/// The key of the authority.
+/// The file with the key of the authority.
 const AUTHORITY_KEY: &str = "ca-key.pem";
-/// The trust domain of an authority without a name.
+/// The default trust domain.
 const DOMAIN: &str = "weft.local";
-/// How long an authority is valid, in days.
+/// The default validity of an authority, in days.
 const AUTHORITY_DAYS: usize = 3650;
-/// How long a certificate is valid, in days.
+/// The default validity of a certificate, in days.
 const CERTIFICATE_DAYS: usize = 90;
 /// The maximum validity, in days.
 const MAX_DAYS: usize = 36_500;
@@ -87,7 +87,7 @@ fn directory(invocation: &Invocation<'_>) -> PathBuf {
     PathBuf::from(invocation.arguments.value("dir").unwrap_or("."))
 }
 
-/// The time of validity, of `-days`.
+/// The validity from `-days`. `usual` is the default, in days.
 fn validity(invocation: &Invocation<'_>, usual: usize) -> Result<Duration, Diagnostic> {
     let days = invocation.arguments.count("days").unwrap_or(usual);
     if days == 0 || days > MAX_DAYS {
@@ -109,7 +109,7 @@ fn init(invocation: &Invocation<'_>) -> Result<(), Diagnostic> {
     write_new(&directory.join(AUTHORITY_KEY), &made.key, PRIVATE)?;
     write_new(&directory.join(AUTHORITY), &made.certificate, PUBLIC)?;
     invocation.view.line(&format!(
-        "Made an authority for the trust domain {domain}:\n  {}      give it to every coordinator, worker and user \
+        "Created an authority for the trust domain {domain}:\n  {}      give it to every coordinator, worker and user \
          (-tls-ca)\n  {}  keep it secret: it issues certificates",
         directory.join(AUTHORITY).display(),
         directory.join(AUTHORITY_KEY).display(),
@@ -153,7 +153,7 @@ fn issue(invocation: &Invocation<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Writes a file that must not exist: an authority is not replaced by mistake.
+/// Writes a file that must not exist, so that no authority is replaced by mistake.
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic> {
     let mut options = std::fs::OpenOptions::new();
     let file = options.write(true).create_new(true).mode(mode).open(path);
@@ -161,7 +161,7 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic> {
     written.map_err(|error| problems::not_written(path, &error))
 }
 
-/// Replaces a file as a whole, so that a program that reads it again never sees half of it.
+/// Replaces a file atomically, so that a program that reloads it never reads a part of it.
 fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic> {
     let failed = |error: std::io::Error| problems::not_written(path, &error);
     let mut beside = path.as_os_str().to_owned();

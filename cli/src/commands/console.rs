@@ -1,5 +1,5 @@
-//! `weft console`: evaluates expressions. A terminal has line editing ([`typed`]); otherwise each question is read from
-//! the standard input ([`lines`]). `-eval-json FILE` is for scripts.
+//! `weft console`: evaluates expressions. On a terminal it has line editing ([`typed`]). Otherwise it reads questions
+//! from the standard input ([`lines`]). `-eval-json FILE` is for scripts.
 
 mod lines;
 mod typed;
@@ -68,12 +68,12 @@ Type an expression of the language, and its value is printed. What the state
 has can be named as in the configuration: \"aws_instance.foo.id\" is the ID of
 \"aws_instance.foo\" if the state has that object.
 
-An expression with open brackets goes on in the next line. type(...) around an
+An expression with open brackets continues on the next line. type(...) around an
 expression gives its type.
 
 To leave, type \"exit\", or press Ctrl-C or Ctrl-D.";
 
-/// Follows problems that still allow questions.
+/// The message after problems that still allow questions.
 const DOUBTFUL: &str = "Due to the problems above, some expressions may produce unexpected results.";
 
 #[derive(Deserialize)]
@@ -180,11 +180,11 @@ async fn asked(
 
 /// The outcome of a question.
 enum Reply {
-    /// It was answered, or it was empty.
+    /// The question was answered, or it was empty.
     Answered,
-    /// It has errors, which were reported.
+    /// The question has errors, which were reported.
     Refused,
-    /// It ends the session.
+    /// The user ends the session.
     Leave,
 }
 
@@ -208,7 +208,7 @@ async fn reply(invocation: &Invocation<'_>, session: &Session, question: &str) -
     Reply::Answered
 }
 
-/// Reads questions from the standard input. The first one with an error is the last.
+/// Reads questions from the standard input, until the end or the first question with an error.
 async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
     let mut lines = Lines::default();
     let mut input = std::io::stdin().lock().lines();
@@ -222,7 +222,7 @@ async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
         };
         let Some(line) = line else {
             if lines.rest().is_some() {
-                // As in OpenTofu, this is no error.
+                // As in OpenTofu, this is not an error.
                 invocation.view.diagnostics(&[problems::input_ends_within()]);
             }
             return Exit::DONE;

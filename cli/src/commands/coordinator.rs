@@ -1,4 +1,4 @@
-//! `weft coordinator`: serves runs to many workers and command lines.
+//! `weft coordinator`: carries out runs on many workers, for many clients.
 
 mod activation;
 
@@ -25,16 +25,16 @@ use crate::store::{Access, RUNS_FOLDER, StoreLocation};
 
 /// The forms of addresses, for messages.
 const FORMS: &str = "unix:PATH for this user's processes on this machine, or IP:PORT with TLS, such as 0.0.0.0:7438";
-/// The permissions of the folder of runs.
+/// The permissions of the directory of runs.
 const PRIVATE: u32 = 0o700;
-/// The file of the default socket, in the directory of the user's sockets.
+/// The file name of the default socket, in the directory for sockets of the user.
 const SOCKET: &str = "weft-coordinator.sock";
-/// How long runs may drain before the coordinator leaves them to a successor.
+/// How long running operations may take to end, before the coordinator leaves the runs to a successor.
 const DRAIN: Duration = Duration::from_secs(30);
-/// The pause between two checks whether they have drained.
+/// The pause between two checks whether all runs have drained.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The pause between two checks whether another coordinator has taken the lock over.
+/// The pause between two checks whether another coordinator has taken over the lock.
 const CHECK: Duration = Duration::from_secs(1);
 
 /// The command.
@@ -87,7 +87,7 @@ fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 enum Door {
     /// At an address.
     At(Address),
-    /// On a socket of the service manager.
+    /// On a socket that the service manager has opened.
     Inherited(Inherited),
 }
 
@@ -103,7 +103,7 @@ fn door(invocation: &Invocation<'_>) -> Result<Door, Exit> {
     address.map(Door::At).ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, FORMS)))
 }
 
-/// The socket where a coordinator listens by default. Makes the folder of runs, if the socket is there.
+/// The socket where a coordinator listens by default. Creates the directory of runs if the socket is in it.
 fn usual_address() -> Result<String, Diagnostic> {
     if let Some(directory) = environment("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
         return Ok(format!("unix:{directory}/{SOCKET}"));
@@ -162,7 +162,7 @@ async fn serve(
             () = attention.next() => {}
         }
     };
-    // Two coordinators that listen would share the workers, but only one of them can carry out runs.
+    // If two coordinators listened, they would share the workers, but only one of them could carry out runs.
     let replaced = async {
         while !store.is_superseded() {
             tokio::time::sleep(CHECK).await;

@@ -45,7 +45,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     }
 }
 
-/// The explanation with its example, or with a wrong and a right one.
+/// The explanation with its example, or with a wrong and a correct example.
 fn text(entry: &Explanation, style: &Style) -> String {
     let indented = |example: &str| -> String {
         example.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
@@ -59,7 +59,7 @@ fn text(entry: &Explanation, style: &Style) -> String {
     format!("{title}\n\n{words}\n\n{}", examples.trim_end())
 }
 
-/// An unknown code, with the nearest one, or with the code of a summary that was given instead.
+/// The code is unknown. Suggests the nearest code, or the code of the summary that was given instead.
 fn unknown(given: &str) -> Diagnostic {
     let near = explain::code_of(given).or_else(|| nearest(given, explain::all().iter().map(|entry| entry.code)));
     problems::unknown_code(given, near)

@@ -14,7 +14,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, switch_on};
 
-/// The suffixes of formatted files.
+/// The suffixes of the files that are formatted.
 const ENDS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
 
 /// The command.
@@ -41,13 +41,13 @@ pub const FMT: Command = Command {
     run,
 };
 
-/// What to do with the files.
+/// The options of a command, and its results so far.
 struct Pass<'a> {
     invocation: &'a Invocation<'a>,
     list: bool,
     write: bool,
     diff: bool,
-    /// Only prints the formatted text of all files.
+    /// Whether to print the formatted text of all files and do nothing else.
     prints: bool,
     recursive: bool,
     changed: bool,
@@ -156,7 +156,7 @@ impl Pass<'_> {
         let Some(formatted) = self.formatted("<stdin>", &text) else { return };
         self.changed = formatted != text;
         if check {
-            // As in OpenTofu, -check of the standard input prints nothing, not even with -diff.
+            // As in OpenTofu, `-check` prints nothing for the standard input, even with `-diff`.
         } else if self.diff {
             self.show_difference("<stdin>", &text, &formatted);
         } else {

@@ -47,27 +47,28 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let project = install(invocation, update, OnFailure::KeepNothing, &mut tests)
         .map_err(|problems| invocation.fail(&problems))?;
     project.readable().map_err(|problems| invocation.fail(&problems))?;
-    // Conflicts between modules stop the commands that use them, not the one that installs them.
+    // Conflicts between modules stop the commands that use the modules, not the command that installs them.
     let mut said = project.settled().err().unwrap_or_default();
     said.iter_mut().for_each(|problem| problem.severity = Severity::Warning);
     invocation.view.diagnostics(&said);
     Ok(Exit::DONE)
 }
 
-/// What happens to the manifest when some modules cannot be installed. The choices are those of OpenTofu.
+/// What happens to the manifest of modules if some modules cannot be installed. Each choice is that of an OpenTofu
+/// command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It lists the other modules.
+    /// The manifest lists the other modules.
     KeepOthers,
-    /// It stays as it was.
+    /// The manifest stays as it was.
     KeepNothing,
 }
 
-/// Installs the modules that the configuration and its tests call, and reports each. With `update` it installs all
-/// again.
+/// Installs the modules that the configuration and its tests call, and reports each of them. With `update`, modules
+/// that are already installed are installed again.
 ///
 /// # Errors
-/// Modules that cannot be installed, and a manifest that cannot be read or written.
+/// Returns errors if a module cannot be installed, or if the manifest cannot be read or written.
 pub fn install(
     invocation: &Invocation<'_>,
     update: bool,
@@ -95,7 +96,7 @@ pub fn install(
     if installer.failed { Err(project.settled().err().unwrap_or_default()) } else { Ok(project) }
 }
 
-/// Prints a line, and sends it as an event, which has no mark of a list.
+/// Prints a line, and sends it as an event, without the dash of a list item.
 pub fn tell(invocation: &Invocation<'_>, text: &str) {
     let plain = text.trim();
     tell_both(invocation, text, plain.strip_prefix("- ").unwrap_or(plain));

@@ -1,5 +1,5 @@
-//! `weft graph`: prints dependencies in the language of Graphviz: of a configuration, of destroying a state, or of a
-//! plan file.
+//! `weft graph`: prints dependencies in the language of Graphviz. The source is the configuration, a plan file, or the
+//! state for a destroy.
 
 mod applied;
 mod destroy;
@@ -72,10 +72,10 @@ fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// The graph of a plan of the configuration, or of an apply that changes nothing.
+/// The graph of a plan of the configuration, or of an apply without changes if `applied`.
 fn of_configuration(invocation: &Invocation<'_>, with_circles: bool, applied: bool) -> Result<Drawing, Exit> {
     let project = Project::load(invocation).map_err(|problems| invocation.fail(&problems))?;
-    // As in OpenTofu, the graph is that of an initialized configuration.
+    // As in OpenTofu, the command requires an initialized configuration.
     let requirements = project.requirements(None);
     requirements
         .and_then(|requirements| InstalledPackages::find(&invocation.context, &requirements, false))

@@ -1,7 +1,7 @@
 //! `weft import`: adds an existing object to the state.
 //!
-//! The command works like an `import` block on the command line. Planning reads the object, and the result goes into
-//! the state. The rest of the plan is dropped.
+//! The command works like an `import` block. Planning reads the object, and the result is written to the state. The
+//! rest of the plan is dropped.
 
 mod problems;
 
@@ -91,7 +91,7 @@ fn parse(text: &str) -> Result<ResourceInstance, Vec<Diagnostic>> {
     Ok(address)
 }
 
-/// The configuration with this import in place of its own `import` blocks.
+/// The configuration with this import instead of its own `import` blocks.
 fn with_import(
     root: &Arc<CompiledModule>,
     address: &ResourceInstance,
@@ -141,7 +141,8 @@ async fn imported(
     if !found.instances.contains_key(&name) {
         return Err(one(problems::no_instance(&name)));
     }
-    // The plan also read data sources and outputs. Its results of checks are about the objects before the import.
+    // The plan has also read data sources and outputs. Its results of checks are dropped: they are about the objects
+    // before the import.
     let mut file = StateFile { checks: None, ..found };
     for (name, change) in &outputs {
         if change.action == Action::Delete {

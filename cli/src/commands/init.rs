@@ -163,7 +163,7 @@ fn load_modules(invocation: &Invocation<'_>, root: &Project) -> Result<(Project,
     Ok((project, tests))
 }
 
-/// Where a backend has the state of a workspace. Reports problems.
+/// The location of the state of a workspace in a backend. Reports problems.
 fn place(invocation: &Invocation<'_>, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let sealing = context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;

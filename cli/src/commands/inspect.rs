@@ -98,7 +98,7 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// The name of a shard: its provider instance, or its kind if it has none.
+/// The name of a shard: its provider instance, or its kind if it has no provider instance.
 fn name(shard: &OutlineShard) -> String {
     match &shard.key {
         ShardKey::Home => "(home)".to_owned(),
@@ -145,7 +145,7 @@ fn shards(plan: &PlanFile) -> String {
 /// A budget as text: `hashicorp/aws region=eu (20 per second, burst 10)`.
 fn budget_text(budget: &CallBudget) -> String {
     let rate = 1_000_000.0 / budget.interval_us.max(1) as f64;
-    // Three digits are as exact as the interval.
+    // Three digits are as precise as the interval.
     let rate = (rate * 1000.0).round() / 1000.0;
     let each = match budget.tokens_per_call {
         1 => String::new(),
@@ -154,7 +154,7 @@ fn budget_text(budget: &CallBudget) -> String {
     format!("{} ({rate} per second, burst {}{each})", budget.name, budget.burst)
 }
 
-/// What placement rules demand for a shard, as text.
+/// The labels and limits of a shard from placement rules, as text.
 fn demands(shard: &OutlineShard) -> String {
     let labels = match shard.labels.is_empty() {
         true => "no labels".to_owned(),

@@ -1,4 +1,4 @@
-//! `weft login` and `weft logout`: tokens for hosts, kept for the following commands.
+//! `weft login` and `weft logout`: obtain and remove API tokens for hosts.
 
 mod browser;
 mod problems;
@@ -18,11 +18,11 @@ use crate::exit::Exit;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
 
-/// The service whose tokens users make on a page.
+/// The service of a host whose users create tokens on a web page.
 const TOKENS: &str = "tfe.v2";
-/// The page where users make them.
+/// The path of this web page.
 const TOKENS_PAGE: &str = "/app/settings/tokens?source=terraform-login";
-/// The only host whose passwords are taken, as in OpenTofu.
+/// The only host for which a login by password is allowed, as in OpenTofu.
 const PASSWORD_HOST: &str = "app.terraform.io";
 
 /// The command.
@@ -54,7 +54,7 @@ pub const LOGOUT: Command = Command {
     ..LOGIN
 };
 
-/// The host in the arguments, and where its token is kept.
+/// The host in the arguments, the store for tokens, and the location of the token of the host.
 fn given(invocation: &Invocation<'_>, verb: &str) -> Result<(Host, CredentialStore, TokenPlace), Exit> {
     let [name] = invocation.arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&problems::one_host(verb)));
@@ -125,9 +125,9 @@ fn login(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 /// How the user gets a token.
 enum Way {
-    /// By a login.
+    /// With OAuth.
     Login(LoginClient),
-    /// On a page of the service with this address.
+    /// On a web page of this service.
     Page(Url),
 }
 
@@ -145,7 +145,7 @@ fn way_of(invocation: &Invocation<'_>, discovery: &Arc<Discovery>, host: &Host) 
     found.map(Way::Page).map_err(|error| one(problems::no_tokens(host, &error)))
 }
 
-/// A login.
+/// The state of a login.
 struct Task<'a> {
     invocation: &'a Invocation<'a>,
     host: &'a Host,
@@ -162,7 +162,7 @@ impl Task<'_> {
         self.invocation.fail(&[problem])
     }
 
-    /// Says what happens, and asks whether to go on.
+    /// Explains what will happen, and asks for confirmation.
     fn agreed(&self, means: &str, by_browser: bool) -> Result<(), Exit> {
         self.line(&format!("Weft will request an API token for {} using {means}.\n", self.host));
         if by_browser {
@@ -191,7 +191,7 @@ impl Task<'_> {
         }
     }
 
-    /// Opens a page, or says which one to open.
+    /// Opens a page in the browser, or prints its URL.
     fn open(&self, url: &Url, page: &str) {
         let host = self.host;
         match browser::open(url) {
@@ -208,14 +208,14 @@ impl Task<'_> {
         let login = CodeLogin::begin(client).map_err(|error| self.fail(problems::no_server(&error)))?;
         let login = Arc::new(login);
         let server = Arc::clone(&login);
-        // It listens before the browser starts: some programs wait for the page.
+        // The server listens before the browser starts, because some openers return only after the page is loaded.
         let waiting = std::thread::spawn(move || server.wait());
         if let Some(url) = login.address() {
             self.open(&url, "login");
         }
         self.line("Weft will now wait for the host to signal that login was successful.\n");
         let failed = |error: &dyn std::fmt::Display| self.fail(problems::no_token(error));
-        let code = waiting.join().map_err(|_| failed(&"the server for the browser failed"))?;
+        let code = waiting.join().map_err(|_| failed(&"the local server that waits for the browser failed"))?;
         let code = code.map_err(|error| failed(&error))?;
         let token = block_on(async { login.token(self.http, &code).await }).map_err(|problem| self.fail(problem))?;
         token.map_err(|error| failed(&error))
@@ -248,7 +248,7 @@ impl Task<'_> {
         Ok(token)
     }
 
-    /// The name of the user with this token.
+    /// The name of the user who owns this token.
     async fn user_of(&self, service: &Url, token: &SecretString) -> Result<String, Diagnostic> {
         let unknown = |error: &dyn std::fmt::Display| problems::user_unknown(error);
         let url = service.join("account/details").map_err(|error| unknown(&error))?;
@@ -257,7 +257,7 @@ impl Task<'_> {
         match answer.status.as_u16() {
             401 => return Err(problems::invalid_token(self.host)),
             200 => {}
-            status => return Err(unknown(&format!("{} answered {status}", shown(&url)))),
+            status => return Err(unknown(&format!("{} responded with {status}", shown(&url)))),
         }
         let content: serde_json::Value = answer.json().map_err(|error| unknown(&error))?;
         let name = content.pointer("/data/attributes/username").and_then(serde_json::Value::as_str);

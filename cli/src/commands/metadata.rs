@@ -13,7 +13,7 @@ use crate::exit::Exit;
 
 /// The version of the document.
 const FORMAT: &str = "1.0";
-/// Functions that always fail. They have no signature.
+/// Functions that always fail. The document does not list them.
 const GONE: [&str; 2] = ["list", "map"];
 
 /// The command.
@@ -40,7 +40,7 @@ fn functions(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// All functions by name, those with `core::` before it among them.
+/// The document with the signatures of all functions, under their names with and without `core::`.
 fn document() -> Json {
     let known = functions::all().iter().filter(|function| !GONE.contains(&function.name));
     let mut names: Vec<(String, &Function)> = known
@@ -76,7 +76,7 @@ fn parameter(parameter: &Parameter, function: &Function) -> Json {
     if !parameter.description.is_empty() {
         object.insert("description".to_owned(), parameter.description.into());
     }
-    // An argument that is not evaluated before the call cannot be null.
+    // The arguments of a lazy function are not evaluated before the call, and cannot be null.
     if parameter.allow_null && !function.lazy {
         object.insert("is_nullable".to_owned(), true.into());
     }
@@ -84,10 +84,10 @@ fn parameter(parameter: &Parameter, function: &Function) -> Json {
     object.into()
 }
 
-/// The type of the result, as far as the types of the parameters decide it.
+/// The type of the result, as far as the types of the parameters determine it.
 fn result(function: &Function) -> Type {
     let parameters: Vec<&Parameter> = function.parameters.iter().chain(&function.variadic).collect();
-    // A parameter without a type decides nothing, unless the function accepts such arguments.
+    // A parameter of any type leaves the result type open, unless the function accepts arguments of unknown type.
     let open = parameters.iter().any(|parameter| parameter.ty == Type::Dynamic && !parameter.allow_dynamic);
     match &function.result_type {
         _ if open && !function.lazy => Type::Dynamic,

@@ -90,7 +90,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// Uses OpenTofu's text, because scripts look for it.
+/// Reports that the state has no outputs. The text is OpenTofu's, because scripts look for it.
 fn none_found(view: &View) {
     view.warning_in_output(problems::no_outputs());
 }
@@ -126,7 +126,7 @@ fn plain(name: &str, output: &OutputRecord) -> Result<String, Diagnostic> {
     }
 }
 
-/// The outputs in the state.
+/// Prints the outputs in the state.
 pub fn show_outputs(invocation: &Invocation<'_>, snapshot: &Snapshot) {
     let view = &invocation.view;
     let outputs: Vec<_> = snapshot.named_outputs().map(|(name, stored)| (name.as_str(), &stored.record)).collect();

@@ -1,4 +1,4 @@
-//! `weft plan`, and what it shares with `apply`: making and showing a plan.
+//! `weft plan`, and the parts that it shares with `apply`: making and showing a plan.
 
 mod generate;
 
@@ -79,9 +79,9 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let mut loaded = Loaded::load(invocation, "Plan", wishes.mode == UiMode::Destroy)?;
     let made = made(invocation, &mut loaded, &wishes, generating).map_err(|problems| invocation.fail(&problems))?;
-    // The process ends with the command, so freeing a large plan piece by piece would only take time.
+    // The process ends with the command. Freeing a large plan would only take time.
     let made = std::mem::ManuallyDrop::new(made);
-    // An empty path saves nothing.
+    // An empty path means that the plan is not saved.
     let out = arguments.value("out").filter(|path| !path.is_empty());
     if let (Some(path), Some(file)) = (out, &made.file) {
         save(invocation, file, path).map_err(|problems| invocation.fail(&problems))?;
@@ -93,18 +93,18 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if has_errors(&made.diagnostics) {
         return Ok(Exit::FAILED);
     }
-    // As in OpenTofu, an object that only moved does not count.
+    // As in OpenTofu, an object that was only moved does not count.
     let differs = |file: &PlanFile| file.changes.drift.iter().any(|change| !change.action.is_no_op());
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && differs(file);
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
-    // As in OpenTofu, a saved plan without anything to apply is not mentioned.
+    // As in OpenTofu, there is no hint about a saved plan that has nothing to apply.
     if made.file.as_ref().is_some_and(|file| file.manifest.applyable) && !invocation.context.automation {
         view.line(&render::next_steps(out, view.style()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }
 
-/// Makes the plan, and writes generated configuration if asked to.
+/// Makes the plan, and writes generated configuration if requested.
 fn made(
     invocation: &Invocation<'_>,
     loaded: &mut Loaded,
@@ -121,7 +121,7 @@ fn made(
         None => None,
     };
     let mut made = block_on(loaded.plan(invocation, snapshot, wishes)).map_err(one)??;
-    // Nothing is generated for a configuration that is not valid.
+    // No configuration is generated if the configuration is invalid.
     if let (Some((path, generated)), Some(file)) = (generated, &mut made.file) {
         made.diagnostics.extend(generated.save(path, file)?);
     }
@@ -134,7 +134,7 @@ pub struct Loaded {
     pub project: Project,
     /// Its variables.
     pub gathered: Gathered,
-    /// Where its state is.
+    /// The location of its state.
     pub place: StoreLocation,
 }
 
@@ -153,7 +153,7 @@ impl Loaded {
         };
         let project = project.map_err(fail)?;
         let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
-        // An import only changes the state, which no service does itself.
+        // An import only changes the state, so it is allowed even if a remote service carries out runs.
         if invocation.command.words != ["import"] {
             let asked = place.clone();
             block_on(async move { asked.runs_here().await })
@@ -172,7 +172,7 @@ impl Loaded {
     /// Makes a plan for this state.
     ///
     /// # Errors
-    /// The reason why planning could not begin.
+    /// Returns an error if planning could not begin.
     pub async fn plan(
         &self,
         invocation: &Invocation<'_>,
@@ -207,7 +207,7 @@ impl Loaded {
 /// The bytes of a plan file, and their digest.
 ///
 /// # Errors
-/// When the plan cannot be encoded.
+/// Returns an error if the plan cannot be encoded.
 pub fn bytes(file: &PlanFile) -> Result<(Vec<u8>, Digest), Diagnostic> {
     let mut bytes = Vec::new();
     let digest = plan_file::write(file, &mut bytes).map_err(|error| problems::plan_not_encoded(&error))?;
@@ -227,12 +227,12 @@ fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<(), 
         })?,
         false => bytes,
     };
-    // A plan holds the same secrets as the state, so only its owner may read it.
+    // A plan contains the same secrets as the state, so only its owner may read the file.
     let out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     out.and_then(|mut out| out.write_all(&bytes)).map_err(|error| failed(&error))
 }
 
-/// Shows a plan: events, and text for people.
+/// Shows a plan as events and as text.
 pub fn show(view: &View, plan: &PlanFile) {
     for change in &plan.changes.drift {
         view.event(events::resource_drift(change));
@@ -247,7 +247,7 @@ pub fn show(view: &View, plan: &PlanFile) {
     view.line(&render::human(plan, view.style()));
 }
 
-/// The changes of a plan as events, optionally only those of the state.
+/// Sends the changes of a plan as events. With `state`, this includes moves and imports that change nothing else.
 pub fn announce(view: &View, plan: &PlanFile, state: bool) {
     if !view.takes_events() {
         return;

@@ -72,7 +72,7 @@ pub fn input_unreadable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot read the standard input", format!("{error}."))
 }
 
-/// The standard input ends within an expression.
+/// The standard input ends inside an expression.
 pub fn input_ends_within() -> Diagnostic {
     let detail = "The last expression has open brackets or quotes, so it was not evaluated. Close them.";
     Diagnostic::warning("The input ends within an expression", detail)
@@ -123,7 +123,7 @@ pub fn directory_unreadable(directory: &str) -> Diagnostic {
     )
 }
 
-/// A file was given in place of the directory of a module whose tests are read too.
+/// A file was given instead of the directory of a module whose tests are read, too.
 pub fn tests_unreadable(directory: &str) -> Diagnostic {
     Diagnostic::error(
         "Failed to read test directory",
@@ -213,7 +213,7 @@ pub fn worker_ended(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Worker ended", format!("A defect of Weft: {error}."))
 }
 
-/// `-spool` without `-name`.
+/// `-spool` was given without `-name`.
 pub fn spool_without_name() -> Diagnostic {
     Diagnostic::error(
         "Worker name expected",
@@ -226,12 +226,12 @@ pub fn spool_unusable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot keep results", format!("{error}."))
 }
 
-/// There is no place for a spool.
+/// There is no location for a spool.
 pub fn no_spool(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "Results are kept in memory only",
         format!(
-            "{error}. If this worker and its coordinator are lost together, calls can be in doubt. Name a folder with -spool."
+            "{error}. If this worker and its coordinator are lost together, calls can be in doubt. Name a directory with -spool."
         ),
     )
 }
@@ -285,7 +285,7 @@ pub fn one_code_expected() -> Diagnostic {
     Diagnostic::error("Too many command line arguments", "Expected one code, such as W0101, or none for a list of all.")
 }
 
-/// There is no such code.
+/// The code does not exist.
 pub fn unknown_code(given: &str, nearest: Option<&str>) -> Diagnostic {
     let hint = nearest.map(|code| format!(" Did you mean {code}?")).unwrap_or_default();
     Diagnostic::error("Unknown code", format!("There is no code {given:?}.{hint} To list all codes: weft explain"))
@@ -300,13 +300,13 @@ pub fn one_directory_expected() -> Diagnostic {
 pub fn no_tests_found() -> Diagnostic {
     Diagnostic::warning(
         "No tests were found",
-        "No test file here has a name that -filter gives. Paths are relative to this directory.",
+        "No test file in this directory matches -filter. Paths are relative to this directory.",
     )
 }
 
-/// No coordinator answers.
+/// No coordinator responds.
 pub fn no_coordinator_answers(address: &str) -> Diagnostic {
-    Diagnostic::error("Coordinator does not answer", format!("No coordinator answers at {address}."))
+    Diagnostic::error("Coordinator does not respond", format!("No coordinator responds at {address}."))
 }
 
 /// The plan file cannot be written.
@@ -319,18 +319,18 @@ pub fn plan_file_unusable(path: &str, why: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."))
 }
 
-/// A destroy has left objects, as planned.
+/// As planned, a destroy has left objects.
 pub fn left_behind(count: usize) -> Diagnostic {
     Diagnostic::error(
         "Destroy was successful but left behind forgotten instances",
         format!(
             "As planned, {count} objects were removed from the state and not destroyed. They still exist, and may cost \
-             something; the plan names them. With -suppress-forget-errors this is no error."
+             something; the plan names them. With -suppress-forget-errors this is not an error."
         ),
     )
 }
 
-/// The console has a configuration with errors.
+/// The configuration of the console has errors.
 pub fn console_with_errors(summary: &str) -> Diagnostic {
     Diagnostic::warning(summary, "")
 }
@@ -360,7 +360,7 @@ pub fn output_arguments() -> Diagnostic {
     Diagnostic::error("Unexpected argument", "Give the name of one output, or no name to show all of them.")
 }
 
-/// A command on workspaces takes no arguments.
+/// A command about workspaces takes no arguments.
 pub fn workspace_arguments() -> Diagnostic {
     Diagnostic::error("Unexpected argument", "This command accepts options only.")
 }
@@ -413,7 +413,7 @@ pub fn no_outputs() -> Diagnostic {
     )
 }
 
-/// No coordinator is named for a command about its workers.
+/// A command about the workers of a coordinator was given no coordinator.
 pub fn workers_without_coordinator() -> Diagnostic {
     Diagnostic::error(
         "Coordinator not named",
@@ -426,7 +426,7 @@ pub fn worker_name_expected() -> Diagnostic {
     Diagnostic::error("Invalid number of arguments", "Expected the name of a worker.")
 }
 
-/// No worker of this name is connected.
+/// No worker with this name is connected.
 pub fn no_such_worker(name: &str) -> Diagnostic {
     Diagnostic::error(
         "No such worker",
@@ -439,17 +439,17 @@ pub fn key_expected() -> Diagnostic {
     Diagnostic::error("Key expected", "Name the file of the key with -key.")
 }
 
-/// A signature that would be valid for too long, or not at all.
+/// The validity of a signature is out of range.
 pub fn hours_out_of_range(hours: usize, most: usize) -> Diagnostic {
     Diagnostic::error("Invalid -hours option", format!("{hours} is not between 1 and {most}."))
 }
 
-/// A signature that could not be written.
+/// The signature cannot be written.
 pub fn signature_not_written(path: &str, error: &std::io::Error) -> Diagnostic {
     Diagnostic::error("Cannot write file", format!("{path} cannot be written: {error}."))
 }
 
-/// A signature is required, and the command makes its own plan.
+/// A signature is required, but the command makes its own plan.
 pub fn signature_needs_plan_file() -> Diagnostic {
     Diagnostic::error(
         "Signed plan required",

@@ -1,4 +1,4 @@
-//! `weft providers`: which providers are required, by which modules, their schemas and their packages.
+//! `weft providers`: lists the required providers and the modules that require them.
 
 mod lock;
 mod mirror;
@@ -64,7 +64,7 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     require_locked(context).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");
-    // Tests come after the providers, and before the modules.
+    // Tests come after the providers of the module, and before its modules.
     let mut nodes = module_nodes(&project.root);
     let first_module = nodes.iter().position(|node| node.name.starts_with("module.")).unwrap_or(nodes.len());
     nodes.splice(first_module..first_module, test_nodes(&project.root, &tests));
@@ -73,7 +73,7 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     of_state.sort();
     of_state.dedup();
     if !of_state.is_empty() {
-        // OpenTofu prints an empty line after each.
+        // OpenTofu prints an empty line after each item.
         text.push_str(&format!("\nProviders required by state:\n\n{}", of_state.concat()));
     } else {
         text.push('\n');
@@ -88,7 +88,7 @@ struct Node {
     below: Vec<Node>,
 }
 
-/// The requirements of a module and of the modules that it calls.
+/// The requirements of a module and of the modules that it calls, as nodes.
 fn module_nodes(module: &Arc<CompiledModule>) -> Vec<Node> {
     let (requirements, _) = of_module(module);
     let providers = requirements.iter().map(|(source, constraints)| {
@@ -100,7 +100,7 @@ fn module_nodes(module: &Arc<CompiledModule>) -> Vec<Node> {
     providers.chain(children).collect()
 }
 
-/// The requirements of test files, and of the modules that their runs test.
+/// The requirements of test files, and of the modules that their runs test, as nodes.
 fn test_nodes(root: &CompiledModule, tests: &Tests) -> Vec<Node> {
     let file = |file: &Arc<TestFile>| {
         let mut sources: Vec<String> =
@@ -127,7 +127,7 @@ fn draw(nodes: &[Node], indent: &str, text: &mut String) {
     }
 }
 
-/// The platforms of `-platform`, by default this machine's.
+/// The platforms in `-platform`. The default is the platform of this machine.
 fn platforms(arguments: &Arguments) -> Result<Vec<Platform>, Diagnostic> {
     let mut platforms = Vec::new();
     for text in arguments.values("platform") {

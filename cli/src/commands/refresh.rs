@@ -54,7 +54,7 @@ pub const REFRESH: Command = Command {
 fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { view, .. } = invocation;
     view.event(events::version());
-    // Planning options are accepted as in OpenTofu, and have no effect: the command only refreshes.
+    // As in OpenTofu, other planning options are accepted and have no effect, because the command only refreshes.
     let read = Wishes::read(invocation, false)?;
     let wishes = Wishes {
         prior_state: true,
@@ -73,7 +73,7 @@ fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// Refreshes, and writes the result. Returns the new state and warnings.
+/// Refreshes the objects, and writes the result to the state. Returns the new state and warnings.
 async fn refreshed(
     invocation: &Invocation<'_>,
     loaded: &Loaded,
@@ -87,7 +87,7 @@ async fn refreshed(
     let nothing = (!snapshot.instances.values().any(managed)).then(nothing_there);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     if has_errors(&made.diagnostics) {
-        // Without any plan the configuration is invalid, and the state does not matter.
+        // If there is no plan at all, the configuration is invalid, and a warning about an empty state is useless.
         let nothing = nothing.filter(|_| made.file.is_some());
         return Err(made.diagnostics.into_iter().chain(nothing).collect());
     }
@@ -95,7 +95,8 @@ async fn refreshed(
     if let Some(text) = text {
         let found = StateFile::parse(text.as_bytes(), "the refreshed state")
             .map_err(|error| one(problems::state_not_saved(&error)))?;
-        // As in OpenTofu, an output is stored as planned where that is known. Only an apply stores results of checks.
+        // As in OpenTofu, an output is stored with its planned value if that is known. Only an apply stores results of
+        // checks.
         let file = StateFile { instances: found.instances, outputs: found.outputs, checks: None, ..file_of(&snapshot) };
         let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
         let answer = store.edit(edit).await.map_err(of_store)?;

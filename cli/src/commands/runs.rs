@@ -148,7 +148,7 @@ fn place(invocation: &Invocation<'_>) -> Result<StoreLocation, Vec<Diagnostic>> 
     StoreLocation::find(&invocation.context, &invocation.arguments, None)
 }
 
-/// The store for reading; `None` where nothing was ever kept.
+/// The store, for reading. `None` if no state and no run was ever stored.
 async fn readable(invocation: &Invocation<'_>) -> Result<Option<Arc<dyn RunStore>>, Vec<Diagnostic>> {
     place(invocation)?.open_existing().await.map_err(|problem| vec![problem])
 }
@@ -157,7 +157,7 @@ fn run_id(text: &str) -> Result<RunId, Vec<Diagnostic>> {
     RunId::parse(text).ok_or_else(|| vec![problems::invalid_run_id(text)])
 }
 
-/// A run with its plan and the plan's bytes.
+/// A run, its plan, and the bytes of the plan.
 async fn load(store: &dyn RunStore, run: &RunId) -> Result<(RunView, PlanFile, Vec<u8>), Vec<Diagnostic>> {
     let view = store.run(run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
     let bytes = store.plan(run).await.map_err(said)?.0;
@@ -171,7 +171,7 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     let named = arguments.positionals.first().map(String::as_str).map(run_id).transpose()?;
     let parallelism = arguments.count::<u32>("parallelism");
     if let Some(address) = apply::coordinator(arguments) {
-        // The local worker may read encrypted states.
+        // The encryption is determined now, because the local worker may read encrypted states.
         invocation.context.sealing(arguments, None)?;
         let detach = arguments.switch("detach", false);
         let named = named.as_ref().map(RunId::as_str);
@@ -262,7 +262,7 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
         Ok(store) => store,
         Err(error) => return set_aside(invocation, &place, &run, &error),
     };
-    // The lease of a dead holder lasts for a while.
+    // The lease of a dead holder stays valid for a while.
     let mut taken = term::take_lease(store.as_ref(), &run, &holder(), None).await;
     let mut lost = None;
     if let Err(RunError::Store(StoreError::Frozen { .. })) = &taken {
@@ -311,8 +311,8 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::DONE)
 }
 
-/// Abandons a run whose journal does not belong to the state file. Moves the run's files away, and lists the objects
-/// that it may have changed.
+/// Abandons a run whose journal does not belong to the state file. Moves the files of the run away, and lists the
+/// objects that it may have changed.
 fn set_aside(invocation: &Invocation<'_>, place: &StoreLocation, run: &RunId, error: &StoreError) -> Outcome {
     let foreign = match error {
         StoreError::StateMismatch { run: of, .. } => of == run,

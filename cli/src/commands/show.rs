@@ -57,7 +57,7 @@ pub const SHOW: Command = Command {
     run: |invocation| show(invocation).unwrap_or_else(|exit| exit),
 };
 
-/// The contents of a file.
+/// The contents of a file that the command shows.
 enum ShownFile {
     Plan(Box<weft_graph_format::plan_file::PlanFile>),
     State(Option<StateFile>),
@@ -124,7 +124,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// One module as a document, without the modules that it calls and without values.
+/// Prints one module as a document, without the modules that it calls and without values.
 fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Exit> {
     if !invocation.arguments.switch("json", false) {
         return Err(invocation.mistake(&problems::module_without_json()));
@@ -144,7 +144,7 @@ fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Ex
     Ok(Exit::DONE)
 }
 
-/// The configuration of the current directory as a document.
+/// Prints the configuration of the current directory as a document.
 fn configured(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if !invocation.arguments.switch("json", false) {
         return Err(invocation.mistake(&problems::configuration_without_json()));

@@ -1,4 +1,4 @@
-//! `weft plan sign` and `weft plan verify`: approvals of plan files.
+//! `weft plan sign` and `weft plan verify`: sign plan files, and verify their signatures.
 
 use std::io::Write as _;
 use std::time::{Duration, SystemTime};
@@ -14,9 +14,10 @@ use crate::options::{Takes, option, text};
 use crate::sealing::plan_bytes;
 use crate::signature;
 
-/// How long a signature is valid, in hours.
+/// The default validity of a signature, in hours.
 const HOURS: usize = 24;
-/// The maximum validity, in hours. Stores forget finished runs after 30 days, and with them that a plan was used.
+/// The maximum validity, in hours. Stores delete finished runs after 30 days, and then no longer know which plans were
+/// used.
 const MAX_HOURS: usize = 30 * 24;
 
 /// The command.
@@ -65,7 +66,7 @@ fn finish(invocation: &Invocation<'_>, done: Result<(), Vec<Diagnostic>>) -> Exi
     }
 }
 
-/// The plan file that the command names, with its digest. That of an encrypted plan is of the decrypted one.
+/// The plan file in the arguments, and its digest. The digest of an encrypted plan is that of the decrypted contents.
 fn plan<'i>(invocation: &'i Invocation<'_>) -> Result<(&'i str, Digest), Vec<Diagnostic>> {
     let [path] = invocation.arguments.positionals.as_slice() else {
         return Err(vec![problems::plan_file_expected()]);

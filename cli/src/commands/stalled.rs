@@ -1,4 +1,4 @@
-//! Runs that have stopped before their end, and that no process carries out. Commands that plan report them first.
+//! Unfinished runs that no process carries out. Commands that plan report them first.
 
 use std::io::IsTerminal as _;
 
@@ -11,7 +11,7 @@ use crate::prompt::Prompt;
 use crate::render::{events, statuses, times};
 use crate::view::View;
 
-/// The maximum number of unfinished runs that are described. The list of runs has all of them.
+/// The maximum number of unfinished runs that are described. The list of runs contains all of them.
 const DESCRIBED: usize = 5;
 
 /// Whether a run waits for the user.
@@ -24,7 +24,7 @@ pub fn unfinished(headers: &[RunHeader]) -> Vec<&RunHeader> {
     headers.iter().filter(|header| stands_still(header)).collect()
 }
 
-/// Reports such runs, with the ways to continue. Prints nothing if there are none.
+/// Reports the runs that wait for the user, with the ways to continue. Prints nothing if there are none.
 pub fn report_stalled(view: &View, headers: &[RunHeader]) {
     let (found, now) = (unfinished(headers), unix_ms());
     for header in found.iter().take(DESCRIBED) {
@@ -36,19 +36,19 @@ pub fn report_stalled(view: &View, headers: &[RunHeader]) {
     }
 }
 
-/// Reports such runs before a command changes objects. On a terminal, the user decides whether it goes on. Returns
-/// whether it does.
+/// Reports the runs that wait for the user before a command changes objects. On a terminal, the user decides whether
+/// the command continues. Returns that decision.
 pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) -> bool {
     report_stalled(&invocation.view, headers);
     let Some(newest) = unfinished(headers).first().copied() else { return true };
     let approved = invocation.arguments.switch("auto-approve", false);
-    // The answers of a script may be in a pipe: it does not know this question.
+    // A script may pipe its answers, and does not know this question.
     if approved || !invocation.asks() || !std::io::stdin().is_terminal() {
         return true;
     }
     let question = format!("Do you want to {doing} before run {} is finished?", newest.id);
-    let detail = "What the run has not done is planned again. What it holds or has in doubt is refused.\n\
-                  Only 'yes' will be accepted to go on.";
+    let detail = "Changes that the run has not made are planned again. Changes to objects that it holds or has in doubt are refused.\n\
+                  Only 'yes' will be accepted to continue.";
     let goes_on = Prompt::new().confirm(&question, detail);
     if !goes_on {
         invocation.view.line(&format!("Nothing was done. To continue the run: weft runs resume {}", newest.id));
@@ -56,7 +56,7 @@ pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) 
     goes_on
 }
 
-/// An unfinished run: whose it is, since when, what it has done, and what to type.
+/// Describes an unfinished run: who began it, when, what it has done, and which commands settle it.
 fn described(header: &RunHeader, now: u64) -> String {
     let id = &header.id;
     let listing = RunListing::new(header);
@@ -67,7 +67,7 @@ fn described(header: &RunHeader, now: u64) -> String {
     };
     let state = if header.abandoned { "was given up, and has operations in doubt" } else { "is not finished" };
     let heard = header.lease.as_ref().and_then(|lease| lease.age_ms);
-    let heard = heard.map(|age| format!(", last heard of {} s ago", age / 1000)).unwrap_or_default();
+    let heard = heard.map(|age| format!(", last sign of life {} s ago", age / 1000)).unwrap_or_default();
     let mut text =
         format!("Run {id} {state}.\n  {by} {began}, {ago}{heard}.\n  {}", statuses::unfinished(&listing.counts));
     let mut way = |words: &str, command: &str| text.push_str(&format!("\n  {words:<16}weft runs {command} {id}"));

@@ -100,10 +100,10 @@ pub const PULL: Command = Command {
     ..LIST
 };
 
-/// The current state; `None` when there is none yet.
+/// The current state. `None` if there is none yet.
 ///
 /// # Errors
-/// A state that cannot be read, or errors in the configuration that determines where it is.
+/// Returns an error if the state cannot be read, or if the configuration that determines its location has errors.
 pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Vec<Diagnostic>> {
     let Some((bytes, place)) = exported(invocation)? else { return Ok(None) };
     StateFile::parse(&bytes, &place).map(Some).map_err(|error| vec![problems::state_not_loaded(&error)])
@@ -130,10 +130,10 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Ve
     .map_err(|problem| vec![problem])
 }
 
-/// The schemas of the providers that a state needs.
+/// The schemas of the providers of the objects in a state.
 ///
 /// # Errors
-/// A provider that is not installed.
+/// Returns an error if a provider is not installed.
 pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Result<Schemas, Vec<Diagnostic>> {
     let mut requirements = Requirements::new();
     for record in state.instances.values() {
@@ -158,7 +158,7 @@ pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Result<Sche
     Ok(read.unwrap_or_default())
 }
 
-/// Reports that there is no state.
+/// Returns an error if there is no state.
 pub fn present(snapshot: &Snapshot) -> Result<(), Vec<Diagnostic>> {
     if snapshot.serial == 0 && snapshot.is_empty() { Err(vec![none_found()]) } else { Ok(()) }
 }
@@ -226,7 +226,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         written_instance(text).ok_or_else(|| fail(problems::invalid_instance_address(text, &escaped(text))))?;
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let state = state.ok_or_else(|| fail(none_found()))?;
-    // `weft show` shows the deposed objects, this command only the current one.
+    // `weft show` also prints deposed objects. This command prints only the current one.
     let record = state.instances.get(&address.to_string()).filter(|record| record.current.is_some());
     let Some(record) = record.map(|record| InstanceRecord { deposed: BTreeMap::new(), ..record.clone() }) else {
         return Err(fail(problems::no_instance()));
@@ -240,7 +240,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.event_document(&show_json::state(Some(&alone), &schemas));
     }
     if !view.is_json() {
-        // As in OpenTofu, the output has colors even if it is not a terminal.
+        // As in OpenTofu, the output has colors even if the standard output is not a terminal.
         let style = Style { colour: !view.escape("0").is_empty(), ..*view.style() };
         let text = render::instance(&record, &schemas, &style);
         view.document(&format!("{}\n", text.trim_end_matches('\n')));

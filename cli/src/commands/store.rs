@@ -1,4 +1,4 @@
-//! `weft store`: checks a store in Redis, and declares lost what it has lost.
+//! `weft store`: checks a store in Redis, and declares lost records as lost.
 
 mod problems;
 
@@ -15,7 +15,7 @@ use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, StoreLocation};
 
-/// The maximum number of objects in a question. More would hide it.
+/// The maximum number of objects in a question. More would hide the question.
 const LISTED: usize = 50;
 
 /// The command.
@@ -55,11 +55,11 @@ fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) 
     outcome.unwrap_or_else(|problems| invocation.fail(&problems))
 }
 
-/// A store as it is: nothing is replayed or copied.
+/// A store that is opened for inspection only: opening it replays and copies nothing.
 struct Opened {
     store: RedisStore,
     workspace: String,
-    /// The place of its second copy, if it has one.
+    /// The location of its second copy, if it has one.
     copy: Option<String>,
 }
 
@@ -91,7 +91,7 @@ async fn check(invocation: &Invocation<'_>) -> Outcome {
     Ok(if sound { Exit::DONE } else { Exit::FAILED })
 }
 
-/// A report for people, without the problems.
+/// The lines of a report, without the problems.
 fn lines(report: &StoreReport) -> Vec<String> {
     let StoreReport { server, runs, .. } = report;
     let mut lines = vec![format!("Store: {} (workspace {})", report.store, report.workspace)];
@@ -114,7 +114,7 @@ fn lines(report: &StoreReport) -> Vec<String> {
     lines.extend(report.doubts.iter().map(|object| format!("  in doubt: {object}")));
     lines.push(format!("Runs: {}", runs.len()));
     for run in runs {
-        let compared = if run.compared { "" } else { "; goes on, so only its journal was checked" };
+        let compared = if run.compared { "" } else { "; in progress, so only its journal was checked" };
         lines.push(format!("  {}: {}, {} lines of its journal{compared}", run.id, run.status, run.lines));
     }
     for loss in &report.declared {
@@ -151,7 +151,7 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
         if !invocation.asks() {
             return Err(vec![problems::not_approved()]);
         }
-        let detail = "The state goes on without these records. The real objects stay: import them again, or they will \
+        let detail = "The state will not have these records. The real objects stay: import them again, or they will \
                       be created a second time. Restoring a backup of Redis is better, if there is one.\nOnly 'yes' will \
                       be accepted to confirm.";
         if !Prompt::new().confirm("Do you really want to declare these records lost?", detail) {
@@ -168,7 +168,7 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::UNCERTAIN)
 }
 
-/// What is lost, for people.
+/// Describes the lost records.
 fn names(losses: &Losses) -> Vec<String> {
     let mut lines = Vec::new();
     let list = |lines: &mut Vec<String>, names: Vec<String>| {

@@ -65,7 +65,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let allowed = arguments.switch("allow-missing", false);
     let place = StoreLocation::for_edit(invocation, &name, false)?;
     let problem = change(invocation, &place, |snapshot| {
-        // As in OpenTofu, this needs a valid configuration.
+        // As in OpenTofu, `taint` needs a valid configuration.
         if tainted && !snapshot.is_empty() {
             Project::refuse_wrong(invocation)?;
         }

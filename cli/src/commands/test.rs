@@ -72,11 +72,11 @@ fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     block_on(suite.run(&installed, Arc::new(packages))).unwrap_or_else(|problem| Err(vec![problem])).map_err(fail)
 }
 
-/// The configuration with its tests.
+/// Loads the configuration with its tests.
 fn loaded(invocation: &Invocation<'_>, said: &mut Vec<Diagnostic>) -> Result<(Project, Tests), Vec<Diagnostic>> {
     let (mut tests, of_tests) = Tests::read(invocation);
     if has_errors(&of_tests) {
-        // The tests belong to the root module, and called modules are read after it.
+        // The tests belong to the root module. Called modules are read after them.
         let mut problems = Project::load_root(invocation).err().unwrap_or_default();
         problems.extend(of_tests);
         return Err(problems);
@@ -94,7 +94,7 @@ fn loaded(invocation: &Invocation<'_>, said: &mut Vec<Diagnostic>) -> Result<(Pr
     Ok((project, tests))
 }
 
-/// The files to run: those that `-filter` names, or all.
+/// The files to run: the files in `-filter`, or all files.
 fn selected<'a>(
     tests: &Tests,
     filters: impl Iterator<Item = &'a str>,
@@ -113,7 +113,7 @@ fn selected<'a>(
     found.into_values().cloned().collect()
 }
 
-/// What to run.
+/// The test files to run, with everything that their runs need.
 struct Suite<'a> {
     invocation: &'a Invocation<'a>,
     project: &'a Project,

@@ -67,14 +67,14 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line("force-unlock cancelled.");
         return Ok(Exit::FAILED);
     }
-    // Taking the lock shows that no process holds it, and giving it back removes the file.
+    // If the lock can be taken, no process holds it. Releasing it removes the lock file.
     let taken = block_on(place.open(Access::Change)).and_then(|opened| opened);
     drop(taken.map_err(|problem| invocation.fail(&[problem]))?);
     tell_unlocked(invocation);
     Ok(Exit::DONE)
 }
 
-/// Removes the lock of a backend, also that of another user.
+/// Removes the lock of a backend, even if another user holds it.
 fn unlock_remote(invocation: &Invocation<'_>, remote: &RemoteLocation, id: &str) -> Result<Exit, Exit> {
     if !approved(invocation)? {
         invocation.view.line("force-unlock cancelled.");

@@ -1,4 +1,4 @@
-//! `weft validate`: checks a configuration, whatever the values of its variables are.
+//! `weft validate`: checks a configuration for all possible values of its variables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {
     })
 }
 
-/// The problems of the configuration in the working directory or in another one. The lock file, the installed modules
+/// The problems of the configuration in `directory`, or in the working directory. The lock file, the installed modules
 /// and packages, and the base of file paths are always those of the working directory.
 fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagnostic> {
     let Invocation { context, .. } = invocation;

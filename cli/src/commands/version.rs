@@ -62,7 +62,8 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     Exit::DONE
 }
 
-/// What this build can do: the backends that it was compiled with, and what every build has beyond OpenTofu.
+/// The features of this build: the backends that it was compiled with, and the features of every build that OpenTofu
+/// lacks.
 fn features() -> Vec<String> {
     let backends = catalog::kinds().map(|name| format!("backend-{name}"));
     let own = ["cluster", "encryption", "redis", "resume"].map(str::to_owned);

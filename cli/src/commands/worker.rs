@@ -27,9 +27,9 @@ use crate::view::View;
 
 /// The pause between two attempts to reach the coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
-/// How long providers may take to end.
+/// How long providers may take to end when the worker ends.
 const LEAVE: Duration = Duration::from_secs(3);
-/// How long a stopping worker tries to deliver its results. A coordinator that restarts is back by then.
+/// How long a stopping worker tries to deliver its results. A coordinator that restarts is available again by then.
 const DELIVER: Duration = Duration::from_secs(5);
 
 /// The command.
@@ -93,14 +93,14 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     view.diagnostics(&said);
     let mut options = WorkerOptions::new(name, process::incarnation(), Arc::new(packages));
     options.labels = labels;
-    // The states that it reads may be encrypted.
+    // The worker may read encrypted states.
     let sealing = context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let spool = match (arguments.value("name"), arguments.value("spool")) {
         (Some(_), _) => {
             spool::open(invocation, &options.name, sealing).map_err(|problem| invocation.fail(&[problem]))?
         }
         (None, Some(_)) => return Err(invocation.mistake(&problems::spool_without_name())),
-        // The next process has another name.
+        // Without `-name`, the name contains the process id, so no later process would find the spool.
         (None, None) => None,
     };
     let spool_path = spool.map(|(spool, path)| {
@@ -122,19 +122,19 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// A worker across its connections.
+/// A worker that keeps running across several connections.
 struct Serving<'i> {
     view: &'i View,
     name: String,
-    /// Connects to them.
+    /// Opens connections to coordinators.
     dialer: Arc<Dialer>,
     /// The coordinators, in the order in which they are tried.
     addresses: Vec<String>,
-    /// Whether it was asked to stop.
+    /// Whether the worker was asked to stop.
     ended: tokio::sync::watch::Receiver<bool>,
-    /// Since when it has been stopping with nothing running.
+    /// The time since which the worker is stopping and no calls are running.
     rests_since: Option<Instant>,
-    /// The lack of an answer was reported.
+    /// Whether the user was informed that no coordinator responds.
     told: bool,
 }
 
@@ -165,7 +165,8 @@ async fn serve(
         };
         view.line(&format!("worker {} works for the coordinator at {address}", serving.name));
         serving.told = false;
-        // It runs as a task beside those that it talks to. From the main thread each message would wake another thread.
+        // This task runs on the same threads as its peers. If it ran on the main thread, each message would wake
+        // another thread.
         let channel = Channel { incoming: end.incoming, outgoing: end.outgoing };
         let working = tokio::spawn(async move {
             let ended = worker.run(channel).await;
@@ -207,8 +208,8 @@ async fn serve(
     Ok(())
 }
 
-/// Passes signals on. The first drains, the second asks providers to stop, and the third ends the process, as does a
-/// timeout after the second.
+/// Handles signals. The first one drains the worker, the second one asks providers to stop. The third one ends the
+/// process, and so does a timeout after the second one.
 fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
     let (ending, ended) = tokio::sync::watch::channel(false);
     let mut signals = signals::forward();
@@ -234,10 +235,10 @@ fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
 }
 
 impl Serving<'_> {
-    /// Connects to the first coordinator that answers; `None` when none does.
+    /// Connects to the first coordinator that responds. `None` if none does.
     ///
     /// # Errors
-    /// When retrying does not help.
+    /// Returns an error if retries cannot help.
     async fn connect(&mut self) -> Result<Option<(String, WorkerEnd)>, Diagnostic> {
         for address in &self.addresses {
             match connect_worker(&self.dialer, address).await {
@@ -254,7 +255,7 @@ impl Serving<'_> {
         Ok(None)
     }
 
-    /// Between two attempts.
+    /// Waits between two attempts to connect.
     async fn pause(&mut self) {
         let asked = *self.ended.borrow_and_update();
         tokio::select! {
@@ -263,8 +264,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Whether a worker without a connection ends: it was asked to stop, and has no results to deliver or no
-    /// coordinator to take them.
+    /// Whether a worker without a connection may end. It was asked to stop, and has no results, or no coordinator has
+    /// taken its results for a while.
     fn may_leave(&mut self, worker: &mut Worker) -> bool {
         if !*self.ended.borrow() {
             return false;

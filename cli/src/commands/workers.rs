@@ -74,7 +74,7 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::DONE)
 }
 
-/// A worker in one line.
+/// Describes a worker in one line.
 fn line(worker: &WorkerListing) -> String {
     let WorkerListing { name, labels, version, status, tasks, capacity, identity } = worker;
     let version = if version.is_empty() { "unknown version".to_owned() } else { format!("version {version}") };

@@ -1,4 +1,4 @@
-//! `weft workspace list`, `show`, `new`, `select`, `delete`: workspaces beside the local state.
+//! `weft workspace list`, `show`, `new`, `select` and `delete`: manage workspaces.
 
 mod problems;
 
@@ -104,7 +104,7 @@ pub const DELETE: Command = Command {
     ..LIST
 };
 
-/// Where the states of all workspaces are.
+/// The location of the states of all workspaces.
 fn workspaces(invocation: &Invocation<'_>) -> Result<Workspaces, Exit> {
     let found = StoreLocation::workspaces(&invocation.context, &invocation.arguments);
     let usable = found.and_then(|workspaces| require_locked(&invocation.context).map(|()| workspaces));
@@ -192,7 +192,7 @@ fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
         let made = std::fs::create_dir_all(&path);
         return made.map_err(|error| invocation.fail(&[problems::workspace_not_created(&path, &error)]));
     }
-    // A workspace of a service exists as soon as it has a state.
+    // In a remote service, a workspace exists as soon as it has a state.
     let place = StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
     change(invocation, &place, |known| {
         let change = if known.serial > 0 { Change::Nothing } else { Change::Whole(Box::new(StateFile::create())) };
@@ -212,12 +212,12 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     make(invocation, name)?;
     remember(invocation, name)?;
     tell_created(invocation, name);
-    // As in OpenTofu, the workspace exists and is selected also if the state cannot be read.
+    // As in OpenTofu, the workspace exists and is selected even if the given state cannot be read.
     if let Some(path) = arguments.value("state") {
         let file = given_state(invocation, path)?;
         if matches!(workspaces(invocation)?, Workspaces::Backend(StateBackend::Local(_))) {
-            // As in OpenTofu, -state also names the state of a local backend, which then has this state already. The
-            // workspace stays empty.
+            // As in OpenTofu, `-state` also selects the state file of a local backend. That file already has this
+            // state, and the workspace stays empty.
             return Ok(Exit::DONE);
         }
         let place =
@@ -227,7 +227,7 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// OpenTofu's text and colors: scripts look for them.
+/// Reports the creation of a workspace. The text and colors are OpenTofu's, because scripts look for them.
 fn tell_created(invocation: &Invocation<'_>, name: &str) {
     let view = &invocation.view;
     let (reset, green, bold) = (view.escape("0"), view.escape("32"), view.escape("1"));
@@ -251,7 +251,7 @@ fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
     not_overridden(invocation, None, ("selected workspace", problems::OVERRIDDEN_SELECTED_MESSAGE))?;
     let known = exists(invocation, name)?;
-    // Also if its state is gone.
+    // This also succeeds if the workspace no longer exists.
     if selected(invocation)? == name {
         return Ok(Exit::DONE);
     }

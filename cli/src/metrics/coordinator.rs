@@ -9,13 +9,13 @@ use weft_state::RunStatus;
 
 use super::{Kind, Metrics};
 
-/// The statuses of runs, so that each has a value from the beginning.
+/// All statuses of runs, so that each of them has a value from the beginning.
 const RUN_STATUSES: [RunStatus; 5] =
     [RunStatus::Running, RunStatus::Stopped, RunStatus::Done, RunStatus::Failed, RunStatus::InDoubt];
-/// The statuses of workers, in the words of `weft workers list`.
+/// The statuses of workers, as in `weft workers list`.
 const WORKER_STATUSES: [&str; 3] = ["ready", "draining", "leaving"];
 
-/// The metrics of a coordinator. `expires` is the end of its own certificate.
+/// The metrics of a coordinator. `expires` is the expiry of its own certificate.
 pub fn coordinator_metrics(figures: &Figures, expires: Option<SystemTime>) -> String {
     let mut metrics = Metrics::default();
     metrics.build();
@@ -25,7 +25,7 @@ pub fn coordinator_metrics(figures: &Figures, expires: Option<SystemTime>) -> St
     let counted = &figures.counted;
     let help = "From the moment when an operation could start to its dispatch to a worker.";
     metrics.histogram("weft_dispatch_seconds", help, &counted.dispatch);
-    let help = "From sending a batch of steps to the durable answer of the store.";
+    let help = "From sending a batch of steps to the durable response of the store.";
     metrics.histogram("weft_store_write_seconds", help, &counted.store);
     let renewals = "weft_lease_renewals_total";
     metrics.begin(renewals, Kind::Counter, "Renewals of the leases of runs, by result.");
@@ -79,7 +79,7 @@ fn operations(metrics: &mut Metrics, active: &RunFigures) {
     }
 }
 
-/// The name of a placement label in a metric: `label_` and its letters, digits and underscores.
+/// The name of a placement label in a metric: `label_`, then the name with only letters, digits and underscores.
 fn label_name(label: &str) -> String {
     let fits = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
     format!("label_{}", label.chars().map(fits).collect::<String>())

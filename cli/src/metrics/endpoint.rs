@@ -1,4 +1,4 @@
-//! The endpoint: `GET /metrics` over HTTP/1.1, and nothing else. Each connection serves one request.
+//! The HTTP/1.1 endpoint for `GET /metrics`. It serves nothing else. Each connection serves one request.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,28 +15,28 @@ use tokio::time::timeout;
 
 /// The maximum size of a request in bytes. Scrapers send a few hundred.
 const MAX_REQUEST: usize = 8 << 10;
-/// The time limit of a request with its answer.
+/// The time limit of a request and its response.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// The maximum number of connections. A scraper needs one; further ones are closed at once.
+/// The maximum number of connections. A scraper needs one. Additional connections are closed immediately.
 const MOST_CONNECTIONS: usize = 16;
-/// The pause after an error of `accept`, for example because there are too many open files.
+/// The pause after an error of `accept`, for example if there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
-/// The permissions of a Unix socket: its owner only.
+/// The permissions of a Unix socket: only its owner has access.
 const SOCKET_MODE: u32 = 0o600;
-/// The type of the answer.
+/// The content type of the response.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Where metrics are served.
+/// An address where metrics are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricsAddress {
     /// At an IP address.
     Tcp(SocketAddr),
-    /// At a file of this machine.
+    /// At a Unix socket of this machine.
     Unix(PathBuf),
 }
 
 impl MetricsAddress {
-    /// The address in `PORT` (on this machine only), `IP:PORT` or `unix:PATH`.
+    /// Parses an address: `PORT` (on this machine only), `IP:PORT` or `unix:PATH`.
     pub fn parse(text: &str) -> Option<MetricsAddress> {
         if let Some(path) = text.strip_prefix("unix:") {
             return (!path.is_empty()).then(|| MetricsAddress::Unix(path.into()));
@@ -66,7 +66,7 @@ impl fmt::Display for MetricsAddress {
 pub struct MetricsError {
     /// The address.
     pub address: String,
-    /// The reason of the operating system.
+    /// The error of the operating system.
     pub error: std::io::Error,
 }
 
@@ -75,11 +75,11 @@ enum Listener {
     Unix(UnixListener),
 }
 
-/// Serves what `render` returns until the handle is aborted. Returns the address with its port. Must be called in a
+/// Serves the output of `render` until the handle is aborted. Returns the address with its port. It must be called in a
 /// runtime.
 ///
 /// # Errors
-/// When the address is in use.
+/// Returns an error if the address cannot be used, for example because it is in use.
 pub async fn serve(
     address: &MetricsAddress,
     render: impl Fn() -> String + Send + Sync + 'static,
@@ -102,11 +102,11 @@ pub async fn serve(
     Ok((address, serving))
 }
 
-/// Removes the socket of a dead process. A file of another kind stays.
+/// Removes the socket of a dead process. Other files stay.
 fn remove_socket(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
-        // A file that stays is reported by the bind that follows.
+        // If the file cannot be removed, the bind that follows reports it.
         let _ = std::fs::remove_file(path);
     }
 }
@@ -130,7 +130,7 @@ async fn accept(listener: Listener, render: Arc<dyn Fn() -> String + Send + Sync
         let render = Arc::clone(&render);
         tokio::spawn(async move {
             let _permit = permit;
-            // A scraper that goes away needs no answer.
+            // If the scraper disconnects, it needs no response.
             let _ = timeout(REQUEST_TIME, answer(stream, render.as_ref())).await;
         });
     }

@@ -6,7 +6,7 @@ use weft_executor::WorkerFigures;
 
 use super::{Kind, Metrics};
 
-/// The metrics of a worker. `expires` is the end of its own certificate.
+/// The metrics of a worker. `expires` is the expiry of its own certificate.
 pub fn worker_metrics(figures: &WorkerFigures, expires: Option<SystemTime>) -> String {
     let mut metrics = Metrics::default();
     metrics.build();

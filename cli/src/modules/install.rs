@@ -1,5 +1,4 @@
-//! Installs modules while the configuration that calls them is read: each must be fetched before its own calls are
-//! known.
+//! Installs modules while the configuration is read. Each module must be fetched before its own calls are known.
 
 use std::fs;
 use std::io;
@@ -18,24 +17,24 @@ use super::{FOLDER, ModuleManifest, ModuleRecord, constraints};
 use crate::context::Context;
 use crate::modules::problems;
 
-/// The maximum number of links in a path. The operating system has the same limit.
+/// The maximum number of links in a path, as in the operating system.
 const MOST_LINKS: usize = 40;
 /// How long an abandoned fetch may delay the end of the process.
 const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// A step of the installation of a module. `key` are the names of the calls that lead to it.
+/// A step of the installation of a module. `key` contains the names of the calls that lead to the module.
 #[derive(Clone, Copy, Debug)]
 pub enum InstallStep<'a> {
     /// It is about to be downloaded.
     Download {
-        /// The source, with the version of a registry.
+        /// The source address, with the version of a registry module.
         what: &'a str,
         key: &'a str,
     },
-    /// It is there.
+    /// It is installed.
     Installed {
         key: &'a str,
-        /// Where it is.
+        /// The directory of the module.
         directory: &'a str,
     },
 }
@@ -43,7 +42,7 @@ pub enum InstallStep<'a> {
 /// Installs modules as the configuration calls them.
 pub struct ModuleInstaller<'a> {
     context: &'a Context,
-    /// Installs all modules again.
+    /// Whether to install all modules again.
     upgrade: bool,
     /// Reports each step to the user.
     report: &'a dyn Fn(InstallStep<'_>),
@@ -54,7 +53,7 @@ pub struct ModuleInstaller<'a> {
     fetching: Option<Fetching>,
 }
 
-/// What fetching needs; made at the first fetch.
+/// The client that fetches modules. It is created for the first fetch.
 struct Fetching {
     /// `Some` until it is dropped.
     runtime: Option<Runtime>,
@@ -69,11 +68,11 @@ impl Drop for Fetching {
     }
 }
 
-/// A wanted module, as fetching sees it.
+/// The module that is being fetched.
 #[derive(Clone, Copy)]
 struct WantedModule<'a> {
     key: &'a str,
-    /// Name, file and line of the call, for messages.
+    /// The name, file and line of the call, for messages.
     called: &'a str,
     /// The header of the call.
     range: Option<&'a SourceRange>,
@@ -86,10 +85,10 @@ struct Fetched {
 }
 
 impl<'a> ModuleInstaller<'a> {
-    /// Adds to the modules that are already installed.
+    /// An installer that adds to the installed modules.
     ///
     /// # Errors
-    /// When the manifest cannot be read.
+    /// Returns an error if the manifest cannot be read.
     pub fn new(
         context: &'a Context,
         upgrade: bool,
@@ -101,10 +100,10 @@ impl<'a> ModuleInstaller<'a> {
         Ok(ModuleInstaller { context, upgrade, report, manifest, failed: false, fetching: None })
     }
 
-    /// Fetches a module into a new folder, and returns its directory in there.
+    /// Fetches a module into the new directory `to`. Returns the directory of the module, which may be below it.
     ///
     /// # Errors
-    /// The reason why it cannot be fetched.
+    /// Returns an error if the module cannot be fetched.
     pub fn fetch_alone(&mut self, source: &ModuleSource, to: &str) -> Result<String, Vec<Diagnostic>> {
         let wanted = WantedModule { key: "", called: "of -from-module", range: None };
         let mut problems = Vec::new();
@@ -136,7 +135,7 @@ impl<'a> ModuleInstaller<'a> {
         self.fetching.as_mut().ok_or_else(Vec::new)
     }
 
-    /// Runs a future that fetches.
+    /// Runs a future with the fetcher. `None` if the fetcher cannot be created, which is reported.
     fn run<T>(&mut self, problems: &mut Vec<Diagnostic>, task: impl AsyncFnOnce(&mut ModuleFetcher) -> T) -> Option<T> {
         match self.fetching() {
             Ok(Fetching { runtime: Some(runtime), fetcher }) => Some(runtime.block_on(task(fetcher))),
@@ -168,7 +167,7 @@ impl<'a> ModuleInstaller<'a> {
         inside(to, &module.subdir, wanted, problems).map(|dir| Fetched { dir, version: None })
     }
 
-    /// Fetches the newest matching version of a module of a registry.
+    /// Fetches the newest matching version of a module from a registry.
     fn registry(
         &mut self,
         module: &RegistryModule,
@@ -247,7 +246,7 @@ impl<'a> ModuleInstaller<'a> {
         Some(Fetched { dir, version: None })
     }
 
-    /// The problem of a local path that leads out of its caller's package, if it does.
+    /// The problem if a local path leads out of the package of its caller.
     fn escape(&self, request: &ModuleRequest<'_>) -> Option<Diagnostic> {
         let mut steps = vec![request.source.to_string()];
         let (_, mut caller) = request.path.0.split_last()?;
@@ -333,7 +332,7 @@ impl WantedModule<'_> {
     }
 }
 
-/// The folder of a package that contains the module.
+/// The directory of the module within its package.
 fn inside(package: &str, subdir: &str, wanted: WantedModule<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
     let found = match expand(Path::new(package), subdir) {
         Ok(found) => found,
@@ -353,7 +352,7 @@ fn inside(package: &str, subdir: &str, wanted: WantedModule<'_>, problems: &mut 
     None
 }
 
-/// Removes a folder with its contents, or a link.
+/// Removes a link, or a directory with its contents.
 fn remove(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }

@@ -13,7 +13,7 @@ pub fn manifest_unreadable(path: &Path, why: &dyn Display) -> Diagnostic {
     )
 }
 
-/// The manifest cannot be read, so no module is found. The summary is OpenTofu's.
+/// The manifest cannot be read, so modules cannot be found. The summary is OpenTofu's.
 pub fn manifest_not_loaded(path: &Path, why: &dyn Display) -> Diagnostic {
     let summary = format!("failed to read module manifest: error unmarshalling snapshot: {why}");
     let way_out = format!("Remove {}, and run \"weft init\" to write it again.", path.display());
@@ -25,12 +25,12 @@ pub fn manifest_not_written(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to update module manifest", format!("{}: {error}.", path.display()))
 }
 
-/// Fetching needs a runtime, which cannot start.
+/// The runtime that fetching needs cannot start.
 pub fn no_runtime(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot start", format!("Weft cannot start its runtime: {error}."))
 }
 
-/// A registry lists something that is not a version.
+/// A registry lists a version that is not valid.
 pub fn unreadable_version(host: &dyn Display, text: &str, called: &str) -> Diagnostic {
     Diagnostic::warning(
         "Invalid response from remote module registry",
@@ -38,7 +38,7 @@ pub fn unreadable_version(host: &dyn Display, text: &str, called: &str) -> Diagn
     )
 }
 
-/// The answer of a registry about the versions of a module is not valid.
+/// The response of a registry about the versions of a module is invalid.
 pub fn invalid_versions(host: &dyn Display, called: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Invalid response from remote module registry",
@@ -54,7 +54,7 @@ pub fn versions_unavailable(host: &dyn Display, called: &str, error: &dyn Displa
     )
 }
 
-/// A registry does not know where a version of a module is.
+/// A registry does not return the location of a version of a module.
 pub fn location_unavailable(
     host: &dyn Display,
     module: &dyn Display,
@@ -130,7 +130,7 @@ pub fn module_not_removed(folder: &Path, key: &str, error: &dyn Display) -> Diag
     )
 }
 
-/// The way out when modules differ from what the configuration requires.
+/// The remedy if the installed modules differ from the configuration.
 const INSTALL: &str = "Run \"weft init\" to install all modules required by this configuration.";
 
 /// The source of a module has changed since it was installed.
@@ -143,13 +143,13 @@ pub fn source_changed(before: &str, now: &str) -> Diagnostic {
 
 /// The installed version of a module does not match the configuration.
 pub fn version_changed(constraints: &dyn Display, installed: Option<&dyn Display>) -> Diagnostic {
-    let is = installed.map_or_else(|| "it has none".to_owned(), |version| format!("it is {version}"));
+    let installed = installed.map_or_else(
+        || "the installed module has no version".to_owned(),
+        |version| format!("version {version} is installed"),
+    );
     Diagnostic::error(
         "Module version requirements have changed",
-        format!(
-            "The configuration requires version {constraints} of this module, but the installed module does not match: \
-             {is}. {INSTALL}"
-        ),
+        format!("The configuration requires version {constraints} of this module, but {installed}. {INSTALL}"),
     )
 }
 

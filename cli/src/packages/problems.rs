@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// The environment names running providers.
+/// The environment names running providers to attach to.
 pub fn attaching_unsupported(variable: &str) -> Diagnostic {
     Diagnostic::error(
         "Attaching to running providers not supported yet",
@@ -60,7 +60,7 @@ pub fn provider_missing(source: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Missing required provider",
         format!(
-            "The provider {source} is needed, but neither the configuration nor the lock file knows it. Install it with \
+            "The provider {source} is needed, but is in neither the configuration nor the lock file. Install it with \
              \"weft init\"."
         ),
     )
@@ -77,7 +77,7 @@ pub fn override_missing(name: &str) -> Diagnostic {
     )
 }
 
-/// The package here is another one than that of the plan.
+/// The package on this machine differs from the package of the plan.
 pub fn package_changed(name: &str, version: &dyn Display, checksum: &dyn Display, problem: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Provider package changed",
@@ -88,7 +88,7 @@ pub fn package_changed(name: &str, version: &dyn Display, checksum: &dyn Display
     )
 }
 
-/// The package of a plan is not here.
+/// The package of a plan is not on this machine.
 pub fn version_missing(name: &str, version: &dyn Display, problem: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Provider package missing",
@@ -109,7 +109,7 @@ pub fn package_missing(name: &str, problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Provider package missing", format!("{name}: {problem}."))
 }
 
-/// A plan names a package in a form that cannot be read.
+/// A plan contains a package that cannot be read.
 pub fn invalid_package_in_plan(name: &str, what: &str) -> Diagnostic {
     Diagnostic::error("Invalid provider package in plan", format!("The plan names {name} with {what}."))
 }

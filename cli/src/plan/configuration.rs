@@ -1,4 +1,4 @@
-//! The document of the configuration in a plan, for tools that read plans.
+//! The configuration document in a plan, for tools that read plans.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use weft_planner::ProviderSet;
 
 use crate::project::of_module;
 
-/// The document as JSON. Providers that planning did not need are asked for their schemas here. Planning has already
-/// reported failures that matter.
+/// The document as JSON. It requests the schemas of providers that planning did not need. Planning has already reported
+/// the failures that matter.
 pub async fn text(root: &Arc<CompiledModule>, sources: &SourceFiles, providers: &ProviderSet) -> String {
     let mut schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>> = BTreeMap::new();
     for module in root.all() {

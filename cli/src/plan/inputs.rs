@@ -1,4 +1,4 @@
-//! Values of ephemeral variables, which a plan does not hold. A run needs them again.
+//! Values of ephemeral variables. A plan does not contain them, so they must be given again for a run.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use super::problems;
 use crate::options::Arguments;
 use crate::variables;
 
-/// Values of variables that a plan does not hold, encoded for workers.
+/// Values of variables that a plan does not contain, encoded for workers.
 pub type Inputs = BTreeMap<String, Vec<u8>>;
 
-/// Values for the variables that the plan does not hold, from the same sources that planning uses.
+/// The values of the variables that the plan does not contain, from the sources that planning uses.
 ///
 /// # Errors
-/// Variables without a value, or with a value of the wrong type.
+/// Returns an error for each variable without a value, or with a value of the wrong type.
 pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<Diagnostic>> {
     let mut inputs = Inputs::new();
     let mut problems = Vec::new();
@@ -50,7 +50,7 @@ pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<
 /// One value, encoded for workers.
 ///
 /// # Errors
-/// A value that is nested too deeply.
+/// Returns an error if the value is nested too deeply.
 pub fn encoded(name: &SmolStr, value: &Value) -> Result<Vec<u8>, Vec<Diagnostic>> {
     encode_value(value).map_err(|error| vec![problems::value_not_encoded(name, &error)])
 }

@@ -1,4 +1,4 @@
-//! The file of placement rules that a plan is made with.
+//! The file with the placement rules for a plan.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -13,7 +13,7 @@ use weft_graph_format::value::Value;
 use crate::options::Arguments;
 use crate::plan::problems;
 
-/// Placement rules with the name of their file.
+/// Placement rules, with the name of their file.
 #[derive(Clone, Debug)]
 pub struct Placing {
     rules: PlacementRules,
@@ -21,10 +21,10 @@ pub struct Placing {
 }
 
 impl Placing {
-    /// The rules of the file that `-placement` names, or of the usual file in the working directory if it exists.
+    /// Reads the file of `-placement`, or the default file in the working directory. `None` if there is no file.
     ///
     /// # Errors
-    /// A file that cannot be read or is invalid.
+    /// Returns an error if the file cannot be read or is invalid.
     pub fn read(arguments: &Arguments) -> Result<Option<Placing>, Diagnostic> {
         let given = arguments.value("placement");
         let file = given.unwrap_or(PLACEMENT_FILE);
@@ -40,7 +40,7 @@ impl Placing {
         Ok(Some(Placing { rules, file: file.to_owned() }))
     }
 
-    /// Whether calls are limited.
+    /// Whether the rules limit calls.
     pub fn has_limits(&self) -> bool {
         self.rules.has_limits()
     }
@@ -50,10 +50,10 @@ impl Placing {
         self.rules.budgets_of(instance, config)
     }
 
-    /// Adds to a plan what the rules demand of its workers, and the limits on its calls. Returns warnings.
+    /// Adds the labels that workers need and the limits on calls to a plan. Returns warnings.
     ///
     /// # Errors
-    /// Labels that the plan does not know.
+    /// Returns an error if a placeholder in a label has no value in the plan.
     pub fn place(&self, plan: &mut PlanFile) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let Resolved { placement, limits, warnings } = self.rules.resolve(plan, &self.file)?;
         plan.manifest.placement = placement;

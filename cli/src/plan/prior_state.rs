@@ -1,4 +1,4 @@
-//! The state that a plan was made from, after the refresh, for commands that show the plan.
+//! The state after the refresh on which a plan is based, for commands that show the plan.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, RawJson, 
 
 use crate::edits::file_of;
 
-/// The state as a version 4 file. Outputs with a known new value already have it, as in OpenTofu.
+/// The prior state as a file of version 4. As in OpenTofu, outputs with a known new value already have that value.
 pub fn text(
     snapshot: &Snapshot,
     refreshed: &BTreeMap<ResourceInstance, Prior>,
@@ -25,7 +25,7 @@ pub fn text(
     (changes, outputs): (&[ResourceChange], &BTreeMap<SmolStr, OutputChange>),
 ) -> Option<String> {
     let mut state = file_of(snapshot);
-    // Plans carry no schemas of built-in providers.
+    // Plans do not contain the schemas of built-in providers.
     let builtin = weft_providers::Builtin::schema();
     for (address, prior) in refreshed {
         let text = address.to_string();
@@ -51,7 +51,7 @@ pub fn text(
             record.current = Some(object);
         }
     }
-    // Objects that were set aside are deleted, and were read before.
+    // Deposed objects were refreshed before their deletion was planned.
     for change in changes.iter().filter(|change| !change.before.is_null()) {
         let Some(key) = &change.deposed else { continue };
         let record = state.instances.get_mut(&change.address.to_string());
@@ -80,7 +80,7 @@ pub fn text(
     String::from_utf8(state.to_bytes()).ok()
 }
 
-/// An output in the form of the state; `None` while it is unknown.
+/// An output in the format of the state. `None` if its value is unknown.
 fn output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
     if !value.is_wholly_known() {
         return None;
@@ -94,7 +94,7 @@ fn output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
     })
 }
 
-/// An output that will not become known: null replaces each unknown part.
+/// An output in the format of the state, with null in place of each unknown part.
 pub fn unsettled_output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
     output(&value.unmark_deep().0.unknown_as_null(), sensitive)
 }

@@ -99,17 +99,17 @@ pub fn value_not_encoded(name: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid value for input variable", format!("var.{name} cannot be passed to workers: {error}."))
 }
 
-/// A file of placement rules that cannot be read.
+/// The file of placement rules cannot be read.
 pub fn placement_unreadable(file: &str, error: &std::io::Error) -> Diagnostic {
     Diagnostic::error("Cannot read placement rules", format!("{file} cannot be read: {error}."))
 }
 
-/// A file of placement rules that is too large.
+/// The file of placement rules is too large.
 pub fn placement_too_large(file: &str, most: u64) -> Diagnostic {
     Diagnostic::error("Placement rules too large", format!("{file} is larger than {most} bytes."))
 }
 
-/// A file that has no valid placement rules.
+/// The file does not contain valid placement rules.
 pub fn invalid_placement(file: &str, wrong: &str) -> Diagnostic {
     Diagnostic::error("Invalid placement rules", format!("{file} is invalid: {wrong}"))
 }

@@ -1,4 +1,5 @@
-//! The budgets that the reads of a plan take tokens from. They are those of an apply: all of a store share them.
+//! The call budgets for the reads of a plan. An apply uses the same budgets, and all processes that use the store share
+//! them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,15 +18,15 @@ use weft_state::{LocalBudgets, RunStore, StoreError, TokenGrant, TokenRequest};
 use super::Placing;
 use crate::store::{StoreLocation, problem};
 
-/// The number of reads for which one request takes tokens. The store grants what is free within half a second, and what is
-/// left at the end is lost.
+/// The number of reads for which one request takes tokens. The store grants the tokens that become free within half a
+/// second. Tokens that are left at the end of planning are lost.
 const READS_AT_ONCE: u32 = 32;
 
-/// Where the tokens are.
+/// The location of the tokens.
 enum Buckets {
-    /// In the store, for everything that uses it.
+    /// In the store. Everything that uses the store shares them.
     Store(Arc<dyn RunStore>),
-    /// In this process: another store has budgets for the time that it is locked only.
+    /// In this process. Other stores have budgets only while they are locked.
     Here(LocalBudgets),
 }
 
@@ -45,14 +46,14 @@ struct Bucket {
     reserved: AsyncMutex<Reserved>,
 }
 
-/// Reserved tokens: their number, and when the first one is free.
+/// Reserved tokens: their number, and the time when the first one may be used.
 #[derive(Default)]
 struct Reserved {
     count: u32,
     first: Option<Instant>,
 }
 
-/// The budgets of the reads of a plan.
+/// The call budgets for the reads of a plan.
 pub struct ReadBudgets {
     placing: Placing,
     buckets: Buckets,
@@ -66,10 +67,10 @@ struct Known {
 }
 
 impl ReadBudgets {
-    /// The budgets of these rules, if they have any.
+    /// The budgets of these rules. `None` if the rules have no limits.
     ///
     /// # Errors
-    /// When the store cannot be opened.
+    /// Returns an error if the store cannot be opened.
     pub async fn of(placing: Option<&Placing>, place: &StoreLocation) -> Result<Option<Arc<dyn ReadGate>>, Diagnostic> {
         let Some(placing) = placing.filter(|placing| placing.has_limits()) else { return Ok(None) };
         let shared = match place {
@@ -80,7 +81,7 @@ impl ReadBudgets {
         Ok(Some(Arc::new(ReadBudgets { placing: placing.clone(), buckets, known: Mutex::default() })))
     }
 
-    /// The budgets of an instance, found once.
+    /// The number of budgets of a provider instance. They are determined on the first call.
     fn buckets(&self, instance: &ProviderInstance, config: &Value) -> usize {
         let mut known = self.known.lock();
         if let Some(found) = known.by_instance.get(instance) {
@@ -100,7 +101,7 @@ impl ReadBudgets {
         count
     }
 
-    /// Waits for the tokens of one read. The callers of a bucket wait in line.
+    /// Waits for the tokens of one read. Concurrent callers of a bucket queue up.
     async fn take(&self, bucket: &Bucket) -> Result<(), StoreError> {
         let rule = &bucket.rule;
         let mut reserved = bucket.reserved.lock().await;
@@ -152,7 +153,7 @@ impl ReadGate for ReadBudgets {
     }
 }
 
-/// A moment in microseconds from now, which may be in the past.
+/// The time in this number of microseconds, which may be negative.
 fn from_now(microseconds: i64) -> Instant {
     let now = Instant::now();
     let distance = Duration::from_micros(microseconds.unsigned_abs());

@@ -1,4 +1,4 @@
-//! What to plan, according to the options.
+//! What to plan, according to the options of a command.
 
 use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
@@ -20,24 +20,24 @@ pub const PARALLELISM: usize = 10;
 /// What to plan.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
-    /// The mode.
+    /// The mode of the plan.
     pub mode: UiMode,
-    /// Refresh real objects first.
+    /// Whether to refresh real objects first.
     pub refresh: bool,
-    /// Import objects, and do nothing else.
+    /// Whether to import objects and do nothing else.
     pub importing: bool,
-    /// Replace these.
+    /// The instances to replace.
     pub replace: Vec<ResourceInstance>,
-    /// The selected part, as given: option and address.
+    /// The selected part, as given: options with addresses.
     pub selected: Vec<(&'static str, String)>,
     /// The maximum number of concurrent provider calls.
     pub parallelism: usize,
-    /// Show no progress of planning.
+    /// Whether to hide the progress of planning.
     pub quiet: bool,
-    /// Store the state that the plan was made from in it, for commands that show the plan later, and for commands that
-    /// need nothing else. It is as large as the state.
+    /// Whether to store the prior state in the plan, for commands that show the plan, and for commands that need only
+    /// this state. It is as large as the state.
     pub prior_state: bool,
-    /// Store a document of the configuration in it, for tools that read plans.
+    /// Whether to store the configuration document in the plan, for tools that read plans.
     pub configuration: bool,
     /// The placement rules.
     pub placing: Option<Placing>,
@@ -54,7 +54,7 @@ impl Wishes {
         }
     }
 
-    /// The options for the planner, at this time.
+    /// The options for the planner. `timestamp` is the time of the plan.
     pub fn options(&self, timestamp: &str) -> PlanOptions {
         PlanOptions {
             kind: self.kind(),
@@ -65,7 +65,7 @@ impl Wishes {
         }
     }
 
-    /// Options and combinations of options that are not valid. Every problem is reported separately.
+    /// The problems of invalid options and of invalid combinations of options.
     pub fn mistakes(arguments: &Arguments, destroy: bool) -> Vec<Diagnostic> {
         let (_, mut problems) = selected(arguments);
         problems.extend(arguments.values("replace").filter_map(|text| replaced(text).err()));
@@ -73,7 +73,7 @@ impl Wishes {
         problems
     }
 
-    /// Reads the options of `plan`, `apply` and `destroy`, which have no [`Wishes::mistakes`].
+    /// Reads the options of `plan`, `apply` and `destroy`. They must have no [`Wishes::mistakes`].
     pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
         let arguments = &invocation.arguments;
         Wishes::of(arguments, destroy).map_err(|problems| invocation.mistakes(&problems))
@@ -112,7 +112,7 @@ impl Wishes {
     }
 }
 
-/// Problems of the options that select the mode.
+/// The problems of the options that select the mode.
 fn mode_problems(arguments: &Arguments, destroy: bool) -> Vec<Diagnostic> {
     let (to_destroy, refresh_only) = (arguments.switch("destroy", false), arguments.switch("refresh-only", false));
     if to_destroy && refresh_only {
@@ -135,7 +135,7 @@ pub fn negative_parallelism(arguments: &Arguments) -> Option<Diagnostic> {
 /// Options that select a part of the configuration, with their addresses.
 type Selected = Vec<(&'static str, String)>;
 
-/// The addresses of `-target`, `-exclude` and of files of addresses, and their problems.
+/// The addresses of `-target`, `-exclude` and of files of addresses, with their problems.
 fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
     let (mut selected, mut problems) = (Vec::new(), Vec::new());
     let targets = arguments.has("target") || arguments.has("target-file");
@@ -174,11 +174,11 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
     Ok(address)
 }
 
-/// The addresses in a file with their positions, one on each line. Lines that begin with `#` are comments.
+/// The addresses in a file with their positions, one per line. Lines that begin with `#` are comments.
 fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         match error.kind() {
-            // OpenTofu has this text only.
+            // This is OpenTofu's only text for this case.
             std::io::ErrorKind::NotFound => problems::no_address_file(path),
             _ => problems::address_file_unreadable(path, &error),
         }
@@ -206,7 +206,7 @@ pub fn selection(selected: &[(&'static str, String)]) -> Selection {
     }
 }
 
-/// The address of a target.
+/// Checks the address of `-target` or `-exclude`. Returns it in compact form.
 fn check_target(option: &str, text: &str) -> Result<String, Diagnostic> {
     if written_module(text).is_some() || written_instance(text).is_some() {
         return Ok(compact(text).into_owned());

@@ -1,11 +1,11 @@
 //! The difference between two values, as a tree that is printed in the form of a plan.
 //!
-//! Reading order: [`DifferenceNode`] is one node. [`compare`] makes the tree of two values and a type, and `schema` that of two
-//! objects and their block. `sequence` pairs the elements of two lists or sets. [`print`] and `text` write the tree. An
-//! unchanged object is a tree too: that is how states are shown.
+//! Reading order: [`DifferenceNode`] is a node of the tree. [`compare`] makes the tree for two values and a type, and
+//! `schema` for two objects and their block. `sequence` pairs the elements of two lists or sets. [`print`] and `text`
+//! print the tree. An unchanged object is a tree, too: this is how states are shown.
 //!
-//! The layout is OpenTofu's (recorded case `workflow/show-text`), because people read it daily and scripts match it:
-//! two columns for the sign, four for a level, names aligned, unchanged parts left out and counted.
+//! The layout is OpenTofu's (recorded case `workflow/show-text`), because users know it and scripts match it: two
+//! columns for the sign, four for each level, aligned names, and the number of unchanged parts instead of the parts.
 
 mod compare;
 pub mod print;
@@ -21,10 +21,10 @@ pub use compare::{Pair, Reasons, dynamic, typed};
 pub use print::Printing;
 pub use schema::{object, untyped_object};
 
-/// The effect on a part.
+/// What happens to a part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// No effect.
+    /// It does not change.
     Same,
     /// It is created.
     Added,
@@ -35,7 +35,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The effect on a whole whose parts so far have the effect `self`, with one more part.
+    /// Combines the effect on a container so far with the effect on one more part.
     fn with_part(self, part: Effect) -> Effect {
         match part {
             Effect::Same => self,
@@ -45,7 +45,7 @@ impl Effect {
     }
 }
 
-/// A change of sensitivity.
+/// A change of the sensitivity of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SensitivityChange {
     /// It becomes sensitive.
@@ -54,16 +54,16 @@ pub enum SensitivityChange {
     BecomesPlain,
 }
 
-/// One node of the difference.
+/// A node of the difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DifferenceNode {
-    /// The effect on it.
+    /// What happens to this part.
     pub effect: Effect,
-    /// It forces the replacement of the whole object.
+    /// Whether it forces the replacement of the whole object.
     pub forces: bool,
-    /// Its contents.
+    /// The contents.
     pub shape: NodeShape,
-    /// A notice that is printed above it.
+    /// A notice that is printed above the part.
     pub notice: Option<SensitivityChange>,
 }
 
@@ -72,21 +72,21 @@ pub struct DifferenceNode {
 pub enum NodeShape {
     /// A number, boolean or null, formatted.
     Plain {
-        /// `None` if it did not exist.
+        /// The old value. `None` if it did not exist.
         before: Option<String>,
-        /// `None` if it is removed.
+        /// The new value. `None` if it is removed.
         after: Option<String>,
     },
-    /// Text. The inner `None` is null.
+    /// Text. An inner `None` is null.
     Text {
-        /// `None` if it did not exist.
+        /// The old text. `None` if it did not exist.
         before: Option<Option<SmolStr>>,
-        /// `None` if it is removed.
+        /// The new text. `None` if it is removed.
         after: Option<Option<SmolStr>>,
     },
-    /// A value that only apply knows.
+    /// A value that is known only after apply.
     Unknown {
-        /// The current value, as if it were removed.
+        /// The old value, as a node that removes it.
         before: Option<Box<DifferenceNode>>,
     },
     /// A sensitive value.
@@ -102,7 +102,7 @@ pub enum NodeShape {
     },
     /// Named parts.
     Fields {
-        /// The style of names and removed parts.
+        /// The style of the names, and of removed parts.
         form: FieldForm,
         /// The parts.
         parts: BTreeMap<SmolStr, DifferenceNode>,
@@ -152,6 +152,6 @@ pub enum ItemForm {
 pub struct Blocks {
     /// The blocks, with their keys if they have any.
     pub parts: Vec<(Option<SmolStr>, DifferenceNode)>,
-    /// They are sensitive.
+    /// Whether the blocks are sensitive.
     pub hidden: bool,
 }

@@ -1,4 +1,4 @@
-//! The objects of the event stream (`-json`), without `@timestamp`, which [`crate::view`] adds.
+//! The objects of the event stream (`-json`). [`crate::view`] adds `@timestamp` to them.
 
 use serde_json::{Map, Value as Json, json};
 use weft_coordinator::listing::RunListing;
@@ -12,9 +12,9 @@ pub use super::counts::ChangeCounts;
 pub use super::hook::Hook;
 use super::hook_messages;
 
-/// The version of the stream's format.
+/// The version of the format of the stream.
 const UI_VERSION: &str = "1.2";
-/// The version of OpenTofu that has this stream.
+/// The version of OpenTofu with this format.
 const TOFU_VERSION: &str = "1.12.6";
 
 fn event<const N: usize>(kind: &str, level: &str, message: String, rest: [(&str, Json); N]) -> Json {
@@ -29,25 +29,25 @@ fn event<const N: usize>(kind: &str, level: &str, message: String, rest: [(&str,
     Json::Object(object)
 }
 
-/// The first event.
+/// The first event of a stream.
 pub fn version() -> Json {
     let message = format!("Weft {}", env!("CARGO_PKG_VERSION"));
     event("version", "info", message, [("tofu", TOFU_VERSION.into()), ("ui", UI_VERSION.into())])
 }
 
-/// A run that is not finished, and that no process carries out.
+/// A run is not finished, and no process carries it out.
 pub fn unfinished_run(run: &RunListing) -> Json {
     let message = format!("Run {} is not finished: {}", run.id, super::statuses::unfinished(&run.counts));
     let object = serde_json::to_value(run).unwrap_or_default();
     event("unfinished_run", "warn", message, [("run", object)])
 }
 
-/// A message without a type of its own.
+/// A message without its own type of event.
 pub fn log(message: &str) -> Json {
     event("log", "info", message.to_owned(), [])
 }
 
-/// A line for people, as an event. As in OpenTofu, it has no type.
+/// A line of text output as an event. As in OpenTofu, the event has no type.
 pub fn told(message: &str) -> Json {
     let mut told = log(message);
     if let Json::Object(fields) = &mut told {
@@ -56,7 +56,7 @@ pub fn told(message: &str) -> Json {
     told
 }
 
-/// Why a command failed, as a message without a diagnostic.
+/// A command failed with a message instead of a diagnostic.
 pub fn refused(message: &str) -> Json {
     levelled("error", message)
 }
@@ -74,7 +74,7 @@ fn levelled(level: &str, message: &str) -> Json {
     told
 }
 
-/// The replacement of a provider in the state, before it is made.
+/// The replacement of a provider in the state will be made.
 pub fn replace_provider(from: &ProviderSource, to: &ProviderSource, resources: &[AbsResource]) -> Json {
     let (old, new) = (from.to_string(), to.to_string());
     let message = format!("OpenTofu will replace provider from {old} to {new} for {} resources", resources.len());
@@ -83,7 +83,7 @@ pub fn replace_provider(from: &ProviderSource, to: &ProviderSource, resources: &
     event("replace_provider", "info", message, fields)
 }
 
-/// A diagnostic. `object` is the result of [`super::diagnostics::object`].
+/// A diagnostic was reported. `object` is the result of [`super::diagnostics::object`].
 pub fn diagnostic(object: Json) -> Json {
     let severity = object.get("severity").and_then(Json::as_str).unwrap_or("error").to_owned();
     let summary = object.get("summary").and_then(Json::as_str).unwrap_or_default();
@@ -120,7 +120,7 @@ fn change_word(change: &ResourceChange) -> &'static str {
         ChangeAction::Only(Action::NoOp) => "noop",
         ChangeAction::Only(Action::Forget) => "remove",
         ChangeAction::Only(action) => action.word(),
-        // Scripts know no word for it.
+        // Scripts do not know a word for this action.
         ChangeAction::ForgetThenCreate => "noop",
         _ => "replace",
     }
@@ -198,7 +198,7 @@ pub fn stored_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a Output
 }
 
 impl Hook {
-    /// The form of events about a refresh, which have no action.
+    /// The object of events about a refresh. It has no action.
     fn look(&self) -> Json {
         let mut object = self.object(false);
         if let Json::Object(fields) = &mut object {
@@ -264,7 +264,7 @@ pub fn ephemeral_action(address: &ResourceInstance, complete: bool, words: &str)
     event(kind, "info", format!("{address}: {words}"), [("hook", hook)])
 }
 
-/// A provisioner, in the form of events.
+/// The base of events about a provisioner.
 fn provision(kind: &str, message: String, address: &ResourceInstance, provisioner: &str) -> Json {
     let hook = json!({"resource": resource(address), "provisioner": provisioner});
     event(kind, "info", message, [("hook", hook)])
@@ -300,12 +300,12 @@ pub fn workspaces(names: &[String], selected: &str) -> Json {
     event("workspace_list", "info", "list of workspaces".to_owned(), rest)
 }
 
-/// An event of a test. `fields` are its own, and those of its file and run.
+/// An event of a test. `fields` are the fields of this event, and of its file and run.
 pub fn test<const N: usize>(kind: &str, level: &str, message: String, fields: [(&str, Json); N]) -> Json {
     event(kind, level, message, fields)
 }
 
-/// A resource instance in the state.
+/// A resource instance is in the state.
 pub fn resource_address(address: &ResourceInstance) -> Json {
     event("resource_address", "info", address.to_string(), [])
 }

@@ -1,4 +1,4 @@
-//! The messages of events about operations. For reads and removals, their words are not those of the lines for people.
+//! The messages of events about operations. For reads and removals, they differ from the lines of the text output.
 
 use super::hook::Hook;
 use super::plan::{duration, with_id};

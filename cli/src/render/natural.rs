@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Compares two names: runs of digits by their value, everything else by its bytes. Names that differ only in leading
-/// zeros are ordered by their bytes, so that the order is total.
+/// Compares two names. Runs of digits are compared by value, everything else by bytes. Names that differ only in
+/// leading zeros are compared by bytes, so the order is total.
 pub fn natural(left: &str, right: &str) -> Ordering {
     let (mut one, mut other) = (left.as_bytes(), right.as_bytes());
     loop {
@@ -24,7 +24,7 @@ pub fn natural(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// The digits at the beginning without leading zeros, and what follows.
+/// Splits a text after the digits at its beginning. The digits are returned without leading zeros.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);

@@ -1,7 +1,7 @@
 //! A plan as text: the changes, and the lines about an apply that scripts match.
 //!
-//! [`human`] is the whole text. `resource` is one object of it, `outputs` the outputs, and [`lines`] single lines. The
-//! fixed texts are OpenTofu's, including its name, because pipelines look for them.
+//! [`human`] is the whole text. `resource` renders one change, `outputs` the changes to outputs, and [`lines`] single
+//! lines. The fixed texts are OpenTofu's, including its name, because pipelines look for them.
 
 mod by_provider;
 mod compact;
@@ -79,7 +79,7 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
     text
 }
 
-/// The texts of the changes. With `-compact`, equal ones are one text.
+/// The texts of the changes. With `-compact`, equal changes have one text.
 fn changes(plan: &PlanFile, shown: &[&ResourceChange], style: &Style) -> Vec<String> {
     let told = |change: &ResourceChange| {
         let written = change.action.is_no_op() && plan.manifest.generated.contains_key(&change.address.to_string());
@@ -91,7 +91,7 @@ fn changes(plan: &PlanFile, shown: &[&ResourceChange], style: &Style) -> Vec<Str
     shown.iter().map(|change| resource::change(change, &plan.schemas, told(change), style)).collect()
 }
 
-/// Whether a change is shown: something happens to an object, or it is moved or imported.
+/// Whether a change is shown: an object changes, or is moved or imported.
 fn is_shown(change: &ResourceChange) -> bool {
     let data_goes = change.address.resource.mode == ResourceMode::Data
         && matches!(change.action, ChangeAction::Only(Action::Delete | Action::Forget));
@@ -99,7 +99,7 @@ fn is_shown(change: &ResourceChange) -> bool {
     !data_goes && (!change.action.is_no_op() || moves || change.importing.is_some())
 }
 
-/// The signs that occur, with their meaning.
+/// The meanings of the signs in these changes.
 fn legend(shown: &[&ResourceChange], style: &Style) -> String {
     const ALL: [(ChangeAction, &str); 8] = [
         (ChangeAction::Only(Action::Create), "create"),
@@ -127,7 +127,7 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
             title("No objects need to be destroyed."),
             "Either you have not created any objects yet or the existing objects were already deleted outside of OpenTofu.",
         ),
-        // The changes end with a note.
+        // The changes end with their own note.
         UiMode::RefreshOnly if drifted => return String::new(),
         UiMode::RefreshOnly => (
             title("Your infrastructure still matches the configuration."),
@@ -148,8 +148,8 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
     format!("{heading}{}\n", style.wrapped(words))
 }
 
-/// The detected changes: all of them in a refresh-only plan, otherwise those that matter to the plan. Changes to
-/// objects that will be destroyed anyway are not shown.
+/// The detected changes. A refresh-only plan shows all of them, other plans only the ones that affect the plan. Changes
+/// to objects that will be destroyed anyway are not shown.
 fn drift(plan: &PlanFile, style: &Style) -> String {
     if plan.manifest.ui_mode == UiMode::Destroy {
         return String::new();

@@ -1,4 +1,4 @@
-//! The diagnostics of showing states, as constructors.
+//! Diagnostics for the display of states, as constructors.
 
 use std::fmt::Display;
 

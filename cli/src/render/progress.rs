@@ -1,8 +1,8 @@
-//! The progress of each provider instance: counts, running operations, and the time left.
+//! The progress of each provider instance: counts, running operations, and the remaining time.
 //!
-//! A [`Board`] receives events with their times since the start. It makes lines for a terminal, which are redrawn in
-//! place, and plain lines, which are printed now and then. It knows only addresses of provider instances, so it never
-//! holds sensitive values.
+//! A [`Board`] receives events with the time since the start. It produces lines for a terminal, which are redrawn in
+//! place, and plain lines, which are printed at intervals. It knows only the addresses of provider instances, so it
+//! never contains sensitive values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use super::natural::{natural, short};
 use super::plan::duration;
 use super::style::Style;
 
-/// The maximum number of provider instances on a terminal.
+/// The maximum number of lines about provider instances on a terminal.
 const MOST_ROWS: usize = 12;
-/// The maximum number of provider instances in the summary at the end: one screen.
+/// The maximum number of lines about provider instances in the final summary. They fit on one screen.
 const MOST_SUMMARY_ROWS: usize = 40;
-/// How long an operation runs before it is named. Shorter ones would flicker.
+/// The time after which a running operation is named. Shorter operations would flicker.
 const NAMED_AFTER: Duration = Duration::from_secs(5);
-/// Columns of a bar.
+/// The width of a bar, in columns.
 const BAR: usize = 20;
-/// The number of finished operations before a time is estimated. Fewer give no useful estimate.
+/// The minimum number of finished operations for an estimate of the remaining time. Fewer give no useful estimate.
 const ENOUGH: usize = 3;
 
 /// The progress of one provider instance.
@@ -33,7 +33,7 @@ struct InstanceProgress {
     running: usize,
     /// When the first operation began.
     began: Option<Duration>,
-    /// When the last one so far ended.
+    /// When the last finished operation ended.
     ended_at: Option<Duration>,
 }
 
@@ -42,7 +42,7 @@ impl InstanceProgress {
         self.done + self.failed
     }
 
-    /// The time left at the present pace; `None` while too little is known.
+    /// The estimated remaining time. `None` if too little is known.
     fn left(&self, now: Duration) -> Option<Duration> {
         let spent = now.checked_sub(self.began?)?;
         let rest = u32::try_from(self.all.saturating_sub(self.ended())).ok()?;
@@ -62,7 +62,7 @@ impl InstanceProgress {
         self.ended_at = self.ended_at.max(other.ended_at);
     }
 
-    /// The part that has ended, in thousandths.
+    /// The finished part, in thousandths.
     fn share(&self) -> usize {
         (1000 * self.ended()).checked_div(self.all).unwrap_or(1000)
     }
@@ -82,7 +82,7 @@ impl InstanceProgress {
     }
 }
 
-/// The progress of everything.
+/// The progress of all provider instances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     instances: BTreeMap<String, InstanceProgress>,
@@ -90,7 +90,7 @@ pub struct Board {
 
 impl Board {
     /// The board before any event. `operations` are the provider instances of the operations to come, as text.
-    /// Operations without one do not count.
+    /// Operations without a provider instance are ignored.
     pub fn new<'o>(operations: impl IntoIterator<Item = &'o str>) -> Board {
         let mut board = Board::default();
         for instance in operations.into_iter().filter(|instance| !instance.is_empty()) {
@@ -113,12 +113,12 @@ impl Board {
         });
     }
 
-    /// A running operation was returned.
+    /// An operation no longer runs, but has not finished.
     pub fn returned(&mut self, instance: &str) {
         self.change(instance, |tally| tally.running = tally.running.saturating_sub(1));
     }
 
-    /// An operation is done. `ran` if it had begun.
+    /// An operation has finished. `ran` says whether it had begun.
     pub fn done(&mut self, instance: &str, ran: bool, now: Duration) {
         self.change(instance, |tally| {
             tally.done += 1;
@@ -127,7 +127,7 @@ impl Board {
         });
     }
 
-    /// An operation failed, will not begin, or is in doubt. `ran` if it had begun.
+    /// An operation failed, will not begin, or is in doubt. `ran` says whether it had begun.
     pub fn failed(&mut self, instance: &str, ran: bool, now: Duration) {
         self.change(instance, |tally| {
             tally.failed += 1;
@@ -136,13 +136,13 @@ impl Board {
         });
     }
 
-    /// Whether there is more than one provider instance, so that each has a line of its own.
+    /// Whether there are several provider instances, so that each of them has its own line.
     pub fn has_several(&self) -> bool {
         self.instances.len() > 1
     }
 
-    /// The provider instances in the order in which they need attention: those with failures, then those that are
-    /// furthest from their end, then those that wait, then those that have ended.
+    /// The provider instances by need for attention: first the ones with failures, then the ones with the most
+    /// remaining work, then the waiting ones, then the finished ones.
     fn by_attention(&self) -> Vec<(&str, &InstanceProgress)> {
         let mut rows: Vec<(&str, &InstanceProgress)> =
             self.instances.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
@@ -156,7 +156,7 @@ impl Board {
         rows
     }
 
-    /// Lines for a log: one for each provider instance that is not finished.
+    /// Lines for a log: one for each provider instance that has not finished.
     pub fn plain(&self, now: Duration) -> Vec<String> {
         let busy = self.by_attention().into_iter().filter(|(_, tally)| tally.ended() < tally.all);
         busy.map(|(instance, tally)| {
@@ -167,7 +167,7 @@ impl Board {
         .collect()
     }
 
-    /// Lines for the end: the result and the duration of each provider instance.
+    /// Lines for the final summary: the result and the duration of each provider instance.
     pub fn summary(&self, style: &Style) -> Vec<String> {
         let widest = self.instances.keys().map(|name| short(name).width()).max().unwrap_or(0);
         let rows = self.by_attention().into_iter().take(MOST_SUMMARY_ROWS).map(|(instance, tally)| {
@@ -190,8 +190,8 @@ impl Board {
         lines
     }
 
-    /// Lines for a terminal, none wider than it: the provider instances that need attention most, a total, and the
-    /// operation that runs longest, with its time so far.
+    /// Lines for a terminal, with at most its width: the provider instances that need attention most, a total, and the
+    /// longest running operation with its time.
     pub fn block(&self, now: Duration, longest: Option<(&str, Duration)>, style: &Style) -> Vec<String> {
         let mut sum = InstanceProgress::default();
         self.instances.values().for_each(|tally| sum.add(tally));
@@ -230,7 +230,7 @@ impl Board {
     }
 }
 
-/// The part of a line that fits into the columns.
+/// The beginning of a line, up to this width.
 fn cut(line: &str, width: usize) -> String {
     let mut taken = 0;
     line.chars()

@@ -1,9 +1,9 @@
-//! Text in quotes, and names that need no quotes.
+//! Quoted texts, and names that need no quotes.
 
 pub use weft_graph_format::quoting::quoted;
 use weft_syntax::is_identifier;
 
-/// The name of an attribute, in quotes unless it is an identifier.
+/// The name of an attribute, quoted unless it is an identifier.
 pub fn attribute_name(name: &str) -> String {
     if is_identifier(name) { name.to_owned() } else { quoted(name) }
 }

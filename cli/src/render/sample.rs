@@ -4,7 +4,7 @@ use weft_graph_format::address::{ModuleInstance, ProviderParts, ProviderSource};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::value::Value;
 
-/// The version of the schemas of the changes.
+/// The version of the schemas of these changes.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// A plain change of an object of the provider `lab`.

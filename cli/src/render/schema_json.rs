@@ -1,4 +1,5 @@
-//! Schemas as JSON, in the form of `providers schema -json` (OpenTofu, "Providers Schema Representation", format 1.0).
+//! Schemas as JSON, in the format of `providers schema -json` (OpenTofu, "Providers Schema Representation", format
+//! 1.0).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use weft_graph_format::schema::{
 };
 use weft_graph_format::types::Type;
 
-/// All schemas of a provider. Empty parts are omitted.
+/// The schemas of a provider. Empty parts are omitted.
 pub fn provider(schema: &ProviderSchema) -> Json {
     let mut document = Map::new();
     document.insert("provider".to_owned(), of_schema(&schema.provider));

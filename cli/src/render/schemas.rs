@@ -1,4 +1,4 @@
-//! Finds the schema of an object, and decodes objects of state by it.
+//! Finds the schemas of objects, and decodes the objects of a state with them.
 
 use super::problems;
 use std::borrow::Borrow;
@@ -18,7 +18,7 @@ use weft_state::{InstanceObject, InstanceRecord};
 
 static BUILT_IN: LazyLock<Arc<ProviderSchema>> = LazyLock::new(Builtin::schema);
 
-/// The available schemas by provider.
+/// The available schemas, by provider.
 pub type Schemas = BTreeMap<ProviderSource, Arc<ProviderSchema>>;
 
 /// The schema of a resource type, if available.
@@ -45,14 +45,14 @@ pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
     schema_of(schemas, record.provider.source()?, record.mode(), &record.address.resource.type_name)
 }
 
-/// A stored object as a value, with marks where the state or the schema says sensitive. Without a matching schema, the
-/// JSON decides the types. `None` if the record is damaged, or in the flat form of very old versions.
+/// Decodes a stored object. The state and the schema decide which parts are sensitive. Without a matching schema, the
+/// JSON decides the types. `None` if the record is damaged, or has the flat format of very old versions.
 pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<Value> {
     let text = object.attributes.as_str().as_bytes();
     let typed = schema
         .filter(|schema| schema.version == object.schema_version)
         .and_then(|schema| Some((codec::json::decode(text, &schema.block.implied_type()).ok()?, schema)));
-    // A path that cannot be decoded may lead to any part, so the whole object is hidden.
+    // If a path cannot be decoded, it may lead to any part, so the whole object becomes sensitive.
     let marks: Option<Vec<(Path, Marks)>> =
         object.sensitive_paths.iter().map(|path| Some((value_path(path)?, Marks::SENSITIVE))).collect();
     let marks = marks.unwrap_or_else(|| vec![(Path::ROOT, Marks::SENSITIVE)]);
@@ -62,10 +62,10 @@ pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<
     }
 }
 
-/// Checks that the objects of a state match the schemas of their providers, as far as these are known.
+/// Checks that the objects of a state match the available schemas.
 ///
 /// # Errors
-/// An object of another schema version, or one that does not match its schema.
+/// Returns an error if an object has another schema version, or does not match its schema.
 pub fn fitting<'a, S: Borrow<ProviderSchema>>(
     schemas: &BTreeMap<ProviderSource, S>,
     records: impl Iterator<Item = &'a InstanceRecord>,
@@ -91,7 +91,7 @@ pub fn fitting<'a, S: Borrow<ProviderSchema>>(
     Ok(())
 }
 
-/// Marks all that the schema calls sensitive, null values too.
+/// Marks the sensitive parts according to the schema, including null values.
 pub fn with_schema_marks(value: &Value, block: &Block) -> Value {
     if !has_sensitive(block) {
         return value.clone();
@@ -112,7 +112,7 @@ fn has_sensitive(block: &Block) -> bool {
     block.attributes.values().any(attribute) || block.blocks.values().any(|nested| has_sensitive(&nested.block))
 }
 
-/// Whether a path ends at a sensitive attribute. Indices and keys between names do not matter.
+/// Whether a path leads to a sensitive attribute. Indices and keys in the path are ignored.
 fn sensitive_at(block: &Block, path: &[ValueStep]) -> bool {
     let mut names = path.iter().filter_map(|step| match step {
         ValueStep::Attribute(name) => Some(name),

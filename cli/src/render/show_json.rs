@@ -1,8 +1,8 @@
 //! The documents of `weft show -json`, in OpenTofu's format.
 //!
-//! [`plan`] and [`state`] are the documents. `trees` turns values into JSON trees of their contents, their unknown and
-//! their sensitive parts. `objects` puts objects into the tree of modules. `stored` decodes a state, and `checks`
-//! writes the results of checks.
+//! [`plan`] and [`state`] are the documents. `trees` converts values to JSON trees: their contents, and their unknown
+//! and sensitive parts. `objects` builds the tree of modules with their objects. `stored` decodes a state, and `checks`
+//! converts the results of checks.
 
 pub mod checks;
 mod objects;
@@ -16,5 +16,5 @@ pub use plan::{importing, plan};
 pub use stored::state;
 pub use trees::compared;
 
-/// The version of OpenTofu that has these documents.
+/// The version of OpenTofu with this format.
 const TOFU_VERSION: &str = "1.12.6";

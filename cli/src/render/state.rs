@@ -13,7 +13,7 @@ use super::values;
 
 pub use super::schemas::Schemas;
 
-/// A whole state; `No state.` without one.
+/// A whole state. The text says so if it is empty.
 pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     let mut records: Vec<(Vec<String>, &InstanceRecord)> =
         state.instances.values().map(|record| (module_path(record), record)).collect();
@@ -21,13 +21,13 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     if records.is_empty() && !has_outputs {
         return "The state file is empty. No resources are represented.\n".to_owned();
     }
-    // A module comes before those inside it, and modules come in the order of their texts, as in OpenTofu. The instances of
-    // a resource come in the order of their keys: 2 before 10.
+    // As in OpenTofu, modules are sorted by their texts, and a module comes before the modules inside it. The instances
+    // of a resource are sorted by key: 2 before 10.
     records.sort_by_cached_key(|(path, record)| {
         (path.clone(), record.address.resource.to_string(), record.address.key.clone())
     });
     let mut text = String::new();
-    // The ancestors of the current module that have objects, and the module itself last.
+    // The modules that contain the current record and have objects, outermost first.
     let mut above: Vec<&[String]> = Vec::new();
     for (path, record) in &records {
         while above.last().is_some_and(|module| !path.starts_with(module)) {
@@ -67,7 +67,7 @@ fn module_path(record: &InstanceRecord) -> Vec<String> {
     record.address.module.0.iter().map(|step| format!("{}{}", step.name, step.key)).collect()
 }
 
-/// One instance: its current object, then the deposed ones, each with a final newline.
+/// One instance: its current object, then the deposed ones. Each ends with a newline.
 pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> String {
     let schema = schema_of_record(schemas, record);
     let resource = &record.address.resource;

@@ -1,9 +1,9 @@
-//! The words for the statuses of runs and operations, in every output for people.
+//! The words for the statuses of runs and operations, in all text output.
 
 use weft_coordinator::listing::OperationCounts;
 use weft_state::ChangeTotals;
 
-/// The words of documents and of people.
+/// The words in documents, and the words in text output.
 const WORDS: [(&str, &str); 8] = [
     ("pending", "pending"),
     ("intended", "running"),
@@ -15,13 +15,13 @@ const WORDS: [(&str, &str); 8] = [
     ("in-doubt", "in doubt"),
 ];
 
-/// The status of a run or an operation, for people. `word` is the one in documents. A word of a later version stays as it
-/// is.
+/// The status of a run or an operation, for display. `word` is the word in documents. A word from a later version stays
+/// as it is.
 pub fn status(word: &str) -> &str {
     WORDS.iter().find(|(name, _)| *name == word).map_or(word, |(_, shown)| shown)
 }
 
-/// The counts of a run that are not zero: `4 done, 3 pending, 1 in doubt`.
+/// The nonzero counts of a run: `4 done, 3 pending, 1 in doubt`.
 pub fn counts(counts: &OperationCounts) -> String {
     let OperationCounts { pending, running, done, failed, skipped, in_doubt } = *counts;
     let parts = [
@@ -37,7 +37,7 @@ pub fn counts(counts: &OperationCounts) -> String {
     if parts.is_empty() { "no operations".to_owned() } else { parts.join(", ") }
 }
 
-/// The counts of an unfinished run, with everything that is left in one number: `4 done, 3 left, 1 in doubt, 1 failed`.
+/// The counts of an unfinished run. All remaining operations are one number: `4 done, 3 left, 1 in doubt, 1 failed`.
 pub fn unfinished(counts: &OperationCounts) -> String {
     let left = counts.pending.saturating_add(counts.running).saturating_add(counts.skipped);
     format!(
@@ -51,7 +51,7 @@ pub fn unfinished(counts: &OperationCounts) -> String {
     )
 }
 
-/// What a run has done to objects: `3 added, 1 changed, 0 destroyed`.
+/// The changes that a run has made to objects: `3 added, 1 changed, 0 destroyed`.
 pub fn changes(totals: &ChangeTotals) -> String {
     format!("{} added, {} changed, {} destroyed", totals.added, totals.changed, totals.destroyed)
 }

@@ -1,4 +1,4 @@
-//! Colors and width of text on a terminal.
+//! Colors and width of the text output.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -8,17 +8,18 @@ const USUAL_WIDTH: usize = 78;
 /// Colors and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Escape sequences are allowed.
+    /// Whether escape sequences are allowed.
     pub colour: bool,
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
-    /// Warnings without their details.
+    /// Whether to show warnings without details (`-compact-warnings`).
     pub compact_warnings: bool,
-    /// Shows equal changes of a plan once (`-compact`).
+    /// Whether to show equal changes of a plan once (`-compact`).
     pub compact_changes: bool,
-    /// Shows sensitive values (`-show-sensitive`).
+    /// Whether to show sensitive values (`-show-sensitive`).
     pub reveal: bool,
-    /// Puts diagnostics in boxes. Not with `-no-color`, where scripts look for lines that begin with `Error:`.
+    /// Whether to show diagnostics in boxes. With `-no-color` they have none, because scripts look for lines that begin
+    /// with `Error:`.
     pub boxes: bool,
 }
 
@@ -36,24 +37,24 @@ impl Default for Style {
 }
 
 impl Style {
-    /// `text` between the escape sequence of `code` and the one that ends it; plain without colors.
+    /// `text` with the escape sequence of `code` before it and a reset after it. Unchanged without colors.
     pub fn paint(&self, code: &str, text: &str) -> String {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// Bold.
+    /// `text` in bold.
     pub fn bold(&self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// `text` wrapped to leave one column free. Lines that begin with a space are lists and code, and stay as they are.
-    /// Words are never split.
+    /// `text` wrapped to the width, with one column to spare. Lines that begin with a space are lists or code, and stay
+    /// as they are. Words are never split.
     pub fn wrapped(&self, text: &str) -> String {
         wrap(text, self.width.saturating_sub(1))
     }
 }
 
-/// `text` in lines of at most `width` columns, unless a word is longer.
+/// `text` wrapped to lines of at most `width` columns. A longer word has its own line.
 pub fn wrap(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for (place, line) in text.split('\n').enumerate() {

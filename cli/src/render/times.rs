@@ -1,4 +1,4 @@
-//! Times of runs for people.
+//! Times of runs as text.
 
 use super::plan::duration;
 
@@ -6,12 +6,12 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// A time in milliseconds since 1970, as `2026-11-26 14:02:11 UTC`. Empty if there is no such time.
+/// A time in milliseconds since 1970, as `2026-11-26 14:02:11 UTC`. Empty if the time is out of range.
 pub fn moment(unix_ms: u64) -> String {
     formatted(unix_ms, "%Y-%m-%d %H:%M:%S UTC")
 }
 
-/// The same to the minute, for tables.
+/// Like [`moment`], without seconds and time zone, for tables.
 pub fn minute(unix_ms: u64) -> String {
     formatted(unix_ms, "%Y-%m-%d %H:%M")
 }
@@ -21,7 +21,8 @@ fn formatted(unix_ms: u64, format: &str) -> String {
     time.map(|time| time.strftime(format).to_string()).unwrap_or_default()
 }
 
-/// How long ago a time was: `3 minutes ago`. Clocks of two machines may differ, so the future is `just now`.
+/// The time since a moment: `3 minutes ago`. The clocks of two machines may differ, so a time in the future counts as
+/// `just now`.
 pub fn ago(unix_ms: u64, now_ms: u64) -> String {
     let seconds = now_ms.saturating_sub(unix_ms) / 1000;
     let (count, unit) = match seconds {
@@ -33,7 +34,7 @@ pub fn ago(unix_ms: u64, now_ms: u64) -> String {
     format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
 }
 
-/// The time between two moments, as progress lines show it.
+/// The time between two moments, in the format of progress lines.
 pub fn between(from_ms: u64, to_ms: u64) -> String {
     duration(to_ms.saturating_sub(from_ms) / 1000)
 }

@@ -1,4 +1,4 @@
-//! Values as `output` and `console` write them: in the language's syntax, two columns for each level.
+//! Values in the format of `output` and `console`: the syntax of the language, with two columns for each level.
 
 use weft_graph_format::codec;
 use weft_graph_format::types::Type;
@@ -7,7 +7,7 @@ use weft_state::OutputRecord;
 
 use super::quoting::quoted;
 
-/// One value with its sensitive parts. Lines after the first are indented by `indent` columns.
+/// A value including its sensitive parts. Lines after the first one are indented by `indent` columns.
 fn revealed(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     write(value, indent, false, &mut text);
@@ -48,7 +48,7 @@ fn write(value: &Value, indent: usize, hide: bool, out: &mut String) {
     }
 }
 
-/// A null with its type, if it has one.
+/// Writes a null with its type, if it has one.
 fn null(ty: &Type, out: &mut String) {
     match ty {
         Type::Dynamic => out.push_str("null"),
@@ -64,8 +64,8 @@ fn null(ty: &Type, out: &mut String) {
     }
 }
 
-/// Several lines as a heredoc whose end word does not occur in them; `None` for a single line. A final newline shows as
-/// an empty line.
+/// A text with several lines as a heredoc. Its end word does not occur in the text. `None` for a single line. A
+/// trailing newline is shown as an empty line.
 fn heredoc(text: &str, indent: usize) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     if lines.len() < 2 {
@@ -133,7 +133,7 @@ pub fn stored(output: &OutputRecord, reveal: bool) -> String {
     }
 }
 
-/// The decoded value of an output in the state; `None` if the record is damaged.
+/// The decoded value of an output in the state. `None` if the record is damaged.
 pub fn decoded(output: &OutputRecord) -> Option<Value> {
     let ty = codec::type_json::decode(output.value_type.as_str().as_bytes()).ok()?;
     codec::json::decode(output.value.as_str().as_bytes(), &ty).ok()
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(stored(&secret, true), "\"hush\"");
     }
 
-    /// As the console shows them.
+    /// The hidden parts are shown as in the console.
     #[test]
     fn hidden_parts_are_named() {
         use weft_graph_format::marks::Marks;

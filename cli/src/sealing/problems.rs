@@ -4,12 +4,12 @@ use std::fmt::Display;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// The settings are not valid.
+/// The settings are invalid.
 pub fn invalid_settings(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid encryption settings", format!("{problem}."))
 }
 
-/// A method that stores unencrypted is forbidden.
+/// The settings forbid methods that store unencrypted data, but use one.
 pub fn unencrypted_forbidden(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unencrypted method is forbidden", format!("{problem}."))
 }
@@ -23,12 +23,12 @@ pub fn unencrypted_configured() -> Diagnostic {
     )
 }
 
-/// A key provider's settings are not valid.
+/// The settings of a key provider are invalid.
 pub fn no_key_data(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unable to build encryption key data", format!("{problem}."))
 }
 
-/// OpenTofu has the key provider, but this build of Weft does not.
+/// OpenTofu has this key provider, but this build of Weft does not.
 pub fn key_service_unsupported(service: &str) -> Diagnostic {
     Diagnostic::error(
         "Key provider not supported yet",
@@ -39,7 +39,7 @@ pub fn key_service_unsupported(service: &str) -> Diagnostic {
     )
 }
 
-/// There is no such key provider.
+/// The key provider does not exist.
 pub fn unknown_key_provider(kind: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Error fetching key_provider \"{kind}\""),
@@ -49,7 +49,7 @@ pub fn unknown_key_provider(kind: &str) -> Diagnostic {
     )
 }
 
-/// There is no such encryption method.
+/// The encryption method does not exist.
 pub fn unknown_method(kind: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Error fetching encryption method \"{kind}\""),
@@ -57,28 +57,28 @@ pub fn unknown_method(kind: &str) -> Diagnostic {
     )
 }
 
-/// What is wrong with the arguments of a block.
+/// The mistake in the arguments of a block.
 #[derive(Clone, Copy)]
 pub enum ArgumentFault<'a> {
-    /// A passphrase and a chain.
+    /// Both a passphrase and a chain are set.
     PassphraseAndChain,
-    /// Neither a passphrase nor a chain.
+    /// Neither a passphrase nor a chain is set.
     NoPassphrase,
     /// The hash function is unknown.
     HashFunction(&'a dyn Display),
-    /// An argument of another type.
+    /// An argument has the wrong type. Holds its name, and the expected type.
     Type(&'a str, &'a str),
-    /// An argument that is not a whole number.
+    /// The argument is not a whole number.
     NotWhole(&'a str),
-    /// An argument that is not a list of strings.
+    /// The argument is not a list of strings.
     NotWords(&'a str),
-    /// An argument that is not a list of bytes.
+    /// The argument is not a list of bytes.
     NotBytes(&'a str),
-    /// An argument that does not name a key provider.
+    /// The argument does not refer to a key provider.
     NotAKeyProvider(&'a str),
 }
 
-/// The arguments of a block are not valid.
+/// The arguments of a block are invalid.
 pub fn invalid_arguments(block: &str, fault: ArgumentFault<'_>) -> Diagnostic {
     let detail = match fault {
         ArgumentFault::PassphraseAndChain => "It has both a passphrase and a chain. Remove one of them.".to_owned(),

@@ -27,12 +27,12 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the arguments of a block, which is called so in messages.
+    /// Reads the arguments of a block. `what` is the name of the block in messages.
     pub(super) fn new(what: &'a str, part: &'a EncryptionPart, problems: &'a mut Vec<Diagnostic>) -> Reading<'a> {
         Reading { what, part, read: BTreeSet::new(), problems }
     }
 
-    /// The arguments of a key provider that is a service, in the form of its client.
+    /// The arguments of a key provider that is a remote service, in the form that its client expects.
     pub(super) fn service(&mut self, schema: &Block) -> Option<keys::BackendSettings> {
         let before = self.problems.len();
         let mut settings = keys::BackendSettings::new();
@@ -47,7 +47,7 @@ impl<'a> Reading<'a> {
         (self.problems.len() == before).then_some(settings)
     }
 
-    /// Reports attributes that an object does not have.
+    /// Reports attributes of an object that its type does not have.
     fn check_parts(&mut self, name: &str, ty: &Type) {
         let (Type::Object(wanted), Some((EncryptionSetting::Value(value), range))) = (ty, self.part.settings.get(name))
         else {
@@ -61,7 +61,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The settings of `pbkdf2`.
+    /// The settings of a `pbkdf2` block.
     pub(super) fn pbkdf2(&mut self) -> Option<Pbkdf2> {
         let before = self.problems.len();
         let passphrase = match (self.text("passphrase"), self.keys("chain")) {
@@ -104,7 +104,7 @@ impl<'a> Reading<'a> {
         self.problems.push(placed(problem, at));
     }
 
-    /// The value of an argument, converted; `None` when it is null or absent.
+    /// The value of an argument, converted to this type. `None` if it is null or absent.
     fn value(&mut self, name: &str, ty: &Type) -> Option<Value> {
         self.read.insert(name.to_owned());
         let (setting, range) = self.part.settings.get(name)?;
@@ -123,7 +123,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A string.
+    /// The value of a string argument.
     pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
         self.value(name, &Type::String).and_then(|value| value.as_str().map(str::to_owned))
     }
@@ -137,7 +137,7 @@ impl<'a> Reading<'a> {
         found
     }
 
-    /// A list of strings.
+    /// The value of an argument with a list of strings.
     pub(super) fn words(&mut self, name: &'static str) -> Option<Vec<String>> {
         let value = self.value(name, &Type::list(Type::String))?;
         let words = value.as_items()?.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
@@ -147,7 +147,7 @@ impl<'a> Reading<'a> {
         words
     }
 
-    /// A list of bytes.
+    /// The value of an argument with a list of bytes.
     pub(super) fn bytes(&mut self, name: &'static str) -> Option<Vec<u8>> {
         let value = self.value(name, &Type::list(Type::Number))?;
         let byte = |value: &Value| value.as_number()?.to_u64().and_then(|number| u8::try_from(number).ok());
@@ -158,7 +158,7 @@ impl<'a> Reading<'a> {
         bytes
     }
 
-    /// A key provider.
+    /// The value of an argument that refers to a key provider.
     pub(super) fn keys(&mut self, name: &'static str) -> Option<KeyProviderName> {
         self.read.insert(name.to_owned());
         let (setting, range) = self.part.settings.get(name)?;
@@ -171,7 +171,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A required argument.
+    /// The value of a required argument. Reports an error if it is missing.
     pub(super) fn required<Found>(
         &mut self,
         name: &'static str,

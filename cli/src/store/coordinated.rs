@@ -1,7 +1,7 @@
-//! The second copy of a state that a coordinator elsewhere changes in Redis.
+//! The second copy of a state in Redis that a coordinator on another machine changes.
 //!
 //! The coordinator knows neither the configuration nor the credentials of its backend. The command line has both, so it
-//! writes the copy: at intervals while it watches the run, and at the end, before it reports success. If it leaves
+//! writes the copy: at intervals while it watches the run, and at the end, before it reports success. If it exits
 //! earlier, the next command writes the copy first.
 
 use weft_graph_format::diagnostic::Diagnostic;
@@ -9,33 +9,34 @@ use weft_state::SecondCopyStore;
 
 use super::{Access, StoreLocation, problem};
 
-/// The second copy, while a coordinator changes the state.
+/// The second copy of a state while a coordinator changes the state.
 #[derive(Debug)]
 pub struct Coordinated(Option<SecondCopyStore>);
 
 impl Coordinated {
-    /// Opens the backend that holds the copy, before anything runs. The store begins from the copy if it is empty, and
-    /// the copy catches up with earlier runs. Does nothing for a state without a copy.
+    /// Opens the backend with the copy, before a run begins. If the store is empty, it starts from the copy. The copy
+    /// catches up with earlier runs. Does nothing for a state without a copy.
     ///
     /// # Errors
-    /// The backend or the store cannot be used: there are no credentials, or both states were changed.
+    /// Returns an error if the backend or the store cannot be used, for example because there are no credentials, or
+    /// because both states were changed.
     pub async fn open(place: &StoreLocation) -> Result<Coordinated, Diagnostic> {
         let StoreLocation::Redis { copy: Some(_), .. } = place else { return Ok(Coordinated(None)) };
         let opened = place.open_redis(Access::Change).await;
         opened.map(|store| Coordinated(Some(store))).map_err(|error| problem(&error))
     }
 
-    /// Begins to write the copy at intervals.
+    /// Begins to update the copy at intervals.
     pub fn begin(&self) {
         if let Some(store) = &self.0 {
             store.copy_at_intervals();
         }
     }
 
-    /// Writes the copy, unless it has everything.
+    /// Updates the copy, if it is not complete.
     ///
     /// # Errors
-    /// The copy cannot be written.
+    /// Returns an error if the copy cannot be written.
     pub async fn catch_up(&self) -> Result<(), Diagnostic> {
         match &self.0 {
             Some(store) => store.catch_up().await.map_err(|error| problem(&error)),

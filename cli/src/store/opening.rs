@@ -1,4 +1,4 @@
-//! Opens the stores of places.
+//! Opens the stores of locations.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use weft_state::{
 use super::{Access, StoreLocation, problem, problems};
 
 impl StoreLocation {
-    /// Opens the store.
+    /// Opens the store, with errors as diagnostics.
     ///
     /// # Errors
-    /// When it cannot be opened, as a diagnostic.
+    /// Returns an error if the store cannot be opened.
     pub async fn open(&self, access: Access) -> Result<Arc<dyn RunStore>, Diagnostic> {
         if access == Access::Change {
             self.can_back_up()?;
@@ -22,7 +22,7 @@ impl StoreLocation {
         self.open_store(access).await.map_err(|error| problem(&error))
     }
 
-    /// Refuses a backup that cannot be written, before anything is changed.
+    /// Checks that the backup can be written, before anything is changed.
     fn can_back_up(&self) -> Result<(), Diagnostic> {
         let StoreLocation::Embedded(options) = self else { return Ok(()) };
         let Backup::At(path) = &options.backup else { return Ok(()) };
@@ -35,10 +35,10 @@ impl StoreLocation {
         }
     }
 
-    /// The store for reading; `None` where nothing was ever kept.
+    /// Opens the store for reading. `None` if it has no state.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// Returns an error if the store cannot be opened.
     pub async fn open_existing(&self) -> Result<Option<Arc<dyn RunStore>>, Diagnostic> {
         match self.open_store(Access::Read).await {
             Ok(store) => Ok(Some(store)),
@@ -50,7 +50,7 @@ impl StoreLocation {
     /// Opens the store.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// Returns an error if the store cannot be opened.
     pub async fn open_store(&self, access: Access) -> Result<Arc<dyn RunStore>, StoreError> {
         match self {
             StoreLocation::Embedded(options) => {
@@ -76,7 +76,7 @@ impl StoreLocation {
     /// Opens the store in Redis.
     ///
     /// # Errors
-    /// When it cannot be opened; [`StoreError::ReadOnly`] if the store is another one.
+    /// Returns an error if the store cannot be opened; [`StoreError::ReadOnly`] if the location is not in Redis.
     pub(super) async fn open_redis(&self, access: Access) -> Result<SecondCopyStore, StoreError> {
         let StoreLocation::Redis { server, workspace, sealing, folder, notices, copy } = self else {
             return Err(StoreError::ReadOnly);
@@ -94,18 +94,18 @@ impl StoreLocation {
         SecondCopyStore::connect(options).await
     }
 
-    /// The whole state, read without a lock; empty if none exists.
+    /// Reads the whole state without a lock. It is empty if there is none.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the state cannot be read.
     pub async fn snapshot(&self) -> Result<Snapshot, Diagnostic> {
         Ok(self.overview().await?.0)
     }
 
-    /// As [`StoreLocation::snapshot`], with the headers of all runs, newest first.
+    /// Like [`StoreLocation::snapshot`], with the headers of all runs, newest first.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the state or the runs cannot be read.
     pub async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), Diagnostic> {
         if let StoreLocation::Embedded(options) = self
             && let Some(parent) = options.state.parent()

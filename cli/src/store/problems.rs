@@ -9,10 +9,10 @@ use weft_state::tfstate::{ContentProblem, StateFileError};
 use crate::backend::of_backend;
 use crate::problems::BAD_STATE;
 
-/// The summary where a key service gives no key.
+/// The summary if a key service returns no key.
 const NO_KEY: &str = "Unable to fetch encryption key data";
 
-/// An error of a store as a diagnostic.
+/// Converts an error of a store to a diagnostic.
 pub fn of_store(error: &StoreError) -> Diagnostic {
     if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
         return Diagnostic::error("Error acquiring the state lock", ContentProblem::list(problems)).code(BAD_STATE);
@@ -35,7 +35,7 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
         StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written unencrypted."),
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),
         StoreError::Address(_) => ("Invalid store address", ""),
-        StoreError::Unreachable { .. } => ("Store does not answer", ""),
+        StoreError::Unreachable { .. } => ("Store does not respond", ""),
         StoreError::NoConnection { .. } => ("No connection to the store", ""),
         StoreError::Damaged { .. } | StoreError::StateMismatch { .. } | StoreError::LostWrites { .. } => {
             ("State damaged", "")
@@ -53,12 +53,12 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
     Diagnostic::error(summary, format!("{text}{stop}{hint}"))
 }
 
-/// A plan is not encrypted, because a key service gave no key.
+/// A plan is not encrypted, because a key service returned no key.
 pub fn no_key(error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(NO_KEY, format!("{error}. Nothing was written."))
 }
 
-/// The store of a plan's state is not named.
+/// The store with the state of a plan must be given, but is not.
 pub fn state_not_named(backend: &str) -> Diagnostic {
     Diagnostic::error(
         "State of the plan not named",
@@ -69,7 +69,7 @@ pub fn state_not_named(backend: &str) -> Diagnostic {
     )
 }
 
-/// The password of a store is in an argument.
+/// The password of a store is in a command-line argument.
 pub fn password_in_argument() -> Diagnostic {
     Diagnostic::error(
         "Password in an argument",
@@ -79,7 +79,7 @@ pub fn password_in_argument() -> Diagnostic {
     )
 }
 
-/// A password comes from two places.
+/// A password is set in two places.
 pub fn two_passwords(first: &str, second: &str) -> Diagnostic {
     Diagnostic::error(
         "Password given twice",

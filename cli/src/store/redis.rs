@@ -1,4 +1,4 @@
-//! How to log in to Redis. Files and passwords come from the environment, because addresses are recorded in plans, and
+//! The credentials for Redis. Files and passwords come from the environment, because plans record addresses, and
 //! because other users can see the arguments of a process.
 
 use weft_graph_format::diagnostic::Diagnostic;
@@ -13,19 +13,19 @@ use crate::options::Arguments;
 const CA_FILE: &str = "WEFT_REDIS_CA_FILE";
 /// The variable with the file of the client certificate.
 const CERT_FILE: &str = "WEFT_REDIS_CERT_FILE";
-/// The variable with the file of its key.
+/// The variable with the file of the key of the client certificate.
 const KEY_FILE: &str = "WEFT_REDIS_KEY_FILE";
-/// The variable with the name of the certificate of the server.
+/// The variable with the expected name in the certificate of the server.
 const SERVER_NAME: &str = "WEFT_REDIS_SERVER_NAME";
-/// The variables with the password, and with a file that has it.
+/// The variables with the password, and with a file that contains the password.
 const PASSWORD: [&str; 2] = ["WEFT_REDIS_PASSWORD", "WEFT_REDIS_PASSWORD_FILE"];
-/// The same for Sentinels.
+/// The variables with the password for Sentinels, and with a file that contains it.
 const SENTINEL_PASSWORD: [&str; 2] = ["WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE"];
 
-/// The server at an address, which options or environment named.
+/// The server at an address in the options or the environment.
 ///
 /// # Errors
-/// The password is in an argument, or named twice.
+/// Returns an error if the password is in an argument, or if it is set twice.
 pub(super) fn server(arguments: &Arguments, url: String) -> Result<RedisServer, Vec<Diagnostic>> {
     let in_address = RedisServer::has_password(&url);
     if in_address && arguments.value("store").is_some() {

@@ -1,4 +1,4 @@
-//! Where the states of all workspaces are.
+//! The location of the states of all workspaces.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{RedisServer, RedisStore, StoreError};
@@ -8,7 +8,7 @@ use crate::backend::StateBackend;
 use crate::context::DEFAULT_WORKSPACE;
 use crate::runtime::block_on;
 
-/// Where the states of all workspaces are.
+/// The location of the states of all workspaces.
 #[derive(Clone, Debug)]
 pub enum Workspaces {
     /// In a backend.
@@ -17,16 +17,17 @@ pub enum Workspaces {
     Store {
         /// The server, as `redis://HOST/DB?state=NAME`, and how to log in to it.
         server: RedisServer,
-        /// The backend with their second copies.
+        /// The backend with the second copies of the states, if there is one.
         behind: Option<StateBackend>,
     },
 }
 
 impl Workspaces {
-    /// The names of all workspaces, the default one first. A workspace of Redis may be in the backend behind it only.
+    /// The names of all workspaces, the default one first. A workspace may exist only in the backend behind the Redis
+    /// store.
     ///
     /// # Errors
-    /// Those of the services.
+    /// Errors of the services.
     pub fn names(&self) -> Result<Vec<String>, Diagnostic> {
         let (server, behind) = match self {
             Workspaces::Backend(backend) => return backend.workspaces(),
@@ -44,10 +45,11 @@ impl Workspaces {
         Ok(names)
     }
 
-    /// Deletes the state of a workspace, which has this serial. With `force`, even if a service would keep it.
+    /// Deletes the state of a workspace if it has this serial. With `force`, it deletes the state even if a service
+    /// would keep it.
     ///
     /// # Errors
-    /// Those of the services, or of the file system; a run in the workspace has not ended.
+    /// Errors of the services or of the file system. Returns an error if a run in the workspace has not ended.
     pub fn delete(&self, place: &StoreLocation, workspace: &str, serial: u64, force: bool) -> Result<(), Diagnostic> {
         let behind = match self {
             Workspaces::Backend(backend) => return backend.delete(workspace, force),

@@ -1,10 +1,10 @@
-//! Random numbers that equal OpenTofu's, so that made-up texts are equal: those of Go's `math/rand` with a seed from
-//! the name of the resource type.
+//! Random numbers that are equal to OpenTofu's, so that made-up texts are equal. They are the numbers of Go's
+//! `math/rand`, with a seed from the name of the resource type.
 //!
-//! The generator is additive: each number is the sum, modulo 2^64, of those 607 and 273 steps before it (D. Knuth, The
-//! Art of Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers come from a congruential generator,
-//! combined with 607 fixed numbers: those that the same generator gives after 7.8 * 10^12 steps from the seed 1. They
-//! are computed once: a step is linear, so many steps are a power of a polynomial.
+//! The generator is additive: each number is the sum, modulo 2^64, of the numbers 607 and 273 steps before it (D.
+//! Knuth, The Art of Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers combine the numbers of a
+//! congruential generator with 607 fixed numbers. The fixed numbers are those of the additive generator with the seed 1
+//! after 7.8 * 10^12 steps. They are computed once. A step is linear, so many steps are a power of a polynomial.
 
 use std::sync::LazyLock;
 
@@ -16,20 +16,20 @@ const SHORT: usize = 273;
 const STEPS: u64 = 7_800_000_000_000;
 /// The modulus of the congruential generator.
 const MODULUS: u64 = (1 << 31) - 1;
-/// Its factor.
+/// The factor of the congruential generator.
 const FACTOR: u64 = 48_271;
-/// The number of its numbers that are skipped.
+/// The number of its first numbers that are skipped.
 const PASSED_OVER: usize = 20;
-/// Replaces the seed 0, which would give only zeros.
+/// Replaces the seed 0, because that seed would give only zeros.
 const FOR_ZERO: u64 = 89_482_311;
 
-/// The last 607 numbers in a ring: the number of step `k` is at `LAST_PLACE - k`.
+/// A ring with the last 607 numbers, stored in descending order of their steps.
 type Numbers = [u64; LONG];
 
-/// The position of the first number.
+/// The position in the ring of the first number that is drawn.
 const FIRST_PLACE: usize = LONG - SHORT - 1;
 
-/// Numbers of the congruential generator, three of which make one.
+/// A ring from the congruential generator. Three of its numbers make one number of the ring.
 fn beginning(seed: u64, shifts: [u32; 2]) -> Numbers {
     let mut last = seed;
     let mut next = || {
@@ -42,7 +42,7 @@ fn beginning(seed: u64, shifts: [u32; 2]) -> Numbers {
     std::array::from_fn(|_| (next() << shifts[0]) ^ (next() << shifts[1]) ^ next())
 }
 
-/// A product of two powers of `x`, where `x^607 = x^334 + 1`.
+/// The product of two polynomials, reduced with `x^607 = x^334 + 1`.
 fn product(one: &Numbers, other: &Numbers) -> Numbers {
     let mut long = [0_u64; 2 * LONG - 1];
     for (at, factor) in one.iter().enumerate().filter(|(_, factor)| **factor != 0) {
@@ -59,11 +59,11 @@ fn product(one: &Numbers, other: &Numbers) -> Numbers {
     std::array::from_fn(|at| long[at])
 }
 
-/// The fixed numbers.
+/// The fixed numbers, in the order of the ring.
 static FIXED: LazyLock<Box<Numbers>> = LazyLock::new(|| {
     let placed = beginning(1, [20, 10]);
     let place = |step: usize| (FIRST_PLACE + 2 * LONG - step % LONG) % LONG;
-    // In the order of steps, the 607 before the first one and as many after it.
+    // In the order of their steps: the 607 numbers before the first step, and the 607 numbers after them.
     let mut numbers: Vec<u64> = (0..LONG).map(|step| placed[place(step)]).collect();
     for at in LONG..2 * LONG {
         numbers.push(numbers[at - LONG].wrapping_add(numbers[at - SHORT]));
@@ -88,7 +88,7 @@ static FIXED: LazyLock<Box<Numbers>> = LazyLock::new(|| {
     fixed
 });
 
-/// A generator of numbers.
+/// A generator of random numbers.
 pub struct NumberGenerator {
     numbers: Box<Numbers>,
     place: usize,
@@ -106,7 +106,7 @@ impl NumberGenerator {
         NumberGenerator { numbers, place: FIRST_PLACE }
     }
 
-    /// A generator for a text: its seed is the 32-bit FNV-1 hash.
+    /// A generator whose seed is the 32-bit FNV-1 hash of a text.
     pub fn of(text: &str) -> NumberGenerator {
         let hash = |hash: u32, byte| hash.wrapping_mul(0x0100_0193) ^ u32::from(byte);
         NumberGenerator::new(text.bytes().fold(0x811c_9dc5, hash))
@@ -123,7 +123,7 @@ impl NumberGenerator {
     pub fn below(&mut self, end: u32) -> u32 {
         const LARGEST: u32 = i32::MAX as u32;
         let end = end.clamp(1, LARGEST);
-        // A number of 31 bits. Numbers that would bias the result are drawn again.
+        // A number has 31 bits. Numbers that would bias the result are skipped.
         let most = LARGEST - (LARGEST % end + 1) % end;
         loop {
             let drawn = u32::try_from(self.next() >> 32 & u64::from(LARGEST)).unwrap_or_default();
@@ -138,7 +138,7 @@ impl NumberGenerator {
 mod tests {
     use super::*;
 
-    /// As recorded of OpenTofu 1.12.6 for resources of these types.
+    /// The values were recorded from OpenTofu 1.12.6 for resources of these types.
     #[test]
     fn random_numbers_are_those_of_go() {
         assert_eq!(FIXED[0], 14_264_951_931_575_795_690);

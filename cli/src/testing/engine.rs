@@ -1,4 +1,4 @@
-//! Planning and applying for tests: the usual planner, coordinator and worker, over states in memory.
+//! Plans and applies tested configurations with the usual planner, coordinator and worker. The states are in memory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,47 +43,47 @@ use crate::view::View;
 const WORKER: &str = "test";
 /// The capacity of the queue of messages of the worker.
 const MESSAGES: usize = 1_024;
-/// The capacity of the queue of the user's wishes.
+/// The capacity of the queue of interrupts by the user.
 const WISHES: usize = 2;
 
-/// The common parts of all plans and applies in tests.
+/// What all plans and applies in tests have in common.
 pub struct Engine<'a> {
-    /// The place.
+    /// The context of the command.
     pub context: &'a Context,
-    /// The output. It knows the source texts.
+    /// The output. It also knows the source files.
     pub view: &'a View,
     /// The workspace.
     pub workspace: SmolStr,
-    /// Packages for planning.
+    /// The packages for planning.
     pub installed: &'a InstalledPackages,
-    /// Packages for applying.
+    /// The packages for applying.
     pub packages: Arc<PlannedPackages>,
-    /// The interrupts of the user.
+    /// The interrupts by the user.
     pub interrupts: Interrupts,
-    /// The number of states that were written to files because objects remain.
+    /// The number of states that were written to files because objects were left behind.
     pub kept: AtomicUsize,
 }
 
-/// What is tested: a configuration with the values of its variables and its stand-ins.
+/// The subject of a test: a configuration, the values of its variables, and its stand-ins.
 #[derive(Clone)]
 pub struct Tested {
     /// The configuration.
     pub root: Arc<CompiledModule>,
-    /// Its variables.
+    /// The values of its variables.
     pub given: GivenVariables,
     /// The stand-ins for providers and resources.
     pub stand_ins: Arc<TestStandIns>,
 }
 
-/// A plan, as far as it could be made.
+/// The result of planning, which may be incomplete.
 pub struct TestPlan {
     /// The plan.
     pub file: Option<PlanFile>,
-    /// Values that it does not hold.
+    /// The values that an apply needs and the plan does not contain.
     pub inputs: Inputs,
-    /// Its diagnostics.
+    /// The diagnostics of planning.
     pub problems: Vec<Diagnostic>,
-    /// A session for questions about planned values; `None` if nothing was evaluated.
+    /// A session for questions about planned values. `None` if nothing was evaluated.
     pub session: Option<Session>,
     providers: Arc<ProviderSet>,
 }
@@ -94,7 +94,7 @@ impl TestPlan {
         self.providers.schemas()
     }
 
-    /// Ends the processes that planning has started.
+    /// Ends the provider processes of planning.
     pub async fn close(self) {
         drop(self.session);
         self.providers.close().await;
@@ -112,7 +112,7 @@ impl Engine<'_> {
         Arc::new(ProviderSet::new(self.installed.plugins(), pool, PARALLELISM))
     }
 
-    /// Plans from a state.
+    /// Makes a plan from this state.
     pub async fn plan(&self, tested: &Tested, snapshot: Arc<Snapshot>, wishes: &Wishes) -> TestPlan {
         let timestamp = now();
         let providers = self.providers(tested);
@@ -135,7 +135,7 @@ impl Engine<'_> {
             }
         };
         let mut problems = outcome.diagnostics;
-        // Elsewhere the user sets variables of the root module. Here the tests do.
+        // The warning is for users who set variables of the root module. Here the tests set them.
         problems.retain(|problem| problem.code != weft_planner::planning::DEPRECATED_VARIABLE);
         let errored = has_errors(&problems);
         let mut live = Inputs::new();
@@ -229,7 +229,7 @@ impl Engine<'_> {
                 Some(said) = messages.recv() => heard.said(said),
                 () = self.interrupts.cancelled(), if !stopping => {
                     stopping = true;
-                    // A run that has ended accepts no wishes.
+                    // A run that has ended accepts no interrupts.
                     let _ = wishes.try_send(Cancel::Drain);
                     let _ = wishes.try_send(Cancel::Stop);
                 }
@@ -258,7 +258,7 @@ impl Engine<'_> {
         Ok(heard.problems(&outcome.map_err(run_problem)?))
     }
 
-    /// Opens a session for questions about the contents of a state.
+    /// Opens a session for questions about a state.
     pub async fn inspect(&self, tested: &Tested, snapshot: Arc<Snapshot>) -> (Option<Session>, Arc<ProviderSet>) {
         let providers = self.providers(tested);
         let inspected = Inspected {
@@ -273,12 +273,12 @@ impl Engine<'_> {
     }
 }
 
-/// The events of a run.
+/// What was received from a run.
 struct Heard {
     problems: BTreeMap<u32, Vec<Diagnostic>>,
     aside: Vec<Diagnostic>,
     places: BTreeMap<String, SourceRange>,
-    /// The check blocks that data sources belong to, by their address.
+    /// The check blocks of data sources, by the address of the data source.
     checks: BTreeMap<String, String>,
 }
 
@@ -312,7 +312,7 @@ impl Heard {
         }
     }
 
-    /// A problem with its range, and the object whose condition it is about.
+    /// A problem with its position, and with the object whose condition failed.
     fn placed(&self, mut problem: Diagnostic, step: Option<&OperationEvent>) -> Diagnostic {
         let config =
             |address: &str| address.parse::<ResourceInstance>().ok().map(|address| address.config().to_string());

@@ -1,11 +1,11 @@
-//! Expected failures of a run: removes them from its problems, and reports those that did not happen.
+//! Expected failures of a run. They are removed from its problems. Expected failures that did not happen are reported.
 
 use super::problems;
 use weft_evaluator::config::test_file::ExpectedFailure;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
-/// What kind of object a condition belongs to.
+/// The kind of object that a condition belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConditionOwner {
     Variable,
@@ -13,7 +13,7 @@ enum ConditionOwner {
     Other,
 }
 
-/// The kind of an object with conditions, and whether it belongs to the tested module itself.
+/// The kind of an object with conditions, and whether it is in the root module of the tested configuration.
 fn kind_of(object: &str) -> (ConditionOwner, bool) {
     let in_root = !object.starts_with("module.");
     let own = object.rsplit_once("].").map_or(object, |(_, rest)| rest);
@@ -30,12 +30,12 @@ fn kind_of(object: &str) -> (ConditionOwner, bool) {
     (kind, in_root)
 }
 
-/// Whether a problem is about the assertions of a check block, or about its data source.
+/// Whether a problem is about an assertion or the data source of a check block.
 pub fn is_of_check(problem: &Diagnostic) -> bool {
     !problem.checked.is_empty() && kind_of(&problem.checked).0 == ConditionOwner::Check
 }
 
-/// Whether an expectation names this object, directly or as an instance of a resource.
+/// Whether an expectation refers to this object: it names the object itself, or its resource.
 fn means(expected: &str, object: &str) -> bool {
     expected == object
         || object
@@ -43,10 +43,10 @@ fn means(expected: &str, object: &str) -> bool {
             .is_ok_and(|instance| instance.module.is_root() && instance.config().to_string() == expected)
 }
 
-/// Removes expected failures, turns other problems of check blocks into errors, and adds missing failures.
+/// Removes expected failures, turns other problems of check blocks into errors, and adds errors for missing failures.
 pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let twice = |place: usize| expected[..place].iter().any(|one| one.object == expected[place].object);
-    // An object that is named twice is expected once.
+    // If an object is named twice, only the first expectation must be met.
     let mut came: Vec<bool> = (0..expected.len()).map(twice).collect();
     let mut left = Vec::new();
     for mut problem in problems {
@@ -58,7 +58,7 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
         let counts = in_root && (kind == ConditionOwner::Check || problem.is_error());
         let found = expected.iter().position(|one| counts && means(&one.object, &problem.checked));
         match found {
-            // An expectation of the instance takes precedence over one of the whole resource.
+            // An expectation about the instance takes precedence over an expectation about the whole resource.
             Some(place) => {
                 let exact = expected.iter().position(|one| one.object == problem.checked.as_str());
                 came[exact.unwrap_or(place)] = true;
@@ -76,7 +76,8 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
     left
 }
 
-/// The same for a plan that is to be applied: any problem that prevents that is an error, expected or not.
+/// Like [`held_against`], for a plan that is to be applied. A problem that prevents the apply is an error even if it is
+/// expected.
 pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let invalid: Vec<Diagnostic> = problems
         .iter()

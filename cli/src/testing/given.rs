@@ -1,9 +1,9 @@
 //! Values of variables in tests.
 //!
-//! From low to high precedence: the environment, the standard variable files beside the configuration, `-var-file` and
-//! `-var`, the standard variable files in the directory of tests; the `variables` block of the file; that of the run.
-//! Expressions in test files see the first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of
-//! `tofu test`).
+//! The sources in order of increasing precedence: the environment; the standard variable files beside the
+//! configuration; `-var-file` and `-var`; the standard variable files in the directory of tests; the `variables` block
+//! of the file; the `variables` block of the run. Expressions in test files see the values from outside of the test
+//! file as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,9 +28,9 @@ const TEST_FILE: &str = "the test file";
 /// A value for all tests.
 #[derive(Clone, Debug)]
 enum Global {
-    /// As text, which is parsed by the type of the variable, and its source.
+    /// A text and its source. The type of the variable decides how it is parsed.
     Text(String, &'static str),
-    /// From a file, or the reason why there is none.
+    /// A value from a file, or the reason why it has none.
     Value(Result<GivenVariable, Vec<Diagnostic>>),
 }
 
@@ -38,9 +38,9 @@ enum Global {
 #[derive(Clone, Debug, Default)]
 pub struct Globals {
     values: BTreeMap<SmolStr, Global>,
-    /// Variable files, for the source lines of problems.
+    /// The variable files, for the source lines of problems.
     pub sources: SourceFiles,
-    /// Problems of files and options.
+    /// The problems of files and options.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -94,7 +94,7 @@ impl Globals {
         })
     }
 
-    /// The value of an option or the environment as a string.
+    /// The value of an option or of the environment, as a string. `None` if the value is from a file.
     fn text(&self, name: &str) -> Option<Value> {
         match self.values.get(name)? {
             Global::Text(text, _) => Some(Value::string(text)),
@@ -102,7 +102,7 @@ impl Globals {
         }
     }
 
-    /// The values of a module's variables, from these values only.
+    /// The values of the variables of a module that are given for all tests.
     pub fn of_module(&self, module: &CompiledModule) -> GivenVariables {
         let given = module.variables.values().filter_map(|variable| {
             let given = self.for_variable(variable)?.ok()?;
@@ -111,7 +111,7 @@ impl Globals {
         given.collect()
     }
 
-    /// `var` as test files see it: all given values, unconverted, and the defaults of the tested module.
+    /// The object `var` in test files: all given values, unconverted, and the defaults of the tested module.
     fn as_object(&self, module: &CompiledModule) -> Value {
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
         for variable in module.variables.values() {
@@ -143,13 +143,13 @@ impl Globals {
 /// Values for the variables of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunValues {
-    /// Those that the tested module declares.
+    /// The values of variables that the tested module declares.
     pub given: GivenVariables,
-    /// The same as they were given: text of options and of the environment is a string.
+    /// The values of `given` before conversion: values of options and of the environment are strings.
     pub unconverted: BTreeMap<SmolStr, Value>,
-    /// Those that only the test declares, for assertions.
+    /// The values of variables that only the test declares, for assertions.
     pub own: BTreeMap<SmolStr, GivenVariable>,
-    /// Problems of the latter. They are reported when an assertion uses the variable.
+    /// The problems of the values in `own`. They are reported if an assertion uses the variable.
     own_problems: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
@@ -159,22 +159,22 @@ impl RunValues {
         self.own.iter().map(|(name, given)| (name.clone(), given.range.clone().unwrap_or_default()))
     }
 
-    /// The problems of variables that only the test declares and that these assertions use.
+    /// The problems of the values in `own` that these assertions use.
     pub fn problems_for(&self, assertions: &[Condition]) -> Vec<Diagnostic> {
         let named: BTreeSet<SmolStr> = assertions.iter().flat_map(Condition::variables).collect();
         named.iter().filter_map(|name| self.own_problems.get(name)).flatten().cloned().collect()
     }
 
-    /// All of them.
+    /// The values of all variables.
     pub fn all(&self) -> GivenVariables {
         self.given.iter().chain(&self.own).map(|(name, given)| (name.clone(), given.clone())).collect()
     }
 }
 
-/// The values of a run. `outputs` are those of earlier runs, by run.
+/// The values of a run. `outputs` are the outputs of earlier runs, by run.
 ///
 /// # Errors
-/// Problems of those that the tested module declares.
+/// Returns the problems of the variables that the tested module declares.
 pub fn values(
     module: &CompiledModule,
     file: &TestFile,
@@ -232,7 +232,7 @@ pub fn values(
     Ok(values)
 }
 
-/// A value of a test file.
+/// Evaluates a value in a test file.
 fn in_test(expression: &TestExpression, names: &TestNames) -> Result<GivenVariable, Vec<Diagnostic>> {
     let (value, range) = (expression.value(names)?, Some(expression.range()));
     Ok(GivenVariable { value, range, source: TEST_FILE.to_owned() })

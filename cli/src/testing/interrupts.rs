@@ -1,21 +1,22 @@
-//! Interrupts of a test: the first ends it gracefully, with cleaning up; the second as soon as possible, without.
+//! Interrupts of a test. The first one ends the test gracefully, with cleanup. The second one ends it as soon as
+//! possible, without cleanup.
 
 use tokio::sync::watch;
 
 use crate::signals::Attention;
 
-/// What the user has asked for.
+/// What the user has requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
     /// To continue.
     GoOn,
     /// To finish the current run, then clean up.
     Stop,
-    /// To begin nothing more, not even cleaning up.
+    /// To begin nothing more, not even the cleanup.
     Cancel,
 }
 
-/// The interrupts so far.
+/// The interrupts that were received so far.
 #[derive(Clone, Debug)]
 pub struct Interrupts {
     wish: watch::Receiver<Wish>,
@@ -25,7 +26,7 @@ pub struct Interrupts {
 const ORDERLY: usize = 2;
 
 impl Interrupts {
-    /// Receives signals from now on. Calls `tell` at each.
+    /// Begins to receive signals. Calls `tell` for each of them.
     pub fn begin(tell: impl Fn(Wish) + Send + 'static) -> Interrupts {
         let (sender, wish) = watch::channel(Wish::GoOn);
         let mut attention = Attention::begin(ORDERLY);
@@ -43,7 +44,7 @@ impl Interrupts {
         Interrupts { wish }
     }
 
-    /// The current wish.
+    /// The current request of the user.
     pub fn wish(&self) -> Wish {
         *self.wish.borrow()
     }

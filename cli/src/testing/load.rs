@@ -22,7 +22,7 @@ use crate::project::{Project, of_configuration};
 /// The default directory of tests.
 const DIRECTORY: &str = "tests";
 
-/// The prefix of all modules that tests call, in the manifest of installed modules.
+/// The first part of the keys of all modules that tests call, in the manifest of installed modules.
 const TESTED: &str = "test";
 
 /// The tests of a configuration.
@@ -30,7 +30,7 @@ const TESTED: &str = "test";
 pub struct Tests {
     /// The test files by name.
     pub files: Vec<Arc<TestFile>>,
-    /// The modules that runs test instead of the configuration, by file and index of the run.
+    /// The modules that runs test instead of the configuration, by file and by index of the run.
     pub modules: BTreeMap<(SmolStr, usize), Arc<CompiledModule>>,
 }
 
@@ -40,7 +40,7 @@ impl Tests {
         Tests::read_in(invocation, ".")
     }
 
-    /// The same for a configuration in another directory.
+    /// Like [`Tests::read`], for a configuration in another directory.
     pub fn read_in(invocation: &Invocation<'_>, root: &str) -> (Tests, Vec<Diagnostic>) {
         let directory = invocation.arguments.value("test-directory").unwrap_or(DIRECTORY);
         let found = find_tests(root, directory);
@@ -53,7 +53,7 @@ impl Tests {
         self.files.iter().any(|file| file.runs.iter().any(|run| run.module.is_some()))
     }
 
-    /// Loads the modules that runs test, as they are found or installed.
+    /// Loads the modules that runs test, with `places` to find or install them.
     pub fn load_modules(&mut self, invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         for file in &self.files {
@@ -70,7 +70,7 @@ impl Tests {
         problems
     }
 
-    /// The same, as they are installed.
+    /// Loads the modules that runs test, from the installed modules.
     pub fn load_installed(&mut self, invocation: &Invocation<'_>) -> Vec<Diagnostic> {
         match ModuleManifest::read_to_load(&invocation.context.data_directory) {
             Ok(manifest) => self.load_modules(invocation, &mut FromManifest { manifest: &manifest, root: ".".into() }),
@@ -89,7 +89,7 @@ impl Tests {
         roots
     }
 
-    /// Problems of the files beside those of parsing them.
+    /// The problems of the test files, apart from the problems of parsing.
     pub fn problems(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         for file in &self.files {
@@ -104,7 +104,7 @@ impl Tests {
     /// The provider requirements of a configuration and its tests.
     ///
     /// # Errors
-    /// Constraints that cannot be parsed.
+    /// Returns an error if a version constraint cannot be parsed.
     pub fn all_requirements(&self, project: &Project) -> Result<Requirements, Vec<Diagnostic>> {
         let mut all = project.requirements(None)?;
         for (source, constraints) in self.requirements(&project.root)? {
@@ -113,10 +113,10 @@ impl Tests {
         Ok(all)
     }
 
-    /// The provider requirements of the tests, beside those of the configuration.
+    /// The provider requirements of the tests, without those of the configuration.
     ///
     /// # Errors
-    /// Constraints that cannot be parsed.
+    /// Returns an error if a version constraint cannot be parsed.
     pub fn requirements(&self, root: &CompiledModule) -> Result<Requirements, Vec<Diagnostic>> {
         let mut all = Requirements::new();
         let mut problems = Vec::new();
@@ -128,7 +128,7 @@ impl Tests {
             }
         }
         for file in &self.files {
-            // Mocks replace providers that the configuration already requires.
+            // Mocks replace providers that the configuration requires anyway.
             for (local_name, _) in file.providers.keys() {
                 require(&mut all, root.provider_source(local_name), &Constraints::any());
             }

@@ -1,9 +1,9 @@
-//! Objects that no provider has made: from the configuration, from values of the test, and from made-up values.
+//! Objects of mocked providers. Their values come from the configuration, from the test, or are made up.
 //!
-//! For an attribute that is not in the configuration, a test may give a value if a provider could compute one. All
-//! other computed attributes are made up: texts of 4 to 15 letters and digits, the number 0, false, empty collections.
-//! The same type and configuration always give the same object, so that a plan and its apply agree, and two resources
-//! of one type get equal texts. The values equal those of OpenTofu (reference: `mock_provider` in OpenTofu 1.12).
+//! If an attribute is not in the configuration and a provider could compute it, the test may set it. All other computed
+//! attributes are made up: texts of 4 to 15 letters and digits, the number 0, false, and empty collections. The same
+//! type and configuration always give the same object, so that a plan and its apply agree. Two resources of one type
+//! get equal texts. The values are equal to OpenTofu's (reference: `mock_provider` in OpenTofu 1.12).
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;
@@ -21,7 +21,7 @@ const TEXT_LENGTH: (u32, u32) = (4, 15);
 /// The characters of made-up texts.
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890";
 
-/// The object of a type for a configuration, and the problems of the values of a test.
+/// The object of a type for a configuration, and the problems of the values in the test.
 pub fn object(
     type_name: &str,
     schema: &Block,
@@ -76,7 +76,7 @@ impl Maker {
             let value = self.nested(name, nested, part(name), given.get(name));
             fields.push((name.clone(), value));
         }
-        // Other problems are reported once this one is fixed.
+        // Unknown names are reported only if there are no other problems.
         let unknown = given.keys().filter(|_| before == self.problems.len());
         for name in unknown.collect::<Vec<_>>() {
             if !schema.attributes.contains_key(name) && !schema.blocks.contains_key(name) {
@@ -87,7 +87,7 @@ impl Maker {
     }
 
     fn attribute(&mut self, name: &str, attribute: &Attribute, config: Option<Value>, given: Option<&Value>) -> Value {
-        // Null means not given. Attributes that only the provider sets are never taken from the configuration.
+        // Null means not set. Attributes that only the provider sets are never taken from the configuration.
         let decides = attribute.computed && !attribute.optional;
         let config = config.filter(|value| !value.is_null() && !decides);
         let given = given.map(|given| self.given(name, attribute, config.is_some(), given));
@@ -109,7 +109,7 @@ impl Maker {
         }
     }
 
-    /// A value of a test for an attribute, converted. Records its problems.
+    /// Converts a value in the test to the type of its attribute. Records problems.
     fn given(&mut self, name: &str, attribute: &Attribute, configured: bool, given: &Value) -> Value {
         if configured {
             self.problems.push(problems::configured_value(name));
@@ -126,7 +126,7 @@ impl Maker {
         }
     }
 
-    /// A nested block: as many blocks as the configuration has.
+    /// The values of nested blocks. There are as many blocks as in the configuration.
     fn nested(&mut self, name: &str, nested: &NestedBlock, config: Option<Value>, given: Option<&Value>) -> Value {
         let config = config.unwrap_or_else(|| Value::null(Type::Dynamic));
         if given.is_some_and(|given| !matches!(given.open().1, Kind::Object(_))) {
@@ -231,7 +231,7 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         let (second, _) = object("t", &schema(), &config(vec![("name", Value::string("other"))]), &given(vec![]));
         let id = part(&first, "id");
-        // As recorded of OpenTofu 1.12.6: the first text of such a resource.
+        // The value was recorded from OpenTofu 1.12.6: the first text of such a resource.
         let mut drawing = NumberGenerator::of("lab_thing");
         let recorded = ["nMFIdL4dM", "0RVXjI", "DPWIrm593nO2x", "YxR4AmaR1RThDm"];
         assert_eq!(recorded.map(|_| text(&mut drawing)), recorded);

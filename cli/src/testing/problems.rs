@@ -5,12 +5,12 @@ use std::fmt::Display;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_providers::ProviderDiagnostic;
 
-/// The file of a plan cannot be encoded.
+/// The plan file of a test cannot be encoded.
 pub fn plan_not_written(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to write plan file", format!("{error}."))
 }
 
-/// A run has no id.
+/// A run cannot begin.
 pub fn run_not_begun(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Run not begun", format!("{error}."))
 }
@@ -27,7 +27,7 @@ pub fn in_doubt(address: &str) -> Diagnostic {
     .about(address)
 }
 
-/// A run names a provider that the test file does not have.
+/// A run refers to a provider that the test file does not have.
 pub fn missing_provider(name: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Missing provider definition for {name}"),
@@ -48,7 +48,7 @@ pub fn overridden_twice(block_type: &str, target: &str) -> Diagnostic {
     )
 }
 
-/// An override names a resource of a module that is not called.
+/// The target of an override is in a module that is not called.
 pub fn module_of_resource_not_found(module: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         format!("Module not found: {module}"),
@@ -56,7 +56,7 @@ pub fn module_of_resource_not_found(module: &dyn Display) -> Diagnostic {
     )
 }
 
-/// An override names a resource that does not exist.
+/// The target of an override does not exist.
 pub fn resource_not_found(target: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         format!("Resource not found: {target}"),
@@ -64,7 +64,7 @@ pub fn resource_not_found(target: &dyn Display) -> Diagnostic {
     )
 }
 
-/// An override is of the wrong kind for its target.
+/// The type of an override does not fit its target.
 pub fn wrong_override(block_type: &str, target: &dyn Display, kind: &str, other: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Unsupported `{kind}` target in `{block_type}` block"),
@@ -80,7 +80,7 @@ pub fn output_not_found(name: &str) -> Diagnostic {
     )
 }
 
-/// An override names a module that is not called.
+/// The target of an override is a module that is not called.
 pub fn module_not_found(target: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         format!("Module not found: {target}"),
@@ -88,7 +88,7 @@ pub fn module_not_found(target: &dyn Display) -> Diagnostic {
     )
 }
 
-/// The user interrupted a run.
+/// The user has interrupted a run.
 pub fn interrupted() -> Diagnostic {
     Diagnostic::error(
         "Test interrupted",
@@ -96,22 +96,22 @@ pub fn interrupted() -> Diagnostic {
     )
 }
 
-/// A run replaces an object that is not managed.
+/// `replace` in a run contains an object that is not managed.
 pub fn replace_of_unmanaged(address: &str) -> Diagnostic {
     Diagnostic::error("Can only target managed resources for forced replacements.", address)
 }
 
-/// A run replaces something that is not an instance.
+/// `replace` in a run contains a text that is not an instance.
 pub fn invalid_replace() -> Diagnostic {
     Diagnostic::error("Invalid address", "A resource instance has the address TYPE.NAME or TYPE.NAME[KEY].")
 }
 
-/// A run selects something that cannot be selected.
+/// `target` in a run contains a text that cannot be selected.
 pub fn invalid_target() -> Diagnostic {
     Diagnostic::error("Invalid address", "A target is a module, a resource, or an instance of one.")
 }
 
-/// An expected failure did not happen.
+/// An expected failure is missing.
 pub fn missing_failure(object: &str) -> Diagnostic {
     Diagnostic::error(
         "Missing expected failure",
@@ -119,7 +119,7 @@ pub fn missing_failure(object: &str) -> Diagnostic {
     )
 }
 
-/// An expected invalid variable prevents an apply.
+/// A variable is invalid as expected, but this prevents the apply.
 pub fn invalid_variable_before_apply(object: &str) -> Diagnostic {
     Diagnostic::warning(
         "Invalid Variable in test file",
@@ -130,11 +130,11 @@ pub fn invalid_variable_before_apply(object: &str) -> Diagnostic {
     )
 }
 
-/// The state of objects that are left cannot be written.
+/// The state of the objects that were left behind cannot be written.
 pub fn state_not_kept(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Failed to persist state",
-        format!("The state of what is left cannot be written to {path}: {error}."),
+        format!("The state of the remaining objects cannot be written to {path}: {error}."),
     )
 }
 
@@ -149,7 +149,7 @@ pub fn no_value(name: &str) -> Diagnostic {
     )
 }
 
-/// Made-up values have a name that the type does not have.
+/// The values for a mock contain a name that the type does not have.
 pub fn unknown_field(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid override for block field `{name}`"),
@@ -157,7 +157,7 @@ pub fn unknown_field(name: &str) -> ProviderDiagnostic {
     )
 }
 
-/// Made-up values have a write-only attribute.
+/// The values for a mock contain a write-only attribute.
 pub fn write_only_value(name: &str) -> ProviderDiagnostic {
     let problem = ProviderDiagnostic::error(
         format!("Encountered override for write-only attribute `{name}`"),
@@ -166,7 +166,7 @@ pub fn write_only_value(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic { severity: Severity::Warning, ..problem }
 }
 
-/// Made-up values have a required attribute.
+/// A required attribute has no value in the configuration. The test may not set it.
 pub fn required_value(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid mock/override field `{name}`"),
@@ -174,7 +174,7 @@ pub fn required_value(name: &str) -> ProviderDiagnostic {
     )
 }
 
-/// Made-up values have an attribute that the configuration sets.
+/// The values for a mock contain an attribute that the configuration sets.
 pub fn configured_value(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid mock/override field `{name}`"),
@@ -182,7 +182,7 @@ pub fn configured_value(name: &str) -> ProviderDiagnostic {
     )
 }
 
-/// Made-up values have an attribute that a provider would not compute.
+/// The values for a mock contain an attribute that a provider would not compute.
 pub fn value_not_computed(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Non-computed field `{name}` is not allowed to be overridden"),
@@ -190,7 +190,7 @@ pub fn value_not_computed(name: &str) -> ProviderDiagnostic {
     )
 }
 
-/// A made-up value has another type than its attribute.
+/// A value for a mock has the wrong type for its attribute.
 pub fn unsuitable_value(name: &str, error: &dyn Display) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid mock/override field `{name}`"),
@@ -198,7 +198,7 @@ pub fn unsuitable_value(name: &str, error: &dyn Display) -> ProviderDiagnostic {
     )
 }
 
-/// The made-up values for blocks are not an object.
+/// The value for a block of a mock is not an object.
 pub fn block_values_not_an_object(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid override for block field `{name}`"),
@@ -206,7 +206,7 @@ pub fn block_values_not_an_object(name: &str) -> ProviderDiagnostic {
     )
 }
 
-/// There are made-up values for blocks that the configuration does not have.
+/// The values for a mock contain a block that the configuration does not have.
 pub fn values_without_block(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid override for block field `{name}`"),

@@ -1,4 +1,4 @@
-//! The output of tests: lines for people and events for programs.
+//! The output of tests: lines for users and events for programs.
 
 use serde_json::{Value as Json, json};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -10,32 +10,32 @@ use crate::render::schemas::Schemas;
 use crate::render::{events, plan, show_json, state};
 use crate::view::View;
 
-/// The outcome of a run.
+/// The result of a run.
 pub struct RunResult {
-    /// Its name.
+    /// The name of the run.
     pub name: String,
-    /// Its status.
+    /// The status of the run.
     pub status: TestStatus,
-    /// Its diagnostics.
+    /// The diagnostics of the run.
     pub problems: Vec<Diagnostic>,
-    /// What it did, if that is shown.
+    /// The plan or state of the run, if it is to be shown.
     pub shown: Option<Shown>,
 }
 
-/// What a run did.
+/// The plan or state of a run.
 pub enum Shown {
-    /// Its plan, if it only plans.
+    /// The plan, if the run only plans.
     Plan(Box<PlanFile>),
-    /// The state after it.
+    /// The state after the run.
     State(Box<StateFile>, Schemas),
 }
 
-/// An object that cleaning up has left behind: its address, and the key if it is deposed.
+/// An object that the cleanup has left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOver {
     /// The instance.
     pub address: String,
-    /// The key.
+    /// The key, if the object is deposed.
     pub deposed: Option<String>,
 }
 
@@ -55,29 +55,30 @@ impl LeftOver {
     }
 }
 
-/// What existed and what was being made when the user quit.
+/// The existing and planned objects at the time when the user quit.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupted {
-    /// Objects of the configuration.
+    /// The objects of the configuration.
     pub state: Vec<LeftOver>,
-    /// Objects of modules that runs test, by the run that last changed them, with the module's source.
+    /// The objects of modules that runs test. Each entry has the run that last changed them, and the source of the
+    /// module.
     pub states: Vec<(String, String, Vec<LeftOver>)>,
-    /// The objects that were being made.
+    /// The objects that were being created.
     pub planned: Vec<String>,
 }
 
-/// Reports on tests.
+/// Reports the progress and the results of tests.
 pub struct TestReport<'a> {
     view: &'a View,
 }
 
 impl<'a> TestReport<'a> {
-    /// The output.
+    /// A report to this output.
     pub fn new(view: &'a View) -> TestReport<'a> {
         TestReport { view }
     }
 
-    /// The files and runs to come.
+    /// Reports the files and runs to come.
     pub fn begin(&self, files: &[(String, Vec<String>)]) {
         let runs: usize = files.iter().map(|(_, runs)| runs.len()).sum();
         let (file, run) = (plural(files.len(), "file"), plural(runs, "run block"));
@@ -88,7 +89,7 @@ impl<'a> TestReport<'a> {
         self.view.event(events::test("test_abstract", "info", message, fields));
     }
 
-    /// A file whose runs are all done.
+    /// Reports a file whose runs have all ended.
     pub fn file(&self, name: &str, status: TestStatus, runs: &[RunResult]) {
         let shown = self.view.style().paint(status.colour(), status.shown());
         self.view.line(&format!("{name}... {shown}"));
@@ -132,14 +133,14 @@ impl<'a> TestReport<'a> {
         self.view.event(events::test(&kind, "info", format!("-verbose flag enabled, printing {what}"), fields));
     }
 
-    /// Problems of a file, or of one of its runs.
+    /// Reports problems of a file, or of one of its runs.
     pub fn problems(&self, file: &str, run: Option<&str>, problems: &[Diagnostic]) {
         let mut belong = vec![("@testfile", file)];
         belong.extend(run.map(|run| ("@testrun", run)));
         self.view.diagnostics_of(problems, &belong);
     }
 
-    /// The result of cleaning up after a run, and where the rest was written.
+    /// Reports the cleanup after a run: its problems, the objects that it left behind, and the file with their state.
     pub fn cleaned(&self, file: &str, run: &str, problems: &[Diagnostic], left: &[LeftOver], written: Option<&str>) {
         if has_errors(problems) && !self.view.is_json() {
             self.view.aside(&format!("Weft encountered an error when it destroyed the objects of {file}/{run}."));
@@ -165,7 +166,7 @@ impl<'a> TestReport<'a> {
         self.problems(file, Some(run), problems);
     }
 
-    /// The user quits.
+    /// Reports that the user has quit.
     pub fn left(&self, file: &str, run: &str, found: &Interrupted, written: &[String]) {
         if found.state.is_empty() && found.states.is_empty() && found.planned.is_empty() {
             return;
@@ -209,7 +210,7 @@ impl<'a> TestReport<'a> {
         }
     }
 
-    /// The end.
+    /// Reports the end of the test.
     pub fn end(&self, status: TestStatus, tally: &StatusCounts) {
         let passed = status == TestStatus::Pass;
         let (word, colour) = if passed { ("Success!", "32") } else { ("Failure!", "31") };

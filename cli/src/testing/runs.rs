@@ -1,4 +1,4 @@
-//! The runs of one test file, in order, over states that stay in memory until the end.
+//! Carries out the runs of one test file, in order. The states stay in memory until the end.
 
 mod cleaning;
 
@@ -35,18 +35,18 @@ use crate::project::of_configuration;
 use crate::render::values::decoded;
 use cleaning::LastRun;
 
-/// The key of the configuration's own state. Those of modules have their source as key.
+/// The key of the state of the configuration itself. The key of the state of another module is its source.
 pub const MAIN: &str = "";
 
-/// A state that runs use.
+/// A state that runs of a file use.
 pub struct TestState {
     /// The state.
     pub store: Arc<ModelStore>,
-    /// The run that last changed it.
+    /// The run that last changed the state.
     pub last: Option<LastRun>,
 }
 
-/// The runs of one file.
+/// Carries out the runs of one file.
 pub struct FileRunner<'a> {
     /// The engine.
     pub engine: &'a Engine<'a>,
@@ -56,17 +56,17 @@ pub struct FileRunner<'a> {
     pub tests: &'a Tests,
     /// The file.
     pub file: Arc<TestFile>,
-    /// Values for all tests.
+    /// The values for all tests.
     pub globals: &'a Globals,
-    /// Shows plans and states.
+    /// Whether to show plans and states.
     pub verbose: bool,
-    /// The states.
+    /// The states by their keys.
     pub states: BTreeMap<String, TestState>,
-    /// The objects that the current run is making.
+    /// The objects that the current run is creating.
     pub making: Vec<String>,
 }
 
-/// The outcome of a run while it is in progress.
+/// The result of a run while it is in progress.
 #[derive(Default)]
 struct Course {
     status: Option<TestStatus>,
@@ -74,7 +74,7 @@ struct Course {
     shown: Option<Shown>,
 }
 
-/// The run cannot continue, because of these problems.
+/// A run cannot continue because of these problems.
 struct Stop(Vec<Diagnostic>);
 
 impl FileRunner<'_> {
@@ -150,7 +150,7 @@ impl FileRunner<'_> {
             let is_check = is_of_check(&problem) || problem.is_open_check();
             match () {
                 () if !is_check => now.push(problem),
-                // Apply evaluates these again, and reports them.
+                // The apply evaluates these checks again, and reports them.
                 () if problem.code == READ_FOR_CHECK || problem.is_open_check() => {}
                 () => later.push(problem),
             }
@@ -184,7 +184,8 @@ impl FileRunner<'_> {
         Ok(())
     }
 
-    /// The subject of a run, and the values of its variables. Cleaning up reports its warnings again.
+    /// The tested configuration of a run, the values of its variables, and the warnings. The cleanup reports the
+    /// warnings again.
     async fn prepare(
         &self,
         number: usize,
@@ -218,8 +219,8 @@ impl FileRunner<'_> {
         Ok((tested, values, warnings))
     }
 
-    /// The configuration with the provider keys that the values for all tests give. As in OpenTofu, values of a file or
-    /// a run do not apply here.
+    /// The configuration with evaluated keys of its providers. As in OpenTofu, only the values for all tests apply
+    /// here, not the values of the file or the run.
     async fn with_settled_keys(&self, root: &Arc<CompiledModule>) -> Arc<CompiledModule> {
         let keyed: Vec<(ProviderName, String)> = root
             .providers
@@ -247,7 +248,7 @@ impl FileRunner<'_> {
         with_settled_keys(root, &keys)
     }
 
-    /// The outputs of the runs that last changed a state, by run.
+    /// The outputs of runs, by run. Only runs that last changed a state have outputs.
     async fn outputs(&self) -> Result<BTreeMap<SmolStr, Value>, Stop> {
         let mut found = BTreeMap::new();
         for held in self.states.values() {
@@ -297,7 +298,7 @@ impl FileRunner<'_> {
         })
     }
 
-    /// Expectations and assertions of a run that plans only.
+    /// Checks expected failures and assertions of a run that only plans.
     async fn look_at_plan(
         &self,
         run: &TestRun,
@@ -354,7 +355,7 @@ fn status_of(verdict: AssertionVerdict) -> TestStatus {
     }
 }
 
-/// Records diagnostics, and stops at errors.
+/// Records diagnostics. Returns an error if they contain errors.
 fn stop_at(problems: Vec<Diagnostic>, course: &mut Course) -> Result<(), Stop> {
     let failed = has_errors(&problems);
     course.problems.extend(problems);
@@ -370,7 +371,7 @@ fn stored_outputs(snapshot: &Snapshot) -> Vec<(SmolStr, Value)> {
     outputs.filter_map(|(name, stored)| Some((SmolStr::new(name), decoded(&stored.record)?))).collect()
 }
 
-/// The same by name. Those that are sensitive are marked.
+/// The stored outputs by name. Sensitive ones are marked.
 fn marked_outputs(snapshot: &Snapshot) -> BTreeMap<SmolStr, Value> {
     let is_sensitive = |name: &str| snapshot.outputs.get(name).is_some_and(|stored| stored.record.sensitive);
     let marked = |(name, value): (SmolStr, Value)| {
@@ -380,7 +381,7 @@ fn marked_outputs(snapshot: &Snapshot) -> BTreeMap<SmolStr, Value> {
     stored_outputs(snapshot).into_iter().map(marked).collect()
 }
 
-/// The objects that a plan makes.
+/// The objects that a plan creates.
 fn creates(plan: &PlanFile) -> Vec<String> {
     let created = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Create));
     created.map(|change| change.address.to_string()).collect()

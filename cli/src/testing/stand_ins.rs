@@ -12,18 +12,18 @@ use weft_providers::{StandInExtent, StandIns};
 
 use super::made_up;
 
-/// All stand-ins.
+/// The stand-ins for providers and resources.
 #[derive(Clone, Debug, Default)]
 pub struct TestStandIns {
-    /// Whole providers.
+    /// The mocks of whole providers.
     pub providers: BTreeMap<ProviderConfig, Arc<MockBlock>>,
-    /// Single resources, of any provider.
+    /// The overrides of single resources, with any provider.
     pub resources: BTreeMap<ConfigResource, Arc<GivenValues>>,
 }
 
 impl TestStandIns {
-    /// The values for a resource: its own, otherwise those of the mock for it, otherwise those of the mock for its
-    /// type.
+    /// The values for a resource. An override of the resource comes first, then the entry for the resource in the mock
+    /// of its provider, then the entry for its type there. `None` if neither the resource nor the provider is replaced.
     fn given(&self, provider: &ProviderConfig, resource: &ConfigResource) -> Option<Arc<GivenValues>> {
         if let Some(given) = self.resources.get(resource) {
             return Some(given.clone());

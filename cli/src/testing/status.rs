@@ -1,12 +1,12 @@
-//! Statuses of runs, files and whole tests.
+//! The statuses of runs, files and whole tests.
 
-/// The outcome of a run, from good to bad. The worst of several counts for all of them.
+/// The status of a run, from good to bad. The status of a file or a test is the worst of its runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TestStatus {
-    /// It was not reached.
+    /// The run was not reached.
     #[default]
     Pending,
-    /// It was skipped, because an earlier one failed or the user interrupted the test.
+    /// The run was skipped, because an earlier one failed or the user interrupted the test.
     Skip,
     /// All assertions hold.
     Pass,
@@ -17,13 +17,13 @@ pub enum TestStatus {
 }
 
 impl TestStatus {
-    /// The worse of the two.
+    /// The worse of two statuses.
     #[must_use]
     pub fn with(self, other: TestStatus) -> TestStatus {
         self.max(other)
     }
 
-    /// The name for programs.
+    /// The word in events.
     pub fn word(self) -> &'static str {
         match self {
             TestStatus::Pending => "pending",
@@ -34,12 +34,12 @@ impl TestStatus {
         }
     }
 
-    /// The name for people. The messages show which kind of failure it is.
+    /// The word in text output. The messages show the kind of failure.
     pub fn shown(self) -> &'static str {
         if self == TestStatus::Error { "fail" } else { self.word() }
     }
 
-    /// The color of that name.
+    /// The color of the word in text output.
     pub fn colour(self) -> &'static str {
         match self {
             TestStatus::Error | TestStatus::Fail => "31",
@@ -52,18 +52,18 @@ impl TestStatus {
 /// The number of runs with each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusCounts {
-    /// Passed.
+    /// The number of runs that passed.
     pub passed: usize,
-    /// Failed assertions.
+    /// The number of runs with failed assertions.
     pub failed: usize,
-    /// Other errors.
+    /// The number of runs with other errors.
     pub errored: usize,
-    /// Skipped.
+    /// The number of skipped runs.
     pub skipped: usize,
 }
 
 impl StatusCounts {
-    /// Counts these statuses.
+    /// The counts of these statuses.
     pub fn of(statuses: impl IntoIterator<Item = TestStatus>) -> StatusCounts {
         let mut tally = StatusCounts::default();
         for status in statuses {

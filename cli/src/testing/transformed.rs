@@ -1,5 +1,5 @@
-//! The configuration that a run tests: the loaded one with the providers of the test, with overridden modules reduced
-//! to their outputs, and with the additional declarations of the run.
+//! The configuration that a run tests. It is the loaded configuration with the providers of the test, with overridden
+//! modules reduced to their outputs, and with the additional declarations of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use weft_graph_format::value::Value;
 use super::problems;
 use super::stand_ins::TestStandIns;
 
-/// The root name of outputs of runs.
+/// The name by which expressions refer to outputs of runs.
 const RUN: &str = "run";
 
-/// The subject of a run.
+/// The configuration that a run tests, with its stand-ins.
 pub struct Transformed {
     /// The configuration.
     pub root: Arc<CompiledModule>,
     /// The stand-ins for providers and resources.
     pub stand_ins: TestStandIns,
-    /// The diagnostics.
+    /// The diagnostics of the test file and the run.
     pub problems: Vec<Diagnostic>,
 }
 
-/// Makes the configuration of a run. `outputs` are those of earlier runs, by run.
+/// Makes the configuration that a run tests. `outputs` are the outputs of earlier runs, by run.
 pub fn transformed(
     root: &Arc<CompiledModule>,
     file: &TestFile,
@@ -61,7 +61,7 @@ pub fn transformed(
     Transformed { root, stand_ins, problems }
 }
 
-/// Replaces providers with those of the test that have the same name.
+/// Replaces providers with the providers and mocks of the test that have the same name.
 fn providers(
     module: &mut CompiledModule,
     file: &TestFile,
@@ -73,7 +73,7 @@ fn providers(
         let config =
             ProviderConfig { module: Module::root(), source: module.provider_source(&name.0), alias: name.1.clone() };
         let block = match (file.providers.get(from), file.mocks.get(from)) {
-            // As in OpenTofu, only mocked providers are repeated in a test.
+            // As in OpenTofu, the test file's `provider` blocks have no instances with keys. Only mocks can have them.
             (Some(block), _) => block.once(),
             (None, Some(mock)) => {
                 stand_ins.providers.insert(config, mock.clone());
@@ -82,7 +82,7 @@ fn providers(
             (None, None) => return false,
         };
         let was_keyed = module.providers.get(&name).is_some_and(|block| block.is_repeated());
-        // A reference to an instance finds none.
+        // References have keys that this mock lacks. Without any instances, no reference finds one.
         let is_empty = block.is_mock && was_keyed && !block.is_repeated() && repeats;
         let mut block = if is_empty { block.repeated_over(&Value::empty_object()) } else { block };
         block.local_name.clone_from(&name.0);
@@ -92,7 +92,7 @@ fn providers(
     };
     if run.providers.is_empty() {
         for name in file.providers.keys().chain(file.mocks.keys()) {
-            // A mock replaces a provider of the same name.
+            // If a mock and a provider have the same name, neither replaces the provider of the configuration.
             let mocked = file.mocks.contains_key(name) && file.providers.contains_key(name);
             if !mocked {
                 put(name.clone(), name, true);
@@ -112,7 +112,8 @@ fn providers(
     problems
 }
 
-/// Drops providers that read outputs of later runs, if the tested modules do not use them.
+/// Removes providers that read outputs of runs that are not available, if the tested modules do not use these
+/// providers.
 fn drop_early(module: &mut CompiledModule, root: &Arc<CompiledModule>) {
     let used: BTreeSet<ProviderSource> = root
         .all()
@@ -139,7 +140,7 @@ fn drop_early(module: &mut CompiledModule, root: &Arc<CompiledModule>) {
     }
 }
 
-/// The overrides of a run: its own, and those of the file for other targets.
+/// The overrides for a run: the overrides of the run, and the overrides of the file with other targets.
 fn merged_resources<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a OverrideResource>, Vec<Diagnostic>) {
     let own: BTreeSet<&ConfigResource> = run.overrides.resources.iter().map(|one| &one.target).collect();
     let mut said = Vec::new();
@@ -170,7 +171,7 @@ fn merged_modules<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a Override
     (merged, said)
 }
 
-/// Problems of the target of an override.
+/// The problem of an override with a wrong target.
 fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnostic> {
     let Some(module) = root.all().into_iter().find(|module| module.path == one.target.module) else {
         return Some(problems::module_of_resource_not_found(&one.target.module).at(one.range.clone()));
@@ -189,7 +190,7 @@ fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnos
     None
 }
 
-/// The tree with a module reduced to the outputs that a test gives.
+/// The module tree with one module reduced to the outputs in a test.
 fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<Arc<CompiledModule>>, Vec<Diagnostic>) {
     let mut said = Vec::new();
     let found = replaced(root, &one.target.0, &mut |module| {
@@ -207,7 +208,7 @@ fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<A
     (found, said)
 }
 
-/// The tree with another module at a path; `None` if there is no such module.
+/// The module tree with another module at a path. `None` if there is no module at the path.
 fn replaced(
     module: &Arc<CompiledModule>,
     path: &[SmolStr],
@@ -220,7 +221,7 @@ fn replaced(
     Some(Arc::new(changed))
 }
 
-/// Declares variables that only the test declares, so that assertions can use them.
+/// Adds declarations of the variables that only the test declares, so that assertions can use them.
 pub fn declare(root: &Arc<CompiledModule>, names: impl Iterator<Item = (SmolStr, SourceRange)>) -> Arc<CompiledModule> {
     let missing: Vec<(SmolStr, SourceRange)> = names.filter(|(name, _)| !root.variables.contains_key(name)).collect();
     if missing.is_empty() {
@@ -234,7 +235,7 @@ pub fn declare(root: &Arc<CompiledModule>, names: impl Iterator<Item = (SmolStr,
     Arc::new(module)
 }
 
-/// The configuration with evaluated `for_each` of its provider blocks.
+/// The configuration with the evaluated `for_each` of its provider blocks. `keys` are the evaluated values.
 pub fn with_settled_keys(root: &Arc<CompiledModule>, keys: &BTreeMap<ProviderName, Value>) -> Arc<CompiledModule> {
     let mut module = (**root).clone();
     for (name, value) in keys {

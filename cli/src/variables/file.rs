@@ -1,4 +1,4 @@
-//! Reads files of arguments: variable files, and files of `-backend-config`.
+//! Reads files with arguments: variable files, and files of `-backend-config`.
 
 use weft_evaluator::variable_file::VariablesFile;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -16,10 +16,10 @@ pub fn read(path: &str) -> VariablesFile {
     }
 }
 
-/// The bytes of a file of arguments.
+/// The bytes of a file with arguments.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// Returns an error if the file cannot be read or is too large.
 pub fn content(path: &str) -> Result<Vec<u8>, Diagnostic> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(problems::no_file(path)),

@@ -55,7 +55,7 @@ pub fn undeclared_in_option(name: &str) -> Diagnostic {
     )
 }
 
-/// Further values are for undeclared variables.
+/// There are more values for undeclared variables than the shown ones.
 pub fn more_undeclared_values(more: usize) -> Diagnostic {
     Diagnostic::warning(
         "Values for undeclared variables",

@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use crate::timing::NO_WORKER_NOTICE;
 
-/// Since when work waits and no worker is connected.
+/// The time since which work waits and no worker is connected.
 #[derive(Debug, Default)]
 pub(super) struct Absence {
     since: Option<u64>,
@@ -11,12 +11,12 @@ pub(super) struct Absence {
 }
 
 impl Absence {
-    /// A worker is connected, or none is needed.
+    /// Ends the absence: a worker is connected, or none is needed.
     pub(super) fn ends(&mut self) {
         *self = Absence::default();
     }
 
-    /// Work waits, and no worker is connected. Returns whether to report that now.
+    /// Records that work waits and no worker is connected. Returns whether to report that now.
     pub(super) fn is_news(&mut self, clock: &Clock) -> bool {
         let since = *self.since.get_or_insert(clock.now());
         clock.has_passed(since, NO_WORKER_NOTICE) && !std::mem::replace(&mut self.told, true)

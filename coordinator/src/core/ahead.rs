@@ -1,24 +1,24 @@
 //! Intents that are written ahead of free slots.
 //!
 //! A worker has a slot for each operation that it prepares or carries out. While an intent is on its way to the store,
-//! its slot is free for another operation. Otherwise a store that takes as long as a call would halve the rate. When the
-//! intent is durable, its call waits for a slot, so there are never more calls than slots.
+//! its slot is free for another operation. Otherwise a store that takes as long as a call would halve the rate. When
+//! the intent is durable, its call waits for a slot, so there are never more calls than slots.
 //!
-//! How many intents may be ahead follows from the times of the store and of the calls: as many as are needed to fill the
-//! slots that become free while an intent is being written. A crash leaves that many more operations in doubt, so there
-//! are none ahead if the store is fast, and never more than half of the slots.
+//! The number of intents that may be ahead follows from the times of the store and of the calls: enough to fill the
+//! slots that become free while an intent is being written. After a crash, that many more operations are in doubt. So
+//! there are none ahead if the store is fast, and never more than half of the slots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::Position;
 
-/// The largest part of the slots for which intents are written ahead: one in so many.
+/// Intents may be written ahead for at most one in this number of slots.
 const LARGEST_PART: u64 = 2;
-/// The part of the average time of the store that counts, in percent. An intent that misses a group waits for the next
-/// one, so that the times differ.
+/// The part of the average time of the store that counts, in percent. It is more than 100, because the times differ: an
+/// intent that misses a group of steps waits for the next one.
 const STORE_PERCENT: u64 = 150;
-/// The weight of the average so far against a new time.
+/// The weight of the previous average against a new time.
 const WEIGHT: u64 = 7;
 /// Averages are held in fractions of a millisecond.
 const FRACTION: u64 = 16;
@@ -35,7 +35,7 @@ impl Average {
     }
 }
 
-/// The place of an operation among those that wait for a slot: first come, first served.
+/// The position of an operation in the queue for a slot: first come, first served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     asked: u64,
@@ -49,12 +49,12 @@ impl Turn {
     }
 }
 
-/// The operations whose intents are in the store or wait for a slot.
+/// The operations whose intents are in the store, or that wait for a slot.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     /// When each intent was sent to the store.
     asked: BTreeMap<Position, u64>,
-    /// The operations that wait for a slot, with the time of their intents.
+    /// The operations that wait for a slot, with the time at which their intent was sent.
     waiting: BTreeSet<(u64, Position)>,
     /// When each call began.
     called: BTreeMap<Position, u64>,
@@ -63,12 +63,12 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// The intent of an operation is on its way to the store.
+    /// Records that the intent of an operation is on its way to the store.
     pub(super) fn ask(&mut self, position: Position, now: u64) {
         self.asked.insert(position, now);
     }
 
-    /// The intent of an operation is durable: its call is next.
+    /// Records that the intent of an operation is durable. Its call now waits for a slot.
     pub(super) fn is_durable(&mut self, position: Position, now: u64) {
         if let Some(asked) = self.asked.get(&position).copied() {
             self.store.add(now.saturating_sub(asked));
@@ -76,26 +76,26 @@ impl Ahead {
         }
     }
 
-    /// Whether an operation has a durable intent, and its call was not allowed yet.
+    /// Whether an operation has a durable intent, and its call is not allowed yet.
     pub(super) fn waits(&self, position: Position) -> bool {
         self.asked.get(&position).is_some_and(|asked| self.waiting.contains(&(*asked, position)))
     }
 
-    /// The operation that waits for a slot next, after another one that was looked at.
+    /// The operation that waits for a slot next after `turn`, or the first one.
     pub(super) fn next_after(&self, turn: Option<Turn>) -> Option<Turn> {
         let after = turn.map_or(Bound::Unbounded, |turn| Bound::Excluded((turn.asked, turn.position)));
         let next = self.waiting.range((after, Bound::Unbounded)).next();
         next.map(|(asked, position)| Turn { asked: *asked, position: *position })
     }
 
-    /// The call of an operation begins.
+    /// Records that the call of an operation begins.
     pub(super) fn call(&mut self, turn: Turn, now: u64) {
         self.waiting.remove(&(turn.asked, turn.position));
         self.asked.remove(&turn.position);
         self.called.insert(turn.position, now);
     }
 
-    /// The call of an operation will not be allowed.
+    /// Records that the call of an operation will not be allowed.
     pub(super) fn stop_waiting(&mut self, position: Position) {
         if let Some(asked) = self.asked.get(&position) {
             self.waiting.remove(&(*asked, position));
@@ -107,7 +107,7 @@ impl Ahead {
         std::mem::take(&mut self.waiting).into_iter().map(|(_, position)| position).collect()
     }
 
-    /// An operation leaves its worker, or its result is here.
+    /// Records that an operation leaves its worker, or that its result has arrived.
     pub(super) fn end(&mut self, position: Position, now: u64) {
         if let Some(asked) = self.asked.remove(&position) {
             self.waiting.remove(&(asked, position));
@@ -122,7 +122,7 @@ impl Ahead {
         u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
     }
 
-    /// The number of intents that may be ahead of so many slots.
+    /// The number of intents that may be written ahead for this number of slots.
     pub(super) fn room(&self, slots: u32) -> u32 {
         let (Some(store), Some(call)) = (self.store.0, self.calls.0) else { return 0 };
         let slots = u64::from(slots);

@@ -1,4 +1,4 @@
-//! Answers of the store, and what follows from them.
+//! Answers of the store, and their consequences.
 
 use weft_state::{OpStatus, Opaque, StoreAnswer};
 
@@ -28,10 +28,10 @@ pub(super) struct CommittedResult {
     pub(super) by: Option<WorkerIndex>,
 }
 
-/// A step in the store.
+/// A step that the store has not answered yet.
 #[derive(Clone, Debug)]
 pub(super) enum StepInStore {
-    /// Nothing waits for the answer: skips, reopens, strays.
+    /// A step that needs no reaction to its answer: a skip, a reopen, a stray.
     Told,
     Intent(Position),
     Commit(Position, Box<CommittedResult>),
@@ -44,7 +44,7 @@ pub(super) enum StepInStore {
     Resolve(Position, ResolveOutcome),
 }
 
-/// What follows a DOUBT.
+/// The next step after a DOUBT.
 #[derive(Clone, Debug)]
 pub(super) enum Doubted {
     /// Look for evidence.
@@ -62,7 +62,7 @@ pub(super) enum ResolveOutcome {
 }
 
 impl Coordinator {
-    /// The store answered the oldest steps. Answers that follow the end of the term are not looked at.
+    /// Handles answers of the store to the oldest steps. Answers after the end of the term are ignored.
     pub(super) fn stored(&mut self, answers: Vec<StoreAnswer>) -> Handled {
         for answer in answers {
             let Some(step) = self.outbox.answered().filter(|_| self.outbox.end().is_none()) else { return Ok(()) };
@@ -94,8 +94,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Whether a step took effect. A refusal of a step that must not be refused ends the term: the store then differs
-    /// from the memory, and a new term begins from the store.
+    /// Whether a step took effect. If the store refuses a step that it must accept, the term ends: the store then
+    /// differs from the memory, and a new term begins from the store.
     fn took(&mut self, position: Position, answer: StoreAnswer) -> bool {
         match answer {
             StoreAnswer::Ok { revisions, .. } => {
@@ -118,7 +118,7 @@ impl Coordinator {
     }
 
     fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) -> Handled {
-        // A DOUBT that is sent again with its RESOLVE finds the doubt already resolved.
+        // A DOUBT that is sent again together with its RESOLVE finds the doubt already resolved.
         let known = match &answer {
             StoreAnswer::Ok { .. } => true,
             StoreAnswer::Illegal { status, attempt, .. } => {
@@ -152,14 +152,14 @@ impl Coordinator {
         }
     }
 
-    /// The result is durable.
+    /// Handles a durable result.
     pub(super) fn done(&mut self, position: Position, kept: CommittedResult) -> Handled {
         self.happen(position, Happening::Commit)?;
         self.finished_well(position, kept);
         Ok(())
     }
 
-    /// The operation is done: its dependents may start.
+    /// Completes a done operation: its dependents may start.
     fn finished_well(&mut self, position: Position, kept: CommittedResult) {
         self.checks.note(self.outline.at(position).kind, position, &kept.diagnostics);
         self.let_go(position);
@@ -171,7 +171,7 @@ impl Coordinator {
         }
     }
 
-    /// The failure is durable.
+    /// Handles a durable failure.
     pub(super) fn failed(&mut self, position: Position, diagnostics: Opaque, keeps: bool) -> Handled {
         if let Some(pause) = self.pause_before_retry(position, &diagnostics, keeps) {
             return self.try_again(position, diagnostics, pause);
@@ -180,9 +180,9 @@ impl Coordinator {
         self.finished_badly(position, diagnostics)
     }
 
-    /// The pause in milliseconds before a failed operation is tried again, or `None` if its failure counts. Only an error
-    /// that the provider returned is followed by another attempt, and only if it says that the call was refused for now.
-    /// A create that left an object, or may have done so, is not repeated, and neither is what a provisioner did.
+    /// The pause in milliseconds before a failed operation is retried, or `None` if the failure is final. An operation
+    /// is retried only after an error that the provider returned and that says that the call was refused temporarily. A
+    /// create is not retried if it left an object or may have left one. A provisioner is never retried.
     fn pause_before_retry(&mut self, position: Position, diagnostics: &Opaque, keeps: bool) -> Option<u64> {
         let operation = self.outline.at(position);
         if keeps || self.course.is_draining() || self.options.only_resolve || operation.kind == OperationKind::Provision
@@ -198,7 +198,7 @@ impl Coordinator {
         self.pace.retries.refused(position, &rule, self.clock.now())
     }
 
-    /// The operation waits for its next attempt, as after a resume: the failure of this one is durable.
+    /// Lets the operation wait for its next attempt, as after a resume. The failure of this attempt is durable.
     fn try_again(&mut self, position: Position, diagnostics: Opaque, pause: u64) -> Handled {
         self.happen_as(position, Happening::Fail, State::Refused)?;
         self.pace.meter.refused();
@@ -238,7 +238,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The last attempt took no effect, or a duplicate is accepted.
+    /// Makes an operation pending again: the last attempt took no effect, or the user accepts a duplicate.
     fn is_pending_again(&mut self, position: Position) -> Handled {
         self.happen(position, Happening::SettlePending)?;
         self.let_go(position);

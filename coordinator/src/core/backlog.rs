@@ -1,7 +1,7 @@
-//! Shards: what of each can start, who holds it, and which ones need a worker.
+//! Shards: the operations that can start in each, the workers that hold them, and the shards that need a worker.
 //!
 //! A shard with work is held by a worker, offered to workers, or an orphan. Each change keeps this true for the shards
-//! that it concerns, so nothing ever looks at all shards.
+//! that it concerns, so no step visits all shards.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::outline::Outline;
 /// The state of a shard.
 #[derive(Clone, Debug, Default)]
 struct Shard {
-    /// Operations that may start, those with the longest path to the end first.
+    /// Operations that may start, in descending order of the length of their path to the end.
     ready: BTreeSet<(Reverse<u32>, Position)>,
     /// Operations that need evidence.
     settles: BTreeSet<Position>,
@@ -27,8 +27,8 @@ struct Shard {
     /// The number of its tasks at workers, and the maximum.
     tasks: u32,
     most_tasks: Option<u32>,
-    /// It has a budget of calls, and no task has ended at its worker yet. It has one task then: calls that wait together
-    /// until the provider is open would leave the rate of the budget.
+    /// The shard has a budget of calls, and no task of it has ended at its worker yet. Such a shard has one task at a
+    /// time. Otherwise calls would wait together until the provider is open, and then exceed the rate of the budget.
     is_cold: bool,
     has_budget: bool,
     /// Available results of other shards.
@@ -45,13 +45,13 @@ impl Shard {
         !(self.ready.is_empty() && self.settles.is_empty())
     }
 
-    /// Whether it has as many tasks as it may.
+    /// Whether it has the maximum number of tasks.
     fn is_full(&self) -> bool {
         self.is_cold && self.tasks > 0 || self.most_tasks.is_some_and(|most| self.tasks >= most)
     }
 }
 
-/// Something that a worker can begin.
+/// A task that a worker can begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// An operation that may start.
@@ -99,12 +99,12 @@ impl Backlog {
         self.shards[shard].refused_by.contains(&worker)
     }
 
-    /// Why the last worker that could not open a shard could not.
+    /// The diagnostics of the last worker that could not open a shard.
     pub(super) fn refusal(&self, shard: ShardIndex) -> Option<Opaque> {
         self.shards[shard].refusal.clone()
     }
 
-    /// Whether something of a shard can begin.
+    /// Whether a shard has an operation to start or a doubt to settle.
     pub(super) fn has_work(&self, shard: ShardIndex) -> bool {
         self.shards[shard].has_work()
     }
@@ -131,7 +131,7 @@ impl Backlog {
         self.shards[shard].ready.insert((Reverse(height), position));
     }
 
-    /// An operation may not start any more.
+    /// Removes an operation that may no longer start.
     pub(super) fn unqueue(&mut self, shard: ShardIndex, height: u32, position: Position) {
         self.shards[shard].ready.remove(&(Reverse(height), position));
     }
@@ -141,13 +141,13 @@ impl Backlog {
         self.shards[shard].settles.insert(position);
     }
 
-    /// An operation needs no evidence any more.
+    /// Removes an operation that no longer needs evidence.
     pub(super) fn unqueue_settle(&mut self, shard: ShardIndex, position: Position) {
         self.shards[shard].settles.remove(&position);
     }
 
-    /// What comes next in a shard. Doubts are left out if the worker has its fill of them, and operations if the shard has
-    /// as many tasks as it may.
+    /// The next task of a shard. Without `with_doubts`, no doubt is returned, because the worker settles enough of them
+    /// already. No operation is returned if the shard has the maximum number of tasks.
     pub(super) fn next(&self, shard: ShardIndex, with_doubts: bool) -> Option<Work> {
         let shard = &self.shards[shard];
         let settle = shard.settles.first().filter(|_| with_doubts).copied().map(Work::Settle);
@@ -155,14 +155,14 @@ impl Backlog {
         settle.or_else(|| ready.map(|(_, position)| Work::Start(*position)))
     }
 
-    /// An operation for which a shard waits.
+    /// An operation that keeps the shard waiting for a worker.
     pub(super) fn first(&self, shard: ShardIndex) -> Option<Position> {
         let shard = &self.shards[shard];
         let ready = shard.ready.first().map(|(_, position)| *position);
         ready.or_else(|| shard.settles.first().copied())
     }
 
-    /// Something of a shard begins.
+    /// Records that a task of a shard begins.
     pub(super) fn begin(&mut self, shard: ShardIndex, work: Work) {
         let shard = &mut self.shards[shard];
         match work {
@@ -177,12 +177,12 @@ impl Backlog {
         }
     }
 
-    /// A task of a shard is at a worker.
+    /// Records that a task of a shard is at a worker.
     pub(super) fn task_began(&mut self, shard: ShardIndex) {
         self.shards[shard].tasks += 1;
     }
 
-    /// A task of a shard is no longer at a worker. Returns whether the shard may begin something again.
+    /// Records that a task of a shard is no longer at a worker. Returns whether the shard may begin another one.
     pub(super) fn task_ended(&mut self, shard: ShardIndex) -> bool {
         let shard = &mut self.shards[shard];
         let was_full = shard.is_full();
@@ -191,22 +191,22 @@ impl Backlog {
         was_full && !shard.is_full() && shard.has_work()
     }
 
-    /// Takes everything out of the queues of a shard that no worker can open: operations that may start, and operations
-    /// that need evidence.
+    /// Empties the queues of a shard that no worker can open. Returns the operations that could start, and the
+    /// operations that need evidence.
     pub(super) fn give_up(&mut self, shard: ShardIndex) -> (Vec<Position>, Vec<Position>) {
         let shard = &mut self.shards[shard];
         let ready = std::mem::take(&mut shard.ready).into_iter().map(|(_, position)| position).collect();
         (ready, std::mem::take(&mut shard.settles).into_iter().collect())
     }
 
-    /// Offers a shard that no worker holds. Orphans are offered again when a worker joins.
+    /// Offers a shard that no worker holds.
     pub(super) fn offer(&mut self, shard: ShardIndex) {
         if self.shards[shard].worker.is_none() && !self.orphans.contains(&shard) {
             self.offered.insert(shard);
         }
     }
 
-    /// Takes the shards that are offered, to give each to a worker or to make it an orphan.
+    /// Takes the offered shards. The caller gives each to a worker or makes it an orphan.
     pub(super) fn take_offered(&mut self) -> BTreeSet<ShardIndex> {
         std::mem::take(&mut self.offered)
     }
@@ -226,17 +226,17 @@ impl Backlog {
         self.offered.first().or(self.orphans.first()).copied()
     }
 
-    /// No connected worker may hold a shard.
+    /// Makes a shard an orphan: no connected worker may hold it.
     pub(super) fn orphan(&mut self, shard: ShardIndex) {
         self.orphans.insert(shard);
     }
 
-    /// A worker joined: orphans are offered again.
+    /// Offers orphans again, because a worker joined.
     pub(super) fn offer_orphans(&mut self) {
         self.offered.append(&mut self.orphans);
     }
 
-    /// A worker takes a shard. Returns the number of its open operations.
+    /// Gives a shard to a worker. Returns the number of its open operations.
     pub(super) fn assign(&mut self, shard: ShardIndex, worker: WorkerIndex) -> u32 {
         let shard = &mut self.shards[shard];
         shard.worker = Some(worker);
@@ -245,7 +245,7 @@ impl Backlog {
         shard.open
     }
 
-    /// A worker is gone. The shards that it held are offered if they have work.
+    /// Takes the shards of a worker that is gone. They are offered if they have work.
     pub(super) fn lose(&mut self, held: impl IntoIterator<Item = ShardIndex>) {
         for index in held {
             let shard = &mut self.shards[index];
@@ -256,8 +256,8 @@ impl Backlog {
         }
     }
 
-    /// A worker could not open its shard, so that another one may try. Returns the number of open operations, or `None`
-    /// if the worker does not hold the shard.
+    /// Takes a shard from a worker that could not open it, so that another one may try. Returns the number of open
+    /// operations, or `None` if the worker does not hold the shard.
     pub(super) fn refuse(&mut self, shard: ShardIndex, worker: WorkerIndex, diagnostics: Opaque) -> Option<u32> {
         let shard = self.shards.get_mut(shard).filter(|shard| shard.worker == Some(worker))?;
         shard.worker = None;
@@ -267,29 +267,30 @@ impl Backlog {
         Some(shard.open)
     }
 
-    /// An operation of a shard left its rest.
+    /// Records that an operation of a shard left its rest.
     pub(super) fn rest_ended(&mut self, shard: ShardIndex) {
         self.shards[shard].open += 1;
     }
 
-    /// An operation of a shard came to rest. When all have, the worker gives the shard back: returns that worker.
+    /// Records that an operation of a shard came to rest. If all operations of the shard rest, takes the shard from its
+    /// worker and returns that worker.
     pub(super) fn rest_began(&mut self, shard: ShardIndex) -> Option<WorkerIndex> {
         let shard = &mut self.shards[shard];
         shard.open -= 1;
         if shard.open == 0 { shard.worker.take() } else { None }
     }
 
-    /// An own result is available to later operations of the shard.
+    /// Makes a result of the shard available to its later operations.
     pub(super) fn add_local(&mut self, shard: ShardIndex, position: Position) {
         self.shards[shard].locals.push(position);
     }
 
-    /// The available own results.
+    /// The available results of the shard itself.
     pub(super) fn locals(&self, shard: ShardIndex) -> &[Position] {
         &self.shards[shard].locals
     }
 
-    /// A result of another shard is available. Returns the worker that receives it.
+    /// Makes a result of another shard available. Returns the worker that receives it.
     pub(super) fn add_foreign(
         &mut self,
         shard: ShardIndex,
@@ -320,7 +321,7 @@ impl Backlog {
         shard.has_work() && shard.worker.is_none() && !is_waiting
     }
 
-    /// The number of shards that were looked at so far.
+    /// The number of shards that were visited so far.
     #[cfg(test)]
     pub(super) fn steps(&self) -> usize {
         self.shards.steps()

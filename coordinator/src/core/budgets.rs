@@ -1,8 +1,9 @@
-//! Tokens of call budgets: which shards wait for them, what is asked of the store, and when it is asked again.
+//! Tokens of call budgets: the shards that wait for them, the requests to the store, and the times of these requests.
 //!
-//! A shard takes the tokens of an operation from all of its budgets when the operation is dispatched. Without enough of
-//! them the shard waits in turn, and other shards go on. Tokens are requested for operations that can start, a short time
-//! ahead and in batches, so that a budget costs the store a few requests a second, whatever its rate is.
+//! A shard takes the tokens of an operation from all of its budgets when the operation is dispatched. If there are not
+//! enough tokens, the shard waits in a queue, and other shards continue. Tokens are requested for operations that can
+//! start, a short time ahead and in batches. So a budget costs the store a few requests per second, whatever its rate
+//! is.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,14 +16,14 @@ use crate::figures::Named;
 use crate::outline::Outline;
 use crate::table::BudgetIndex;
 
-/// A token that was not used for this long, in milliseconds, is given up: saved tokens would be used together, beyond the
-/// burst. Slow budgets wait longer, since several tokens are taken together.
+/// The time in milliseconds after which an unused token is discarded. Without it, saved tokens could be used together
+/// and exceed the burst. Tokens of slow budgets live longer, because the tokens of a call are taken together.
 const TOKEN_LIFE_MS: u64 = 250;
 /// The pause in milliseconds after a request that the store did not answer.
 const TROUBLE_PAUSE_MS: u64 = 1_000;
 /// The shortest time in milliseconds between two requests for a budget.
 const SHORTEST_PAUSE_MS: u64 = 20;
-/// The maximum number of budgets in one request. The others follow with the next.
+/// The maximum number of budgets in one request. The others are in the next request.
 const MOST_REQUESTS: usize = 256;
 
 const MICROSECONDS: u64 = 1_000;
@@ -33,12 +34,12 @@ struct Budget {
     rule: CallBudget,
     /// The times in milliseconds at which reserved tokens become free, ascending.
     tokens: VecDeque<u64>,
-    /// The shards that wait, in turn, and the tokens that each needs for its next operation.
+    /// The waiting shards, in order.
     queue: VecDeque<ShardIndex>,
     needs: BTreeMap<ShardIndex, u32>,
-    /// When the store may be asked again, in milliseconds.
+    /// The earliest time of the next request to the store, in milliseconds.
     again_at: u64,
-    /// The number of tokens that were used since it was reported.
+    /// The number of tokens used since the last report.
     used: u64,
 }
 
@@ -52,7 +53,7 @@ impl Budget {
         TOKEN_LIFE_MS.saturating_add(together / MICROSECONDS)
     }
 
-    /// Gives up tokens that were not used for too long.
+    /// Discards tokens that were unused for too long.
     fn expire(&mut self, now: u64) {
         let life = self.life_ms();
         while self.tokens.front().is_some_and(|free| free.saturating_add(life) < now) {
@@ -60,19 +61,21 @@ impl Budget {
         }
     }
 
-    /// Whether so many tokens are free.
+    /// Whether `need` tokens are free.
     fn has(&self, need: u32, now: u64) -> bool {
         need == 0 || self.tokens.get(need as usize - 1).is_some_and(|free| *free <= now)
     }
 
-    /// The tokens that calls take.
+    /// The number of tokens that this number of calls takes.
     fn cost(&self, calls: u32) -> u32 {
         calls.saturating_mul(self.rule.tokens_per_call)
     }
 
-    /// The request for what the waiting shards need, `demand` operations each. `None` if enough is reserved.
+    /// The request for the needs of the waiting shards, with `demand` operations each. `None` if enough tokens are
+    /// reserved.
     fn request(&self, now: u64, demand: impl Fn(ShardIndex) -> u32) -> Option<TokenRequest> {
-        // Half of what may be reserved is left: the next request arrives before it is used.
+        // Sent when half of the time for which tokens may be reserved is left, so that the tokens arrive before they
+        // are needed.
         let soon = now.saturating_add(RESERVE_AHEAD_US / MICROSECONDS / 2);
         let next_need = self.queue.front().and_then(|shard| self.needs.get(shard)).copied()?;
         let reserved = self.tokens.len() as u32;
@@ -110,7 +113,7 @@ impl Budget {
         self.again_at = now.saturating_add(pause.max(SHORTEST_PAUSE_MS));
     }
 
-    /// When something changes for the waiting shards without an event.
+    /// The time of the next change for the waiting shards that no event announces.
     fn wakes_at(&self, may_ask: bool, now: u64) -> Option<u64> {
         let need = self.queue.front().and_then(|shard| self.needs.get(shard)).copied()?;
         let free = self.tokens.get(need.max(1) as usize - 1).copied();
@@ -130,7 +133,7 @@ pub(super) struct Budgets {
     of_shard: Table<ShardIndex, Vec<BudgetIndex>>,
     /// The budgets with waiting shards.
     short: BTreeSet<BudgetIndex>,
-    /// The budgets of the request that is on its way, in its order.
+    /// The budgets of the request that is on its way, in the order of the request.
     asked: Vec<BudgetIndex>,
 }
 
@@ -151,8 +154,8 @@ impl Budgets {
         !self.short.is_empty()
     }
 
-    /// Takes the tokens for so many calls of a shard. Without enough of them nothing is taken, the shard waits, and the
-    /// answer is `false`.
+    /// Takes the tokens for a number of calls of a shard. If there are not enough tokens, takes nothing, lets the shard
+    /// wait, and returns `false`.
     pub(super) fn take(&mut self, shard: ShardIndex, calls: u32, now: u64) -> bool {
         if calls == 0 || self.of_shard[shard].is_empty() {
             return true;
@@ -181,7 +184,7 @@ impl Budgets {
         enough
     }
 
-    /// Takes shards out of the queues for which there are tokens now: as many as the tokens suffice for.
+    /// Takes shards out of the queues, as many as the free tokens suffice for.
     pub(super) fn take_ready(&mut self, now: u64) -> Vec<ShardIndex> {
         let mut ready = Vec::new();
         for index in self.short.clone() {
@@ -224,7 +227,7 @@ impl Budgets {
         requests
     }
 
-    /// The store answered the request, or (`None`) did not.
+    /// Handles the answer of the store to the request. `None` if the store did not answer.
     pub(super) fn granted(&mut self, grants: Option<Vec<TokenGrant>>, now: u64) {
         let mut grants = grants.map(Vec::into_iter);
         for index in std::mem::take(&mut self.asked) {
@@ -236,7 +239,7 @@ impl Budgets {
         }
     }
 
-    /// When something changes after `now` without an event.
+    /// The time after `now` of the next change that no event announces.
     pub(super) fn wakes_at(&self, now: u64) -> Option<u64> {
         let may_ask = self.asked.is_empty();
         self.short.iter().filter_map(|index| self.budgets[*index].wakes_at(may_ask, now)).min()
@@ -291,7 +294,7 @@ mod tests {
         })
     }
 
-    /// As many tokens as are asked for, from now on.
+    /// Grants `demand` tokens, which are free from now on.
     fn give(budgets: &mut Budgets, now: u64, demand: u32) -> u32 {
         let requests = budgets.request(now, |_| demand);
         let count = requests.first().map_or(0, |request| request.count);

@@ -30,7 +30,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Turns open calls into doubts, so that the lease can be released and no other coordinator takes the run over. The
+    /// Turns open calls into doubts, so that the lease can be released and no other coordinator takes over the run. The
     /// workers keep their results and report them when the run is resumed.
     pub(super) fn leave(&mut self) -> Handled {
         self.drain()?;
@@ -48,12 +48,12 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Leaves the run once providers that were asked to stop have had their time.
+    /// Leaves the run if the time of the providers that were asked to stop is over.
     pub(super) fn tick_stopping(&mut self) -> Handled {
         if self.course.has_stopped(&self.clock) { self.leave() } else { Ok(()) }
     }
 
-    /// Whether a run that is left ends now: the store has the doubts, or does not answer.
+    /// Whether a run that is left ends now: the store has recorded the doubts, or does not respond.
     pub(super) fn has_left(&self) -> bool {
         self.course.is_leaving() && !self.outbox.awaits_store() || self.course.has_left(&self.clock)
     }

@@ -1,4 +1,4 @@
-//! Results of checks. They are written to the state as a whole when a term ends, since each write replaces all of them.
+//! Results of checks. They are written to the state together when a term ends, because each write replaces all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ use weft_protocol::diagnostics::decode_diagnostics;
 /// Why a check did not pass.
 #[derive(Clone, Debug)]
 struct CheckFailure {
-    /// The condition is false; otherwise it could not be evaluated.
+    /// `true` if the condition is false, `false` if it could not be evaluated.
     holds_not: bool,
-    /// `None` where the message must not be shown.
+    /// `None` if the message must not be shown.
     message: Option<String>,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct Checks {
     failures: BTreeMap<Position, CheckFailure>,
     /// The results in the state.
     stored: Option<Vec<CheckRecord>>,
-    /// Whether they were compared with those in the state.
+    /// Whether the results were compared with the results in the state.
     compared: bool,
 }
 
 impl Checks {
-    /// No check has failed. `stored` are the results in the state.
+    /// Results without a failed check. `stored` are the results in the state.
     pub(super) fn new(stored: Option<Vec<CheckRecord>>) -> Checks {
         Checks { failures: BTreeMap::new(), stored, compared: false }
     }
@@ -50,26 +50,26 @@ impl Checks {
         }
     }
 
-    /// The write at the end of a term, once: the results, if the state has others.
+    /// The write at the end of a term. Returned once, and only if the results differ from the results in the state.
     pub(super) fn take_write(&mut self, outline: &Outline, operations: &Operations) -> Option<Writes> {
         if std::mem::replace(&mut self.compared, true) {
             return None;
         }
         let run = FinishedRun { outline, operations, failures: &self.failures };
         let results = Some(run.results()).filter(|results| !results.is_empty());
-        // A configuration without conditions leaves results alone that it never wrote.
+        // A configuration without conditions keeps results that it did not write.
         let stored = self.stored.as_ref().filter(|stored| !stored.is_empty());
         (results.as_ref() != stored).then(|| Writes { checks: Some(results), ..Writes::default() })
     }
 }
 
-/// The failure of a data source that a check reads.
+/// The failure of a data source that a check reads, among these diagnostics.
 fn unread(told: Vec<Diagnostic>) -> Option<CheckFailure> {
     let unread: Vec<Diagnostic> = told.into_iter().filter(|told| told.code == READ_FOR_CHECK).collect();
     (!unread.is_empty()).then(|| CheckFailure { holds_not: true, message: Some(in_one_text(&unread)) })
 }
 
-/// The failure of a condition.
+/// The failure of a condition, among these diagnostics.
 fn failed_check(told: Vec<Diagnostic>) -> Option<CheckFailure> {
     let failure = told.into_iter().find(|told| told.is_error() || told.is_failed_condition())?;
     let holds_not = failure.is_failed_condition();
@@ -85,12 +85,12 @@ struct ObjectChecks<'op> {
     failures: Vec<&'op CheckFailure>,
 }
 
-/// What the run did not do.
+/// Objects that the run did not finish.
 #[derive(Default)]
 struct Undone<'op> {
-    /// Without keys, and with the last key only.
+    /// Objects of the configuration, without keys and with the last key only.
     configured: BTreeSet<CheckedConfig>,
-    /// Objects that do not exist. Objects of a create that failed halfway do.
+    /// Objects that do not exist. The object of a create that failed halfway exists.
     objects: BTreeSet<&'op CheckedObject>,
 }
 
@@ -109,7 +109,7 @@ impl<'run> FinishedRun<'run> {
         subjects.filter_map(|(index, object)| Some((outline.position(*index)?, object)))
     }
 
-    /// What the run did not reach, or did not finish well.
+    /// The objects that the run did not reach, or did not finish successfully.
     fn undone(&self) -> Undone<'run> {
         let mut undone = Undone::default();
         for (position, object) in self.check_subjects() {
@@ -150,7 +150,7 @@ impl<'run> FinishedRun<'run> {
         found
     }
 
-    /// What the run's own checks say about each object.
+    /// The results of the checks that the run evaluated, by object.
     fn checked(&self) -> BTreeMap<&'run CheckedObject, ObjectChecks<'run>> {
         let mut found: BTreeMap<&CheckedObject, ObjectChecks<'_>> = BTreeMap::new();
         for (position, object) in self.check_subjects() {
@@ -166,7 +166,7 @@ impl<'run> FinishedRun<'run> {
         found
     }
 
-    /// The plan's results, updated with those of the run.
+    /// The results in the plan, updated with the results of the run.
     fn results(&self) -> Vec<CheckRecord> {
         if self.outline.checks.is_empty() {
             return Vec::new();
@@ -208,7 +208,7 @@ impl<'run> FinishedRun<'run> {
     }
 }
 
-/// The run found failures of the object's conditions.
+/// Records the failures of an object's conditions.
 fn fail(object: &mut CheckObject, failures: &[&CheckFailure]) {
     let erred = failures.iter().any(|failure| !failure.holds_not);
     object.status = if erred { StoredStatus::Error } else { StoredStatus::Fail };
@@ -219,13 +219,13 @@ fn fail(object: &mut CheckObject, failures: &[&CheckFailure]) {
     object.failure_messages.sort();
 }
 
-/// The run did not reach the object.
+/// Marks the conditions of an object that the run did not reach as unknown.
 fn forget(object: &mut CheckObject) {
     object.status = StoredStatus::Unknown;
     object.failure_messages.clear();
 }
 
-/// A higher rank hides a lower one.
+/// The rank of a status. A higher rank hides a lower one.
 fn rank(status: &StoredStatus) -> u8 {
     match status {
         StoredStatus::Pass | StoredStatus::Other(_) => 0,

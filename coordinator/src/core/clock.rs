@@ -20,7 +20,7 @@ impl Clock {
         self.now
     }
 
-    /// Takes the time of an event. An earlier time than the last one counts as the last one.
+    /// Sets the time of an event. A time before the last one is replaced by the last one.
     pub(super) fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
     }

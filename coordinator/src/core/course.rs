@@ -1,9 +1,9 @@
-//! The way of a term to its end: the user's signals, and the pause of a lease that was not renewed in time.
+//! The progress of a term to its end: the signals of the user, and the pause of a lease that was not renewed in time.
 
 use super::clock::Clock;
 use crate::timing::{LEAVE_DEADLINE, STOP_WAIT};
 
-/// What the user has asked for, and whether the lease is fresh. Each stage includes the ones before it.
+/// The requests of the user, and whether the lease is fresh. Each stage includes the earlier stages.
 #[derive(Debug, Default)]
 pub(super) struct Course {
     draining: bool,
@@ -15,12 +15,12 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// Begins nothing new from now on. Returns whether this is news.
+    /// Allows nothing new from now on. Returns whether this is a change.
     pub(super) fn drain(&mut self) -> bool {
         !std::mem::replace(&mut self.draining, true)
     }
 
-    /// Providers are asked to stop. Returns whether this is news.
+    /// Records that providers are asked to stop. Returns whether this is a change.
     pub(super) fn stop(&mut self, now: u64) -> bool {
         self.draining = true;
         let is_news = self.stopping.is_none();
@@ -28,7 +28,7 @@ impl Course {
         is_news
     }
 
-    /// The run is left. Returns whether this is news.
+    /// Records that the run is left. Returns whether this is a change.
     pub(super) fn leave(&mut self, now: u64) -> bool {
         self.draining = true;
         let is_news = self.leaving.is_none();
@@ -36,12 +36,12 @@ impl Course {
         is_news
     }
 
-    /// The lease was not renewed in time, or is fresh again.
+    /// Records that the lease was not renewed in time, or is fresh again.
     pub(super) fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
 
-    /// Whether nothing new begins until the end of the term.
+    /// Whether nothing new may begin until the end of the term.
     pub(super) fn is_draining(&self) -> bool {
         self.draining
     }
@@ -61,7 +61,7 @@ impl Course {
         !(self.draining || self.paused)
     }
 
-    /// Whether providers that were asked to stop have had their time.
+    /// Whether the time of providers that were asked to stop is over.
     pub(super) fn has_stopped(&self, clock: &Clock) -> bool {
         self.stopping.is_some_and(|since| clock.has_passed(since, STOP_WAIT))
     }
@@ -71,7 +71,7 @@ impl Course {
         self.leaving.is_some()
     }
 
-    /// Whether the store has had its time to record the doubts of a run that was left.
+    /// Whether the time of the store to record the doubts of a run that was left is over.
     pub(super) fn has_left(&self, clock: &Clock) -> bool {
         self.leaving.is_some_and(|since| clock.has_passed(since, LEAVE_DEADLINE))
     }

@@ -11,7 +11,7 @@ use crate::status::Happening;
 use weft_protocol::{OpenShard, Order};
 use weft_state::Opaque;
 
-/// The outcome of an attempt to give a worker something.
+/// The result of trying to give a worker a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dispatched {
     /// It received one operation or doubt.
@@ -23,7 +23,7 @@ enum Dispatched {
 }
 
 impl Coordinator {
-    /// Announces that something of a shard can begin, to its worker or to the assignment of shards.
+    /// Announces that a shard has something to begin, to its worker or to the assignment of shards.
     pub(super) fn shard_has_work(&mut self, shard: ShardIndex) {
         match self.backlog.worker(shard) {
             Some(worker) => {
@@ -34,7 +34,7 @@ impl Coordinator {
         }
     }
 
-    /// Gives workers what they can begin.
+    /// Gives workers the tasks that they can begin.
     pub(super) fn dispatch(&mut self) -> Handled {
         if !self.course.may_begin() {
             return Ok(());
@@ -62,7 +62,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Leases shards with work: to the worker that held the shard last, or to the fitting worker with the least work.
+    /// Leases shards with work. A shard goes to the worker that held it last, or to the fitting worker with the fewest
+    /// operations.
     fn assign_shards(&mut self) -> Handled {
         let is_gathering = self.clock.age() < self.options.gather_ms;
         if !self.backlog.is_offering() || is_gathering || !self.roster.has_connected() {
@@ -94,8 +95,8 @@ impl Coordinator {
         last.or_else(|| self.roster.least_loaded(fits))
     }
 
-    /// No connected worker may hold the shard. If a worker failed to open it, its operations fail with that worker's
-    /// diagnostics; otherwise they wait.
+    /// Handles a shard that no connected worker may hold. If a worker failed to open it, its operations fail with the
+    /// diagnostics of that worker. Otherwise they wait.
     fn orphaned(&mut self, shard: ShardIndex) -> Handled {
         if let Some(refusal) = self.backlog.refusal(shard) {
             return self.fail_shard(shard, refusal);
@@ -107,7 +108,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// No worker can open the shard. Its ready operations fail, and its doubts stay doubts.
+    /// Handles a shard that no worker can open. Its ready operations fail, and its doubts stay doubts.
     fn fail_shard(&mut self, shard: ShardIndex, refusal: Opaque) -> Handled {
         let (ready, settles) = self.backlog.give_up(shard);
         for position in ready {
@@ -121,7 +122,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Sends a shard to its worker, with its own results and those of other shards. Also after a reconnect.
+    /// Sends a shard to its worker, with the available results of this shard and of other shards. Also used after a
+    /// reconnect.
     pub(super) fn open_shard(&mut self, worker: WorkerIndex, shard: ShardIndex) {
         let index = |position: Position| self.outline.at(position).index;
         let locals = self.backlog.locals(shard).iter();
@@ -144,8 +146,8 @@ impl Coordinator {
             return Ok(Dispatched::Nothing);
         };
         let Some(work) = self.backlog.next(shard, self.roster.may_settle(index)) else {
-            // The shard has as many tasks as it may, or only doubts are left and the worker already settles as many as it
-            // may. The end of one of them brings the shard back.
+            // The shard has the maximum number of tasks, or it has only doubts and the worker already settles the
+            // maximum number of them. When one of them ends, the shard is marked as busy again.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);
@@ -160,7 +162,7 @@ impl Coordinator {
             }
         }
         if !self.pace.budgets.take(shard, self.calls(work), self.clock.now()) {
-            // The shard waits for tokens, which bring it back.
+            // The shard waits for tokens. When they arrive, it is marked as busy again.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);
@@ -177,16 +179,16 @@ impl Coordinator {
         Ok(Dispatched::One)
     }
 
-    /// The number of provider calls of some work.
+    /// The number of provider calls of a task.
     fn calls(&self, work: Work) -> u32 {
         match work {
             Work::Start(position) => self.outline.at(position).calls(self.reads_first(position)),
-            // The look at an object.
+            // The object is read.
             Work::Settle(_) => 1,
         }
     }
 
-    /// Whether the next attempt looks at the object before it changes it.
+    /// Whether the next attempt reads the object before it changes it.
     fn reads_first(&self, position: Position) -> bool {
         self.operations.was_tried(position) && self.outline.at(position).can_settle()
     }
@@ -212,7 +214,8 @@ impl Coordinator {
         self.operations.begin_attempt(position, worker, self.clock.now());
     }
 
-    /// A worker could not open a shard. Its tasks there are free again, and another worker may try.
+    /// Handles the report that a worker could not open a shard. The tasks of the shard are free again, and another
+    /// worker may try.
     pub(super) fn shard_refused(&mut self, index: WorkerIndex, shard: ShardIndex, diagnostics: Opaque) -> Handled {
         let Some(open) = self.backlog.refuse(shard, index, diagnostics) else { return Ok(()) };
         self.roster.release(index, shard, open);

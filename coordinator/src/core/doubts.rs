@@ -1,4 +1,4 @@
-//! What is known about doubts: the user's decisions, and why each outcome is unknown.
+//! What is known about doubts: the decisions of the user, and the reason of each doubt.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) struct Doubts {
 }
 
 impl Doubts {
-    /// The user decided about an operation. A later decision replaces an earlier one.
+    /// Records the user's decision about an operation. A later decision replaces an earlier one.
     pub(super) fn decide(&mut self, position: Position, decision: Decision) {
         self.decisions.insert(position, decision);
     }
@@ -23,7 +23,7 @@ impl Doubts {
         self.decisions.get(&position)
     }
 
-    /// The decision was carried out, or cannot be.
+    /// Removes a decision that was carried out, or cannot be carried out.
     pub(super) fn end_decision(&mut self, position: Position) {
         self.decisions.remove(&position);
     }
@@ -33,12 +33,12 @@ impl Doubts {
         self.reasons.get(&position).cloned().unwrap_or_default()
     }
 
-    /// Keeps why the outcome is unknown.
+    /// Records why the outcome is unknown.
     pub(super) fn keep_reason(&mut self, position: Position, reason: String) {
         self.reasons.insert(position, reason);
     }
 
-    /// The outcome is known.
+    /// Removes everything about an operation whose outcome is known.
     pub(super) fn resolved(&mut self, position: Position) {
         self.decisions.remove(&position);
         self.reasons.remove(&position);

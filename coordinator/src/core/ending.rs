@@ -9,7 +9,7 @@ use crate::event::{Finish, FinishReason, Instruction};
 use crate::status::Status;
 
 impl Coordinator {
-    /// Begins what can begin, and decides whether the term ends.
+    /// Begins everything that can begin, and decides whether the term ends.
     pub(super) fn settle_down(&mut self) -> Handled {
         if self.outbox.end().is_some() {
             return Ok(());
@@ -24,7 +24,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The instructions of a step. A defect ends the term with it.
+    /// The instructions of a step. A defect ends the term together with the step.
     pub(super) fn instructions(&mut self, handled: Handled) -> Vec<Instruction> {
         if let Err(defect) = handled {
             self.outbox.fail(*defect);
@@ -56,7 +56,7 @@ impl Coordinator {
         }
         let is_quiet = self.roster.in_flight() == 0 && !self.operations.is_evidence_sought();
         if self.course.is_draining() {
-            // The last operations may end after the interruption: then nothing is left to resume.
+            // The last operations may end after the interruption. Then nothing is left to resume.
             let is_complete = self.operations.are_at_rest() && !self.options.only_resolve;
             let reason = if is_complete { FinishReason::Complete } else { FinishReason::Drained };
             return is_quiet.then_some(reason);

@@ -1,8 +1,7 @@
-//! Workers that come back as another process of the same name, with the results that they found in their spools.
-//!
-//! Such a worker is the *heir* of the process that made the results. They count as the report of that process, so nothing
-//! else changes: an attempt is settled by the process that made it. Until the heir comes, a dead worker with a spool is
-//! awaited like one that is disconnected.
+//! Workers that return as another process of the same name, with the results that they found in their spools.
+//! Such a worker is the *heir* of the process that made the results. Its results count as reports of that process, so
+//! one rule still holds: an attempt is settled by the process that made it. Until the heir connects, the run waits for
+//! a dead worker with a spool as for a disconnected one.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +12,17 @@ use super::WorkerIndex;
 /// Heirs, and workers whose heirs may come.
 #[derive(Debug, Default)]
 pub(super) struct Heirs {
-    /// The process that made a result which a connected worker has.
+    /// For each result that a connected worker has: the process that made it.
     makers: BTreeMap<(WorkerIndex, Task), WorkerIndex>,
-    /// The connected worker that has the result of a task, by the process that made it. Until it is acknowledged.
+    /// For each process and task whose result is not acknowledged yet: the connected worker that has the result.
     owed: BTreeMap<(WorkerIndex, Task), WorkerIndex>,
-    /// Workers whose heirs may come, and since when they are awaited.
+    /// Workers whose heirs may come, and the time since which the run waits for them.
     awaited: BTreeMap<WorkerIndex, u64>,
 }
 
 impl Heirs {
-    /// A worker connected with results of earlier processes: the tasks, and who made them.
+    /// Records that a worker connected with results of earlier processes: the tasks, and the processes that made their
+    /// results.
     pub(super) fn connected(&mut self, heir: WorkerIndex, results: Vec<(Task, WorkerIndex)>) {
         self.disconnected(heir);
         for (task, maker) in results {
@@ -31,7 +31,7 @@ impl Heirs {
         }
     }
 
-    /// A worker disconnected. Returns the processes whose results it had and that are not acknowledged.
+    /// Records that a worker disconnected. Returns the processes whose unacknowledged results it had.
     pub(super) fn disconnected(&mut self, heir: WorkerIndex) -> Vec<WorkerIndex> {
         self.makers.retain(|(of, _), _| *of != heir);
         let mut makers: Vec<WorkerIndex> =
@@ -41,42 +41,42 @@ impl Heirs {
         makers
     }
 
-    /// The process that made the result which a worker reports.
+    /// The process that made a result: the one whose result the reporter hands over, or the reporter itself.
     pub(super) fn maker(&self, reporter: WorkerIndex, task: Task) -> WorkerIndex {
         self.makers.get(&(reporter, task)).copied().unwrap_or(reporter)
     }
 
-    /// Whether a connected worker has the result of a task.
+    /// Whether a connected worker has the result of a task that `maker` made.
     pub(super) fn have(&self, maker: WorkerIndex, task: Task) -> bool {
         self.owed.contains_key(&(maker, task))
     }
 
-    /// The result of a task is acknowledged. Returns the worker that has it.
+    /// Records that the result of a task is acknowledged. Returns the worker that has it.
     pub(super) fn acknowledged(&mut self, maker: WorkerIndex, task: Task) -> Option<WorkerIndex> {
         self.owed.remove(&(maker, task))
     }
 
-    /// The heir of a worker may still come.
+    /// Records that the heir of a worker may still come.
     pub(super) fn wait_for(&mut self, maker: WorkerIndex, now: u64) {
         self.awaited.entry(maker).or_insert(now);
     }
 
-    /// Whether the heir of a worker is awaited.
+    /// Whether the run waits for the heir of a worker.
     pub(super) fn is_awaited(&self, maker: WorkerIndex) -> bool {
         self.awaited.contains_key(&maker)
     }
 
-    /// The awaited workers.
+    /// The workers for whose heirs the run waits.
     pub(super) fn awaited(&self) -> Vec<WorkerIndex> {
         self.awaited.keys().copied().collect()
     }
 
-    /// The heir of a worker is not awaited any more.
+    /// Stops waiting for the heir of a worker.
     pub(super) fn came(&mut self, maker: WorkerIndex) {
         self.awaited.remove(&maker);
     }
 
-    /// The workers whose heirs did not come for `grace`. They are not awaited any more.
+    /// The workers whose heirs did not connect within `grace` milliseconds. The run stops waiting for them.
     pub(super) fn overdue(&mut self, now: u64, grace: u64) -> Vec<WorkerIndex> {
         let overdue = |since: &u64| now.saturating_sub(*since) >= grace;
         let found: Vec<WorkerIndex> =

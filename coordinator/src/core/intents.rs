@@ -15,7 +15,7 @@ use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{Order, Task};
 
 impl Coordinator {
-    /// A worker asks for the intent of a task.
+    /// Handles the request of a worker for the intent of a task.
     pub(super) fn intent_wanted(&mut self, worker: WorkerIndex, task: Task, planned: Digest) -> Handled {
         let Some(position) = self.position_of(task) else { return Ok(()) };
         let current = self.is_current(position, worker, task.attempt);
@@ -38,14 +38,14 @@ impl Coordinator {
                 self.unlease(position)?;
             }
             (true, State::Leased(Leased::IntentInStore)) => {}
-            // Asked again after a reconnect: the grant was lost. A draining worker answers that it made no call, and
-            // the age of the intent prevents a late call in a term that is not renewed.
+            // The worker asks again after a reconnect: the grant was lost. If the run is draining, the worker reports
+            // that it made no call, and the age of the intent prevents a late call in a term that is not renewed.
             (true, State::Intended(Intended::AtWorker)) => {
                 if !self.ahead.waits(position) {
                     self.order(worker, Order::Granted(task));
                 }
             }
-            // The request may be an old one: only the worker's own report proves that it made no call.
+            // The request may be an old one. Only a report of the worker proves that it made no call.
             (true, State::Intended(_) | State::InDoubt(_)) => self.order(worker, Order::Drop(task)),
             _ => self.order(worker, Order::IntentRefused(task)),
         }
@@ -69,7 +69,7 @@ impl Coordinator {
         }
     }
 
-    /// The store answered an intent.
+    /// Handles the answer of the store to an intent.
     pub(super) fn intent_stored(&mut self, position: Position, answer: StoreAnswer) -> Handled {
         let task = self.task(position);
         let holder = self.operations.holder(position);
@@ -86,7 +86,7 @@ impl Coordinator {
                 if let Some(holder) = holder {
                     self.order(holder, Order::IntentRefused(task));
                 }
-                self.never_called(position, "the call was not allowed any more when the intent was durable")
+                self.never_called(position, "the call was no longer allowed when the intent was durable")
             }
             refused @ (StoreAnswer::Stale(_) | StoreAnswer::NotClaimed(_) | StoreAnswer::Doubtful(_)) => {
                 self.results.take_late(position);
@@ -128,7 +128,7 @@ impl Coordinator {
         }
     }
 
-    /// No call begins any more: the operations that wait for a slot make none.
+    /// Refuses the calls of the operations that wait for a slot, because calls may no longer begin.
     pub(super) fn refuse_waiting(&mut self) -> Handled {
         for position in self.ahead.take_waiting() {
             let task = self.task(position);
@@ -146,8 +146,8 @@ impl Coordinator {
         self.roster.in_flight().saturating_sub(self.ahead.len()) < slots
     }
 
-    /// Whether the limit of concurrent operations allows to begin an operation. Those that ask for an intent may begin
-    /// ahead of free slots.
+    /// Whether the limit of concurrent operations allows an operation to begin. Operations that ask for an intent may
+    /// begin ahead of free slots.
     pub(super) fn may_begin(&self, position: Position) -> bool {
         let slots = self.options.parallelism.unwrap_or(u32::MAX);
         let room = if self.asks_for_intent(position) { self.ahead.room(slots) } else { 0 };

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::{Coordinator, ShardIndex};
 
 impl Coordinator {
-    /// Checks what the parts promise, by looking at everything.
+    /// Checks the invariants of all parts. The cost is linear in the size of the run.
     ///
     /// # Panics
-    /// When a promise is broken.
+    /// Panics if an invariant is broken.
     pub fn check_invariants(&self) {
         self.operations.check_numbers();
         let mut open: BTreeMap<ShardIndex, u32> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What one term counts of itself for metrics. No decision depends on it.
+//! Counts of one term for metrics. No decision depends on them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::Position;
 use crate::figures::Counted;
 use crate::table::TableIndex;
 
-/// The counts since they were taken last.
+/// The counts since they were last taken.
 #[derive(Debug)]
 pub(super) struct Meter {
     /// When each operation became ready, in milliseconds.
@@ -15,26 +15,26 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// The meter of a run with so many operations.
+    /// The meter of a run with this number of operations.
     pub(super) fn new(operations: usize) -> Meter {
         Meter { ready_since: vec![0; operations], counted: Counted::default() }
     }
 
-    /// An operation can start.
+    /// Records that an operation can start.
     pub(super) fn ready(&mut self, position: Position, now: u64) {
         if let Some(since) = self.ready_since.get_mut(position.number()) {
             *since = now;
         }
     }
 
-    /// An operation was given to a worker.
+    /// Records that an operation was given to a worker.
     pub(super) fn dispatched(&mut self, position: Position, now: u64) {
         if let Some(since) = self.ready_since.get(position.number()) {
             self.counted.dispatch.add(Duration::from_millis(now.saturating_sub(*since)));
         }
     }
 
-    /// A provider refused a call for now.
+    /// Records that a provider refused a call temporarily.
     pub(super) fn refused(&mut self) {
         self.counted.refused_calls += 1;
     }

@@ -1,5 +1,5 @@
-//! The dependency graph as counters. Finding what becomes ready, blocked or free again costs work proportional to the
-//! edges that it touches, and each edge is touched once in a run.
+//! The dependency graph as counters. The cost of finding operations that become ready, blocked or free again is
+//! proportional to the number of visited edges, and each edge is visited once in a run.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use weft_mutants::mutant;
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
     operations: u32,
-    /// The beginning of each node's successors in `targets`.
+    /// The index in `targets` of each node's first successor.
     starts: Vec<u32>,
     targets: Vec<u32>,
     /// The number of needs of each node that are not done.
@@ -185,8 +185,8 @@ impl Nodes {
         turned
     }
 
-    /// The operations that must be computed again: their results are lost (`lost`), and something that is not done, or
-    /// is itself computed again, may read them.
+    /// The operations that must be computed again: their results are lost (`lost`), and an operation that is not done,
+    /// or is computed again itself, may read them.
     pub(crate) fn needed_again(
         &self,
         done: impl Fn(Position) -> bool,

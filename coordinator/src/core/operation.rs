@@ -7,23 +7,23 @@ use weft_state::Digest;
 use super::WorkerIndex;
 use crate::status::Status;
 
-/// Where an operation stands, and what is under way for it. Every combination that can be written down can occur.
+/// The state of an operation, with the step that is under way for it. Every value of this type can occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing is under way.
     Pending,
-    /// A worker has it.
+    /// A worker has the operation.
     Leased(Leased),
-    /// Its intent is durable.
+    /// The intent of the operation is durable.
     Intended(Intended),
     /// The result is durable.
     Done,
     /// The failure is durable.
     Failed {
-        /// The object exists all the same.
+        /// Whether the object exists despite the failure.
         keeps: bool,
     },
-    /// The failure is durable, and the operation is about to be tried again: the provider refused its call for now.
+    /// The failure is durable, and the operation will be retried: the provider refused its call temporarily.
     Refused,
     /// An input failed or is in doubt.
     Skipped,
@@ -31,29 +31,29 @@ pub(super) enum State {
     InDoubt(Doubt),
 }
 
-/// What is under way for a leased operation.
+/// The step that is under way for a leased operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leased {
     /// The worker prepares it.
     AtWorker,
-    /// INTENT is in the store.
+    /// INTENT was sent to the store.
     IntentInStore,
-    /// COMMIT or FAIL is in the store.
+    /// COMMIT or FAIL was sent to the store.
     ResultInStore,
 }
 
-/// What is under way for an operation with a durable intent.
+/// The step that is under way for an operation with a durable intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intended {
-    /// The worker calls the provider, or will say when it comes back what it did.
+    /// The worker calls the provider. If it is disconnected, it reports the outcome after it reconnects.
     AtWorker,
-    /// COMMIT or FAIL is in the store.
+    /// COMMIT or FAIL was sent to the store.
     ResultInStore,
-    /// DOUBT is in the store.
+    /// DOUBT was sent to the store.
     DoubtInStore,
 }
 
-/// What is under way for an operation in doubt.
+/// The step that is under way for an operation in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
     /// The next step is being decided.
@@ -62,16 +62,16 @@ pub(super) enum Doubt {
     Queued,
     /// This worker looks for evidence.
     AtSettler(WorkerIndex),
-    /// RESOLVE is in the store.
+    /// RESOLVE was sent to the store.
     ResolveInStore,
-    /// In doubt since an earlier term: its worker may still report the outcome.
+    /// The doubt is from an earlier term: the worker of that term may still report the outcome.
     AwaitsHolder,
-    /// No evidence was found. It waits for the user.
+    /// No evidence was found. The operation waits for the user.
     Unsettled,
 }
 
 impl State {
-    /// The state in which an operation enters a status.
+    /// The state of an operation that has just got this status.
     pub(super) fn entering(status: Status) -> State {
         match status {
             Status::Pending => State::Pending,
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// The status of the run protocol.
+    /// The status in the run protocol.
     pub(super) fn status(self) -> Status {
         match self {
             State::Pending => Status::Pending,
@@ -97,14 +97,14 @@ impl State {
         }
     }
 
-    /// Whether nothing is left to do without the user. An operation in doubt is not at rest until the search for
-    /// evidence ended.
+    /// Whether only the user can still change something. An operation in doubt is not at rest until the search for
+    /// evidence has ended.
     pub(super) fn is_at_rest(self) -> bool {
         matches!(self, State::Done | State::Failed { .. } | State::Skipped | State::InDoubt(Doubt::Unsettled))
     }
 
-    /// Whether an operation may go from this state to another one. This refines [`crate::status::transition`]: a status
-    /// is left only from the stage in which the store or the worker answers.
+    /// Whether an operation may go from this state to another one. This refines [`crate::status::transition`]: an
+    /// operation leaves a status only from the stage in which an answer of the store or the worker is expected.
     pub(super) fn may_become(self, next: State) -> bool {
         use Doubt as D;
         use Intended as I;
@@ -127,7 +127,7 @@ impl State {
                 matches!(next, State::Done | State::Failed { .. } | State::Refused)
             }
             State::Intended(I::AtWorker) => matches!(next, State::Intended(I::ResultInStore | I::DoubtInStore)),
-            // A doubt whose RESOLVE is in the store as well has no open stage.
+            // After a DOUBT that was sent together with its RESOLVE, the doubt has no open stage.
             State::Intended(I::DoubtInStore) => matches!(next, State::InDoubt(D::Open)),
             State::InDoubt(D::Open) => {
                 matches!(next, State::InDoubt(D::Queued | D::Unsettled | D::ResolveInStore | D::AwaitsHolder))
@@ -175,7 +175,7 @@ pub(super) struct LastAttempt {
     pub(super) holder: Option<WorkerIndex>,
     /// It began in this term, so its worker has the shard open.
     pub(super) begun_here: bool,
-    /// The worker itself reported that it cannot tell the outcome.
+    /// Whether the worker itself reported that it cannot tell the outcome.
     pub(super) reported: bool,
     /// When the worker received it.
     pub(super) since: u64,
@@ -184,7 +184,7 @@ pub(super) struct LastAttempt {
 }
 
 impl LastAttempt {
-    /// The worker that made it, if it has the shard open and the result in it.
+    /// The worker that made the attempt, if it has the shard open and the result in memory.
     pub(super) fn maker(&self) -> Option<WorkerIndex> {
         self.holder.filter(|_| self.begun_here)
     }

@@ -1,4 +1,4 @@
-//! All operations of a run: where each one stands, and how many there are of each status.
+//! All operations of a run, with their states, and the number of operations of each status.
 
 use weft_state::{Digest, OpCounts};
 
@@ -10,7 +10,7 @@ use crate::status::Status;
 #[derive(Clone, Debug)]
 struct Operation {
     state: State,
-    /// The highest attempt that some worker holds from an earlier term. Numbers up to it are not given again.
+    /// The highest attempt number that a worker holds from an earlier term. Numbers up to it are not used again.
     floor: u32,
     /// An earlier attempt failed or was in doubt.
     tried: bool,
@@ -32,7 +32,7 @@ pub(super) enum Rest {
     Ended,
 }
 
-/// All operations, and their numbers.
+/// All operations, and counts of them.
 #[derive(Debug)]
 pub(super) struct Operations {
     operations: Table<Position, Operation>,
@@ -67,12 +67,12 @@ impl Operations {
         self.operations.positions()
     }
 
-    /// Where an operation stands.
+    /// The state of an operation.
     pub(super) fn state(&self, position: Position) -> State {
         self.operations[position].state
     }
 
-    /// The status of the run protocol.
+    /// The status of an operation in the run protocol.
     pub(super) fn status(&self, position: Position) -> Status {
         self.state(position).status()
     }
@@ -115,7 +115,7 @@ impl Operations {
     /// Changes the state of an operation.
     ///
     /// # Errors
-    /// When the operation cannot make this change. Nothing is changed then.
+    /// Returns an error if the operation cannot make this change. Nothing is changed then.
     pub(super) fn change(&mut self, position: Position, to: State) -> Result<Rest, IllegalChange> {
         let from = self.state(position);
         if !from.may_become(to) {
@@ -135,7 +135,7 @@ impl Operations {
         self.set(position, to)
     }
 
-    /// A done operation is computed again, since its result was not stored.
+    /// Makes a done operation pending, because its result was not stored and must be computed again.
     pub(super) fn compute_again(&mut self, position: Position) -> Rest {
         self.set(position, State::Pending)
     }
@@ -147,28 +147,28 @@ impl Operations {
         operation.last = LastAttempt { number, holder, begun_here: true, reported: false, since: now, planned: None };
     }
 
-    /// A worker has this attempt from an earlier term.
+    /// Records that a worker has this attempt from an earlier term.
     pub(super) fn attempt_exists(&mut self, position: Position, attempt: u32) {
         let floor = &mut self.operations[position].floor;
         *floor = attempt.max(*floor);
     }
 
-    /// An attempt failed or was in doubt, and a later one continues from what it left.
+    /// Records that an attempt failed or was in doubt. A later attempt continues from the objects that it left.
     pub(super) fn was_in_vain(&mut self, position: Position) {
         self.operations[position].tried = true;
     }
 
-    /// The last attempt has an intent with this digest.
+    /// Records that the last attempt has an intent with this digest.
     pub(super) fn intends(&mut self, position: Position, planned: Digest) {
         self.operations[position].last.planned = Some(planned);
     }
 
-    /// The worker of the last attempt reported that it cannot tell the outcome.
+    /// Records that the worker of the last attempt cannot tell the outcome.
     pub(super) fn outcome_is_unknown(&mut self, position: Position) {
         self.operations[position].last.reported = true;
     }
 
-    /// Checks that the numbers equal what they count.
+    /// Checks that the counts are correct.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn check_numbers(&self) {
         let (mut counts, mut open, mut unsettled, mut settling) = (OpCounts::default(), 0, 0, 0);

@@ -1,13 +1,13 @@
-//! How a run is to be carried out.
+//! Options of a run.
 
 use crate::event::UserResolution;
 use crate::timing::{GATHER, RECONNECT_GRACE};
 
-/// How a run is to be carried out.
+/// Options of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunOptions {
-    /// The maximum number of concurrent operations over all workers (`-parallelism`); `None` for no limit but the
-    /// workers' own.
+    /// The maximum number of concurrent operations over all workers (`-parallelism`); `None` if only the limits of the
+    /// workers apply.
     pub parallelism: Option<u32>,
     /// Milliseconds to wait for workers before the first shard is leased.
     pub gather_ms: u64,
@@ -17,11 +17,11 @@ pub struct RunOptions {
     pub fixed_workers: bool,
     /// The user's decisions on operations in doubt.
     pub resolutions: Vec<UserResolution>,
-    /// Makes the pauses before further attempts differ between runs.
+    /// A number that makes the pauses before further attempts differ between runs.
     pub spread: u64,
-    /// Settle the doubts with a decision and end, without resuming the run.
+    /// Whether to settle only the doubts for which there is a decision, and to end without resuming the run.
     pub only_resolve: bool,
-    /// With [`RunOptions::only_resolve`]: looks for evidence for the other doubts too.
+    /// With [`RunOptions::only_resolve`]: whether to look for evidence for the other doubts too.
     pub look_up: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The output of a step, the steps that the store has not answered, and the end of the term.
+//! The output of a step, the steps without an answer of the store, and the end of the term.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::event::{Defect, FinishReason};
 use crate::operation_event::OperationEvent;
 use crate::table::WorkerIndex;
 
-/// What the instructions of one step are made of.
+/// The output of one step, from which its instructions are made.
 #[derive(Debug, Default)]
 pub(super) struct StepOutput {
     /// Steps for the store.
@@ -23,22 +23,22 @@ pub(super) struct StepOutput {
     pub(super) progress: Vec<OperationEvent>,
 }
 
-/// StepOutput of a step, and steps that the store has not answered.
+/// The output of a step, and the steps that the store has not answered.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     output: StepOutput,
     /// Steps that the store has not answered, in the order of the answers.
     in_store: VecDeque<StepInStore>,
-    /// Why the term ends, once it does.
+    /// The reason of the end of the term; `None` before the end.
     end: Option<FinishReason>,
     /// The illegal transition that ended the term.
     defect: Option<Defect>,
-    /// The end was announced. Nothing follows.
+    /// Whether the end was announced. No output follows.
     is_finished: bool,
 }
 
 impl Outbox {
-    /// Queues a step. `about` says what its answer will be about.
+    /// Queues a step. `about` identifies the step when its answer arrives.
     pub(super) fn store(&mut self, about: StepInStore, step: StoreStep) {
         self.in_store.push_back(about);
         self.output.steps.push(step);
@@ -64,23 +64,23 @@ impl Outbox {
         self.output.progress.push(progress);
     }
 
-    /// What the next answer of the store is about.
+    /// The step that the next answer of the store belongs to.
     pub(super) fn answered(&mut self) -> Option<StepInStore> {
         self.in_store.pop_front()
     }
 
-    /// Whether the store owes an answer.
+    /// Whether the store has not answered all steps.
     pub(super) fn awaits_store(&self) -> bool {
         !self.in_store.is_empty()
     }
 
-    /// Ends the term with this step. The first reason stays.
+    /// Ends the term with this step. If there is a reason already, it is kept.
     pub(super) fn finish(&mut self, reason: FinishReason) {
         self.end.get_or_insert(reason);
     }
 
-    /// Ends the term with an illegal transition. The memory contradicts what happened, so nothing that was derived
-    /// from it in this step leaves.
+    /// Ends the term with an illegal transition. The memory contradicts the event, so all output of this step is
+    /// dropped.
     pub(super) fn fail(&mut self, defect: Defect) {
         self.output = StepOutput::default();
         self.in_store.clear();
@@ -88,7 +88,7 @@ impl Outbox {
         self.defect = Some(defect);
     }
 
-    /// Why the term ends, if it does.
+    /// The reason of the end of the term, if it ends.
     pub(super) fn end(&self) -> Option<FinishReason> {
         self.end
     }

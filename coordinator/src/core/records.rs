@@ -1,4 +1,5 @@
-//! The state's records of the instances that a run changes. Changes of objects come in, whole records go to the store.
+//! The state's records of the instances that a run changes. Workers report changes of objects, and the store receives
+//! whole records.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub(crate) enum RecordError {
     Occupied { address: ResourceInstance, key: String },
 }
 
-/// Records and revisions as of the last step that was sent to the store.
+/// The records, and the revisions as of the last step that was sent to the store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     instances: BTreeMap<ResourceInstance, InstanceRecord>,
@@ -28,7 +29,7 @@ pub(crate) struct Records {
     revisions: BTreeMap<Subject, Revision>,
     /// The number of writes of an instance that the store has not answered.
     unanswered: BTreeMap<Subject, u32>,
-    /// The objects by their ids, since that was asked first.
+    /// The addresses of objects by id. Built at the first use.
     owners: Option<IdOwners>,
 }
 
@@ -38,8 +39,8 @@ impl Records {
         Records { instances, revisions, unanswered: BTreeMap::new(), owners: None }
     }
 
-    /// The revision of an instance in the store. It is `None` when it is unknown, or when the store has not answered a
-    /// write yet: another object of the same instance may be under way.
+    /// The revision of an instance in the store. `None` if it is unknown, or if the store has not answered a write yet:
+    /// a write of another object of the same instance may be under way.
     pub(crate) fn revision(&self, address: &str) -> Option<Revision> {
         let subject = Subject::Instance(address.to_owned());
         if self.unanswered.contains_key(&subject) {
@@ -48,7 +49,7 @@ impl Records {
         self.revisions.get(&subject).copied()
     }
 
-    /// Takes the revisions of one answer: one for each instance of the write.
+    /// Sets the revisions of one answer: one for each instance of the write.
     pub(crate) fn set_revisions(&mut self, revisions: Vec<(Subject, Revision)>) {
         for (subject, revision) in revisions {
             if let Some(count) = self.unanswered.get_mut(&subject) {
@@ -61,7 +62,7 @@ impl Records {
         }
     }
 
-    /// The whole records after changes of objects. An error changes nothing.
+    /// The whole records after changes of objects. If an error is returned, nothing has changed.
     pub(crate) fn write(&mut self, writes: TaskWrites) -> Result<Writes, RecordError> {
         let mut changed: BTreeMap<ResourceInstance, InstanceRecord> = BTreeMap::new();
         let load = |changed: &mut BTreeMap<_, _>, address: &ResourceInstance| -> Result<(), RecordError> {
@@ -104,7 +105,7 @@ impl Records {
         Ok(Writes { instances, outputs: writes.outputs, checks: None })
     }
 
-    /// Another address of this run that has one of the written objects. An id stays with the address that had it last.
+    /// Another address of this run that has one of the written objects. An id belongs to the address that had it last.
     pub(crate) fn other_owner(&mut self, writes: &TaskWrites) -> Option<String> {
         let owners = self.owners.get_or_insert_with(|| {
             let mut owners = IdOwners::default();
@@ -159,8 +160,7 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
             record.deposed.remove(&deposed);
         }
         (ObjectChange::DeposeAs(key), _) => {
-            // A create that is tried again repeats which object it replaces. That object is still deposed, or was
-            // restored.
+            // A retried create reports again which object it replaces. That object is still deposed, or was restored.
             if record.deposed.contains_key(&key) && record.current.is_none() {
                 return Ok(());
             }
@@ -195,7 +195,7 @@ fn new_record(address: &ResourceInstance) -> Result<InstanceRecord, RecordError>
     if address.resource.mode == ResourceMode::Ephemeral {
         return Err(RecordError::Ephemeral(address.clone()));
     }
-    // The write names the provider.
+    // The write sets the provider.
     Ok(InstanceRecord::new(address.clone(), StoredProvider::read("")))
 }
 

@@ -1,4 +1,4 @@
-//! The beginning of a term from the store, and the delivery of results to their readers.
+//! The state of a term at its beginning, from the store, and the delivery of results to their readers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn stored_state(record: &OpRecord) -> State {
 }
 
 impl Coordinator {
-    /// Takes over the state of the operations from the store.
+    /// Sets the states of the operations from the store.
     pub(super) fn recover(&mut self, view: RunView) -> Handled {
         let mut results: BTreeMap<Position, JournalledResult> = BTreeMap::new();
         let mut stay_failed: Vec<Position> = Vec::new();

@@ -1,4 +1,4 @@
-//! Reports of workers, and what follows from them.
+//! Reports of workers, and their consequences.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Coordinator {
         self.outline.position(task.operation)
     }
 
-    /// The last attempt of an operation, as workers know it.
+    /// The last attempt of an operation, as a task.
     pub(super) fn task(&self, position: Position) -> Task {
         let attempt = Attempt(self.operations.last(position).number);
         Task { operation: self.outline.at(position).index, attempt }
@@ -103,7 +103,7 @@ impl Coordinator {
                 self.outcome_is_unknown(position, provider_dead);
                 self.doubt(position, reason)
             }
-            // Nothing was changed, since there was no intent: Weft failed.
+            // Nothing was changed, because there was no intent: this is a defect of Weft.
             TaskResult::InDoubt { reason, diagnostics, .. } => {
                 let problem = problems::no_answer(reason);
                 let told = if diagnostics.0.is_empty() { encode_diagnostics(&[problem]) } else { diagnostics };
@@ -120,7 +120,7 @@ impl Coordinator {
         }
     }
 
-    /// The worker of the last attempt cannot tell the outcome.
+    /// Handles the report that the worker of the last attempt cannot tell the outcome.
     pub(super) fn outcome_is_unknown(&mut self, position: Position, provider_dead: bool) {
         self.operations.outcome_is_unknown(position);
         if provider_dead && let Some(holder) = self.operations.holder(position) {
@@ -225,7 +225,7 @@ impl Coordinator {
         Failure { op: OpIndex(operation), attempt, worker, intended, writes, diagnostics, kind }
     }
 
-    /// Tells the worker of the last attempt to forget its result.
+    /// Orders the worker of the last attempt to forget its result.
     pub(super) fn acknowledge(&mut self, position: Position) {
         if let Some(holder) = self.operations.holder(position) {
             self.order(holder, Order::Acknowledged(self.task(position)));
@@ -257,14 +257,14 @@ impl Coordinator {
 }
 
 /// The reason of a doubt: a finished create without an object.
-pub(super) const NO_OBJECT: &str = "the create was said to be done, and no object came with it";
+pub(super) const NO_OBJECT: &str = "the create was reported as done, but without an object";
 
 /// Whether a finished create names no object. Something may exist that no state knows.
 pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
     operation.kind == OperationKind::Create && !puts(operation, writes)
 }
 
-/// Whether the operation's own object is written.
+/// Whether the writes contain the object of the operation itself.
 fn puts(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
     let mut put = writes.objects.iter().filter(|write| matches!(write.change, ObjectChange::Put(_)));
     put.any(|write| write.deposed.is_none() && write.address.to_string() == operation.address)

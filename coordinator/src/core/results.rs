@@ -1,4 +1,4 @@
-//! Results of operations that were made or read in this term.
+//! Results of operations that were produced or loaded in this term.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl OperationResults {
         self.live.contains(&position)
     }
 
-    /// An operation that is done in the store is computed again in this term.
+    /// Records that an operation that is done in the store is computed again in this term.
     pub(super) fn is_computed_again(&mut self, position: Position) {
         self.live.insert(position);
     }

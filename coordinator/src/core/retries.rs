@@ -1,4 +1,4 @@
-//! Operations whose calls were refused for now, and when each is tried again.
+//! Operations whose calls were refused temporarily, and the time of the next attempt of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::retry::{RetryRule, spread};
 #[derive(Clone, Copy, Debug)]
 struct Refusals {
     count: u32,
-    /// When the first one came.
+    /// The time of the first refusal.
     first: u64,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Retries {
     refusals: BTreeMap<Position, Refusals>,
     /// When operations are due.
     due: BTreeSet<(u64, Position)>,
-    /// Makes the pauses of runs differ.
+    /// A number that makes the pauses of runs differ.
     seed: u64,
 }
 
@@ -28,7 +28,8 @@ impl Retries {
         Retries { refusals: BTreeMap::new(), due: BTreeSet::new(), seed }
     }
 
-    /// An operation was refused. Returns the pause in milliseconds before it is tried again, or `None` if it is not.
+    /// Records that an operation was refused. Returns the pause in milliseconds before it is retried, or `None` if it
+    /// is not.
     pub(super) fn refused(&mut self, position: Position, rule: &RetryRule, now: u64) -> Option<u64> {
         let refusals = self.refusals.entry(position).or_insert(Refusals { count: 0, first: now });
         refusals.count += 1;
@@ -49,7 +50,7 @@ impl Retries {
         !self.due.is_empty()
     }
 
-    /// When the next operation is due after `now`. An operation that was due before is taken with the next event.
+    /// The time of the next attempt after `now`. Earlier ones are handled with the next event.
     pub(super) fn wakes_at(&self, now: u64) -> Option<u64> {
         self.due.range((now.saturating_add(1), Position(0))..).next().map(|(at, _)| *at)
     }

@@ -1,4 +1,5 @@
-//! The workers that a term knows: whether each is connected, what it holds, and what it may receive.
+//! The workers that a term knows: whether each is connected, the tasks and shards that it holds, and whether it may
+//! receive more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,13 +29,13 @@ enum Presence {
     Dead,
 }
 
-/// What a worker can do, as it says when it connects.
+/// The abilities that a worker announces when it connects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Abilities {
     pub(super) labels: BTreeMap<String, String>,
-    /// It belongs to a command line that watches a run, so it carries out only what must run where the user is.
+    /// Whether the worker belongs to a command line that watches a run. It carries out only home operations.
     pub(super) only_home: bool,
-    /// Checksums of its provider packages; empty when it did not list any.
+    /// Checksums of its provider packages; empty if it did not list any.
     pub(super) packages: Vec<String>,
     /// The maximum number of concurrent tasks.
     pub(super) window: u32,
@@ -48,7 +49,7 @@ struct Worker {
     presence: Presence,
     /// Its leased tasks and open intents.
     tasks: BTreeSet<Position>,
-    /// Those of its tasks whose intents are in the store or wait for a slot.
+    /// The tasks whose intents are in the store, or that wait for a slot.
     ahead: BTreeSet<Position>,
     /// Doubts for which it looks for evidence.
     settling: BTreeSet<Position>,
@@ -59,7 +60,7 @@ struct Worker {
     load: u64,
     /// Its shards that have something to begin.
     busy_shards: BTreeSet<ShardIndex>,
-    /// Where the turn among its shards goes on.
+    /// The shard of the last turn. The next turn continues after it.
     cursor: ShardIndex,
     /// Its attempts whose provider process is known to be dead, although the worker is alive.
     dead_attempts: BTreeSet<Position>,
@@ -105,7 +106,7 @@ pub(super) struct Roster {
     names: BTreeMap<WorkerId, WorkerIndex>,
     /// Workers that can receive something.
     dispatchable: BTreeSet<WorkerIndex>,
-    /// Where the turn among the workers goes on.
+    /// The worker of the last turn. The next turn continues after it.
     cursor: WorkerIndex,
     /// The number of tasks at all workers.
     in_flight: u32,
@@ -117,14 +118,14 @@ pub(super) struct Roster {
     pub(super) heirs: Heirs,
 }
 
-/// Who is there.
+/// The connected workers.
 impl Roster {
     /// The worker with this identity, if the term knows it.
     pub(super) fn find(&self, id: &WorkerId) -> Option<WorkerIndex> {
         self.names.get(id).copied()
     }
 
-    /// The worker with this identity. One that was unknown is absent from now on.
+    /// The worker with this identity. An unknown worker is added as absent from now on.
     pub(super) fn enlist(&mut self, id: &WorkerId, now: u64) -> WorkerIndex {
         if let Some(index) = self.find(id) {
             return index;
@@ -139,7 +140,7 @@ impl Roster {
         &self.workers[worker].id
     }
 
-    /// A worker connected.
+    /// Records that a worker connected.
     pub(super) fn join(&mut self, worker: WorkerIndex, abilities: Abilities) {
         let worker = &mut self.workers[worker];
         worker.abilities = abilities;
@@ -147,7 +148,7 @@ impl Roster {
         self.visited = true;
     }
 
-    /// A connected worker is about to leave. Returns whether this is news.
+    /// Records that a connected worker is about to leave. Returns whether this is a change.
     pub(super) fn begin_to_leave(&mut self, worker: WorkerIndex) -> bool {
         let presence = &mut self.workers[worker].presence;
         let is_news = *presence == Presence::Here;
@@ -157,7 +158,7 @@ impl Roster {
         is_news
     }
 
-    /// A worker that was about to leave stays. Returns whether this is news.
+    /// Records that a worker that was about to leave stays. Returns whether this is a change.
     pub(super) fn stay(&mut self, worker: WorkerIndex) -> bool {
         let presence = &mut self.workers[worker].presence;
         let is_news = *presence == Presence::Leaving;
@@ -173,7 +174,7 @@ impl Roster {
         connected.map(|worker| (worker.id.clone(), u32::try_from(worker.tasks.len()).unwrap_or(u32::MAX))).collect()
     }
 
-    /// The stream of a worker broke. Returns whether it was connected.
+    /// Records that the stream of a worker broke. Returns whether it was connected.
     pub(super) fn disconnect(&mut self, worker: WorkerIndex, now: u64) -> bool {
         let was_connected = self.is_connected(worker);
         if was_connected {
@@ -183,14 +184,15 @@ impl Roster {
         was_connected
     }
 
-    /// A worker is dead. Returns whether it still had what it held: it was connected, or away for a short time.
+    /// Records that a worker is dead. Returns whether its tasks had not been given up yet: it was connected, or
+    /// disconnected for a short time.
     pub(super) fn bury(&mut self, worker: WorkerIndex) -> bool {
         self.dispatchable.remove(&worker);
         let before = std::mem::replace(&mut self.workers[worker].presence, Presence::Dead);
         !matches!(before, Presence::Lost | Presence::Dead)
     }
 
-    /// The workers that have been away for `grace` and are lost from now on.
+    /// Marks the workers that have been disconnected for `grace` milliseconds as lost, and returns them.
     pub(super) fn lose_absent(&mut self, now: u64, grace: u64) -> Vec<WorkerIndex> {
         let mut lost = Vec::new();
         for index in self.workers.positions() {
@@ -228,7 +230,7 @@ impl Roster {
         self.workers.iter().any(Worker::is_connected)
     }
 
-    /// Whether to report now that no worker is connected. `is_needed` if there is work for one.
+    /// Whether to report now that no worker is connected. `is_needed` says whether there is work for one.
     pub(super) fn is_absence_news(&mut self, is_needed: bool, clock: &Clock) -> bool {
         if !is_needed || self.has_connected() {
             self.absence.ends();
@@ -242,7 +244,7 @@ impl Roster {
         self.visited
     }
 
-    /// Workers that are not connected and not known to be dead.
+    /// Workers that are neither connected nor known to be dead.
     pub(super) fn absent(&self) -> Vec<WorkerId> {
         let absent = |worker: &&Worker| !worker.is_connected() && worker.presence != Presence::Dead;
         self.workers.iter().filter(absent).map(|worker| worker.id.clone()).collect()
@@ -251,14 +253,14 @@ impl Roster {
 
 /// Tasks.
 impl Roster {
-    /// A worker receives a task. Returns whether it did not have it yet.
+    /// Gives a task to a worker. Returns whether it did not have the task yet.
     pub(super) fn add_task(&mut self, worker: WorkerIndex, position: Position) -> bool {
         let is_new = self.workers[worker].tasks.insert(position);
         self.in_flight += u32::from(is_new);
         is_new
     }
 
-    /// A worker no longer has a task. Returns whether it had it.
+    /// Takes a task from a worker. Returns whether it had the task.
     pub(super) fn remove_task(&mut self, worker: WorkerIndex, position: Position) -> bool {
         let worker = &mut self.workers[worker];
         let had = worker.tasks.remove(&position);
@@ -279,7 +281,7 @@ impl Roster {
         self.in_flight
     }
 
-    /// A task gives its slot to another one, while its intent is on the way to the store.
+    /// Frees the slot of a task for another one, while its intent is on the way to the store.
     pub(super) fn leave_slot(&mut self, worker: WorkerIndex, position: Position) {
         let worker = &mut self.workers[worker];
         if worker.tasks.contains(&position) {
@@ -287,7 +289,7 @@ impl Roster {
         }
     }
 
-    /// A task takes a slot for its call.
+    /// Takes a slot for the call of a task.
     pub(super) fn take_slot(&mut self, worker: WorkerIndex, position: Position) {
         self.workers[worker].ahead.remove(&position);
     }
@@ -297,7 +299,8 @@ impl Roster {
         self.workers[worker].has_slot()
     }
 
-    /// Whether a worker may receive another operation that asks for an intent. It may begin ahead of free slots.
+    /// Whether a worker may receive another operation that asks for an intent. Such an operation may begin ahead of
+    /// free slots.
     pub(super) fn has_room(&self, worker: WorkerIndex, ahead: &Ahead) -> bool {
         self.workers[worker].has_room(ahead)
     }
@@ -305,12 +308,12 @@ impl Roster {
 
 /// Doubts.
 impl Roster {
-    /// A worker looks for evidence.
+    /// Records that a worker looks for evidence.
     pub(super) fn begin_settling(&mut self, worker: WorkerIndex, position: Position) {
         self.workers[worker].settling.insert(position);
     }
 
-    /// A worker no longer looks for evidence.
+    /// Records that a worker no longer looks for evidence.
     pub(super) fn end_settling(&mut self, worker: WorkerIndex, position: Position) {
         self.workers[worker].settling.remove(&position);
     }
@@ -325,12 +328,12 @@ impl Roster {
         self.workers[worker].settling.len() < SETTLE_WINDOW as usize
     }
 
-    /// An attempt of a worker is in doubt.
+    /// Records that an attempt of a worker is in doubt.
     pub(super) fn add_doubt(&mut self, worker: WorkerIndex, position: Position) {
         self.workers[worker].doubts.insert(position);
     }
 
-    /// An attempt of a worker is not in doubt any more.
+    /// Records that an attempt of a worker is no longer in doubt.
     pub(super) fn remove_doubt(&mut self, worker: WorkerIndex, position: Position) {
         self.workers[worker].doubts.remove(&position);
     }
@@ -340,12 +343,12 @@ impl Roster {
         self.workers[worker].doubts.iter().copied().collect()
     }
 
-    /// The provider process of an attempt is dead, although its worker is alive.
+    /// Records that the provider process of an attempt is dead, although its worker is alive.
     pub(super) fn attempt_died(&mut self, worker: WorkerIndex, position: Position) {
         self.workers[worker].dead_attempts.insert(position);
     }
 
-    /// A new attempt begins, so what is known about the last one no longer counts.
+    /// Removes what is known about the last attempt, because a new attempt begins.
     pub(super) fn forget_attempt(&mut self, worker: WorkerIndex, position: Position) {
         self.workers[worker].dead_attempts.remove(&position);
     }
@@ -356,7 +359,7 @@ impl Roster {
     }
 }
 
-/// Shards, and turns.
+/// Shards, and the order of turns.
 impl Roster {
     /// Whether a worker may hold a shard with these demands.
     pub(super) fn fits(&self, worker: WorkerIndex, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
@@ -377,7 +380,7 @@ impl Roster {
         fitting.min_by_key(|index| self.workers[*index].load)
     }
 
-    /// A worker receives a shard, `open` operations of which are not at rest.
+    /// Gives a shard to a worker. `open` of its operations are not at rest.
     pub(super) fn hold(&mut self, worker: WorkerIndex, shard: ShardIndex, open: u32) {
         let worker = &mut self.workers[worker];
         if worker.shards.insert(shard) {
@@ -385,7 +388,7 @@ impl Roster {
         }
     }
 
-    /// A worker gives a shard back, `open` operations of which are not at rest.
+    /// Takes a shard from a worker. `open` of its operations are not at rest.
     pub(super) fn release(&mut self, worker: WorkerIndex, shard: ShardIndex, open: u32) {
         let worker = &mut self.workers[worker];
         worker.busy_shards.remove(&shard);
@@ -408,17 +411,17 @@ impl Roster {
         self.workers[worker].shards.iter().copied().collect()
     }
 
-    /// An operation in a shard of a worker came to rest.
+    /// Records that an operation in a shard of a worker came to rest.
     pub(super) fn rest_began(&mut self, worker: WorkerIndex) {
         self.workers[worker].load -= 1;
     }
 
-    /// An operation in a shard of a worker left its rest.
+    /// Records that an operation in a shard of a worker left its rest.
     pub(super) fn rest_ended(&mut self, worker: WorkerIndex) {
         self.workers[worker].load += 1;
     }
 
-    /// A shard of a worker has something to begin, or has nothing left.
+    /// Records whether a shard of a worker has something to begin.
     pub(super) fn set_busy(&mut self, worker: WorkerIndex, shard: ShardIndex, busy: bool) {
         let shards = &mut self.workers[worker].busy_shards;
         if busy {
@@ -439,7 +442,7 @@ impl Roster {
         };
     }
 
-    /// A worker cannot receive anything until one of its operations ends.
+    /// Records that a worker cannot receive anything until one of its operations ends.
     pub(super) fn is_full(&mut self, worker: WorkerIndex) {
         self.dispatchable.remove(&worker);
     }
@@ -466,13 +469,13 @@ impl Roster {
         Some(next)
     }
 
-    /// The workers with the shards that they hold and the loads that they are counted with.
+    /// The workers with their shards and their counted loads.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn shares(&self) -> impl Iterator<Item = (&WorkerId, &BTreeSet<ShardIndex>, u64)> {
         self.workers.iter().map(|worker| (&worker.id, &worker.shards, worker.load))
     }
 
-    /// Checks that the number of tasks equals the tasks, and that only tasks are ahead.
+    /// Checks that the number of tasks is correct, and that only tasks are ahead.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn check_tasks(&self) {
         let tasks: usize = self.workers.iter().map(|worker| worker.tasks.len()).sum();
@@ -480,7 +483,7 @@ impl Roster {
         assert!(self.workers.iter().all(|worker| worker.ahead.is_subset(&worker.tasks)), "only tasks are ahead");
     }
 
-    /// The number of workers that were looked at so far.
+    /// The number of workers that were visited so far.
     #[cfg(test)]
     pub(super) fn steps(&self) -> usize {
         self.workers.steps()

@@ -1,5 +1,6 @@
-//! Operations whose outcome is unknown, and the evidence that settles them, in the order of the run protocol: the late
-//! report of the worker itself, reading the object by its known id, looking it up by its planned identity, the user.
+//! Operations whose outcome is unknown, and the evidence that settles them. The kinds of evidence, in the order of the
+//! run protocol: the late report of the worker itself, reading the object by its known id, looking it up by its planned
+//! identity, and the decision of the user.
 
 use weft_mutants::mutant;
 use weft_state::{DoubtOutcome, Evidence, FailureKind, OpIndex, Opaque, Resolution, StoreStep};
@@ -35,7 +36,7 @@ impl Coordinator {
 
     fn push_doubt(&mut self, position: Position, reason: String, doubted: Doubted) -> Handled {
         self.enter(position, State::Intended(Intended::DoubtInStore), "its outcome is unknown")?;
-        // A drain meanwhile must not give the same doubt again.
+        // A drain in the meantime must not report the same doubt again.
         self.ahead.stop_waiting(position);
         let Task { operation, attempt } = self.task(position);
         let step = StoreStep::Doubt { op: OpIndex(operation), attempt, reason };
@@ -83,18 +84,18 @@ impl Coordinator {
         }
     }
 
-    /// The worker of the last attempt may still report its outcome.
+    /// Records the doubt at the worker of the last attempt, which may still report the outcome.
     fn holder_doubts(&mut self, position: Position) {
         if let Some(holder) = self.operations.holder(position) {
             self.roster.add_doubt(holder, position);
         }
     }
 
-    /// A doubt from an earlier term. The worker that made the attempt may be alive and have the result, so its report
-    /// is awaited first: as long as it may take to reconnect, and as long as its call runs.
+    /// Handles a doubt from an earlier term. The worker that made the attempt may be alive and have the result, so the
+    /// run first waits for its report: until the time to reconnect is over, and as long as the call runs.
     pub(super) fn await_holder(&mut self, position: Position) -> Handled {
         let holder = self.operations.holder(position).filter(|holder| !self.roster.is_dead(*holder));
-        // In one process every worker is new, so none of an earlier term can reconnect.
+        // In one process every worker is new, so no worker of an earlier term can reconnect.
         let can_report = !self.options.fixed_workers && self.doubts.decision(position).is_none();
         let Some(holder) = holder.filter(|_| can_report) else {
             return self.seek_evidence(position, GONE.to_owned());
@@ -106,7 +107,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The awaited worker reports nothing, or does not reconnect.
+    /// Handles an awaited worker that reports nothing, or does not reconnect.
     pub(super) fn holder_is_silent(&mut self, position: Position) -> Handled {
         if self.operations.state(position) != State::InDoubt(Doubt::AwaitsHolder) {
             return Ok(());
@@ -123,7 +124,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The worker that was looking for evidence is gone.
+    /// Queues a doubt again whose settling worker is gone.
     pub(super) fn requeue_settle(&mut self, position: Position) -> Handled {
         if !matches!(self.operations.state(position), State::InDoubt(Doubt::AtSettler(_))) {
             return Ok(());
@@ -163,7 +164,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Takes a doubt out of every queue that it is in. It is open afterwards.
+    /// Removes a doubt from all queues. The doubt is open afterwards.
     fn leave_doubt(&mut self, position: Position) -> Handled {
         match self.operations.state(position) {
             State::InDoubt(Doubt::Queued) => {
@@ -186,12 +187,12 @@ impl Coordinator {
         self.operations.holder(position).is_some_and(|holder| self.roster.is_attempt_dead(holder, position))
     }
 
-    /// There is no evidence. The operation stays in doubt, and its dependents are blocked.
+    /// Handles the case without evidence. The operation stays in doubt, and its dependents are blocked.
     pub(super) fn unsettled(&mut self, position: Position, reason: String) -> Handled {
         self.unsettled_beside(position, reason, None)
     }
 
-    /// The same, and there may be an object that the attempt made.
+    /// Like `unsettled`, with an object that the attempt may have created.
     fn unsettled_beside(&mut self, position: Position, reason: String, candidate: Option<Box<Candidate>>) -> Handled {
         self.leave_doubt(position)?;
         self.holder_doubts(position);
@@ -202,7 +203,8 @@ impl Coordinator {
         if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
     }
 
-    /// The process that made the attempts is dead. An object that was not found may now count as not created.
+    /// Handles the death of the process that made the attempts. An object that was not found may now count as not
+    /// created.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) -> Handled {
         for position in self.roster.doubts(holder) {
             if self.is_handed_over(position, holder) {
@@ -218,7 +220,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// There is news about a doubt that waited for the user.
+    /// Looks for evidence again, because there is news about a doubt that waited for the user.
     fn seek_again(&mut self, position: Position, reason: String) -> Handled {
         self.leave_doubt(position)?;
         self.mend(position)?;
@@ -333,7 +335,7 @@ impl Coordinator {
         }
     }
 
-    /// Keeps the user's decision for an open call, or carries it out.
+    /// Stores the user's decision for an open call, or carries it out.
     pub(super) fn user_resolves(&mut self, resolution: UserResolution) -> Handled {
         let Some(position) = self.outline.position(resolution.operation) else { return Ok(()) };
         let waits = match self.operations.state(position) {

@@ -1,4 +1,4 @@
-//! Single decisions, one by one; the simulation has the rest.
+//! Tests of single decisions. The simulation tests the rest.
 
 mod defects;
 mod doubts;
@@ -36,7 +36,7 @@ fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
     }
 }
 
-/// A chain or a heap of operations of one kind, numbered from 0.
+/// Operations of one kind, numbered from 0, in a chain or without order.
 fn outline(kind: OperationKind, needs: &[&[u32]], shards: u32) -> Outline {
     let operations = needs.iter().enumerate().map(|(index, needs)| {
         let shard = index as u32 % shards;
@@ -141,7 +141,7 @@ fn parallelism_limits_the_number_of_running_operations() {
     instructions.extend(core.step(0, hello("v")));
     let tasks = started(&instructions);
     assert_eq!(tasks.len(), 3);
-    // A result frees its place before it is durable, and once.
+    // A result frees its slot before it is durable, and only once.
     let mut instructions = core.step(1, said("w", done(tasks[0])));
     instructions.extend(core.step(1, said("v", done(tasks[0]))));
     assert_eq!(started(&instructions).len(), 1);

@@ -41,8 +41,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// A worker has results of earlier processes of its name. What these processes held and the worker does not have is
-    /// given up now.
+    /// Handles a worker that has results of earlier processes of its name. If the worker lacks the result of a task
+    /// that such a process held, the task is given up now.
     fn inherits(&mut self, heir: WorkerIndex, name: &str, results: Vec<HeldTask>) -> Handled {
         let mut made: Vec<(Task, WorkerIndex)> = Vec::new();
         for HeldTask { task, maker, .. } in results {
@@ -62,12 +62,13 @@ impl Coordinator {
         Ok(())
     }
 
-    /// A connected worker has the result of an attempt that an earlier process of its name made. It is about to report it.
+    /// Whether a connected worker has the result of an attempt that an earlier process of its name made. It is about to
+    /// report the result.
     pub(super) fn is_handed_over(&self, position: Position, maker: WorkerIndex) -> bool {
         self.roster.heirs.have(maker, self.task(position))
     }
 
-    /// No process hands over what a worker had: it may have done that, or not.
+    /// Handles a worker whose heir did not come: its operations may have been carried out or not.
     fn no_heir(&mut self, index: WorkerIndex) -> Handled {
         self.give_up(index)?;
         if self.roster.is_dead(index) { self.holder_died(index) } else { Ok(()) }
@@ -89,7 +90,7 @@ impl Coordinator {
         self.roster.connected().into_iter().any(|other| worker_name(self.roster.id(other)) == name)
     }
 
-    /// Compares the tasks that a worker reports after a reconnect with those that it should have.
+    /// Compares the tasks that a worker reports after a reconnect with the tasks that it should have.
     fn compare_tasks(&mut self, index: WorkerIndex, held: Vec<HeldTask>) -> Handled {
         let held: BTreeMap<u32, HeldTask> = held.into_iter().map(|held| (held.task.operation, held)).collect();
         for position in self.roster.tasks(index) {
@@ -122,8 +123,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Settles the doubts that the worker does not know. The worker is alive, so it made no call for them, or it has
-    /// received the order to forget them.
+    /// Settles the doubts that the worker does not know. The worker is alive, so either it made no call for them, or it
+    /// was ordered to forget them.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);
@@ -144,7 +145,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The worker is about to leave. Its shards go to others, but it finishes what it began, and its results count.
+    /// Handles a worker that is about to leave. Its shards go to others, but it finishes what it began, and its results
+    /// count.
     pub(super) fn leaving(&mut self, id: &WorkerId) -> Handled {
         match self.roster.find(id) {
             Some(index) if self.roster.begin_to_leave(index) => self.take_shards(index),
@@ -152,7 +154,7 @@ impl Coordinator {
         }
     }
 
-    /// A worker that was about to leave may receive shards again.
+    /// Lets a worker that was about to leave receive shards again.
     pub(super) fn stays(&mut self, id: &WorkerId) {
         if let Some(index) = self.roster.find(id)
             && self.roster.stay(index)
@@ -162,7 +164,8 @@ impl Coordinator {
         }
     }
 
-    /// Gives the shards of a worker, and the doubts that it settles, to others. The cost is proportional to these.
+    /// Gives the shards of a worker, and the doubts that it settles, to others. The cost is proportional to their
+    /// number.
     fn take_shards(&mut self, index: WorkerIndex) -> Handled {
         let held = self.roster.take_shards(index);
         self.backlog.lose(held);
@@ -173,7 +176,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The stream broke. The worker may reconnect with its results, so nothing is given up yet.
+    /// Handles a broken stream. The worker may reconnect with its results, so nothing is given up yet.
     pub(super) fn left(&mut self, id: &WorkerId) {
         if let Some(index) = self.roster.find(id)
             && self.roster.disconnect(index, self.clock.now())
@@ -188,7 +191,8 @@ impl Coordinator {
     pub(super) fn dead(&mut self, id: &WorkerId) -> Handled {
         let Some(index) = self.roster.find(id) else { return Ok(()) };
         if self.roster.is_dead(index) {
-            // The same news again. To look for evidence again would reopen and skip what waits for it, for ever.
+            // The worker is already known to be dead. Looking for evidence again would reopen and skip its dependents
+            // without end.
             return Ok(());
         }
         self.outbox.drop_orders(index);
@@ -218,7 +222,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Says once in each absence that no worker is connected. In one process the worker is about to connect.
+    /// Reports once in each absence that no worker is connected. Not in one process, where the worker is about to
+    /// connect.
     fn tell_of_absence(&mut self) {
         let waiting = self.backlog.first_waiting().filter(|_| !self.options.fixed_workers);
         if !self.roster.is_absence_news(waiting.is_some(), &self.clock) {
@@ -229,12 +234,13 @@ impl Coordinator {
         }
     }
 
-    /// The worker did not reconnect in time. What it had not begun is free, and what it may have done is in doubt.
+    /// Gives up a worker that did not reconnect in time. Operations that it had not begun are free, and calls that it
+    /// may have made are in doubt.
     fn give_up(&mut self, index: WorkerIndex) -> Handled {
         self.take_unbegun(index)?;
         for position in self.roster.tasks(index) {
             let is_called = self.operations.state(position) == State::Intended(Intended::AtWorker);
-            // In any other state, the store's answer decides.
+            // In any other state, the answer of the store decides.
             if is_called && !self.is_handed_over(position, index) {
                 let reason = format!("{} is gone", in_words(self.roster.id(index)));
                 self.doubt(position, reason)?;
@@ -249,7 +255,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Frees what a worker that is gone had not begun.
+    /// Frees the operations that a lost worker had not begun.
     fn take_unbegun(&mut self, index: WorkerIndex) -> Handled {
         self.take_shards(index)?;
         for position in self.roster.tasks(index) {
@@ -264,7 +270,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Frees a leased task. Nothing can have happened.
+    /// Frees a leased task. No call can have been made.
     pub(super) fn unlease(&mut self, position: Position) -> Handled {
         self.happen(position, Happening::Unlease)?;
         self.tell(position, OperationEventKind::Returned, Opaque::default());
@@ -273,7 +279,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The result of a task is on its way to the store. The worker may begin its next task meanwhile: the next intent
+    /// Handles a result that is on its way to the store. The worker may already begin its next task: the next intent
     /// follows this result in the journal, so there are never more open intents than tasks.
     pub(super) fn result_is_here(&mut self, position: Position) -> Handled {
         let state = match self.operations.state(position) {
@@ -285,7 +291,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Takes an operation out of its worker's tasks.
+    /// Removes an operation from the tasks of its worker.
     pub(super) fn let_go(&mut self, position: Position) {
         if let Some(holder) = self.operations.holder(position)
             && self.roster.remove_task(holder, position)
@@ -299,7 +305,7 @@ impl Coordinator {
         }
     }
 
-    /// A worker holds a task.
+    /// Gives a task to a worker.
     pub(super) fn hold_task(&mut self, worker: WorkerIndex, position: Position) {
         if self.roster.add_task(worker, position) {
             self.backlog.task_began(self.outline.at(position).shard);

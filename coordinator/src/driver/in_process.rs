@@ -26,11 +26,11 @@ pub struct InProcess {
     pub plan: RunPlan,
     /// Options, usually [`RunOptions::in_process`].
     pub options: RunOptions,
-    /// This process, for others who want the lease.
+    /// This process, as shown to others who want the lease.
     pub holder: Holder,
     /// The coordinator's ends of the workers' connections.
     pub workers: Vec<CoordinatorEnd>,
-    /// Receives notices. When it is full, the oldest are dropped and the run continues.
+    /// Receives notices. When the queue is full, the oldest notices are dropped and the run continues.
     pub notices: broadcast::Sender<RunEvent>,
     /// The user's signals.
     pub cancel: mpsc::Receiver<Cancel>,
@@ -47,7 +47,7 @@ impl Notices {
         (sender, Notices(receiver))
     }
 
-    /// The next notice, or `None` after the last one. A reader that is too slow misses the oldest.
+    /// The next notice, or `None` after the last one. A reader that is too slow misses the oldest notices.
     pub async fn recv(&mut self) -> Option<RunEvent> {
         loop {
             match self.0.recv().await {
@@ -58,7 +58,7 @@ impl Notices {
         }
     }
 
-    /// The next notice, if there is one already.
+    /// The next notice, if one is already queued.
     pub fn try_recv(&mut self) -> Option<RunEvent> {
         loop {
             match self.0.try_recv() {
@@ -73,11 +73,11 @@ impl Notices {
 /// Carries out or resumes a run with workers in this process, until the term ends.
 ///
 /// # Errors
-/// When the run cannot begin: the lease is held, claims are refused, or the store does not answer.
+/// Returns an error if the run cannot begin: the lease is held, claims are refused, or the store does not respond.
 pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> {
     let InProcess { store, run, plan, options, holder, workers, notices, cancel } = request;
     let hub = Hub::new();
-    // The workers wait for a welcome, and taking over the lease of a dead process takes a while.
+    // The workers wait for a welcome in the meantime: to take over the lease of a dead process takes a while.
     for end in workers {
         let hub = hub.clone();
         tokio::spawn(async move { hub.attach(end).await });

@@ -1,4 +1,4 @@
-//! The steps on their way to the store, and what is left of them when the store fails for good.
+//! The steps on their way to the store, and the remaining steps after a permanent failure of the store.
 
 use std::collections::BTreeSet;
 
@@ -7,26 +7,26 @@ use weft_state::{DoubtOutcome, OpIndex, StoreAnswer, StoreError, StoreStep, Toke
 use crate::batch::batch_length;
 use crate::timing::STORE_BATCH;
 
-/// A batch that was sent, and the answer.
+/// A batch that was sent, with its answer.
 pub(super) struct SentBatch {
     /// The steps.
     pub(super) steps: Vec<StoreStep>,
-    /// What the store answered, or why it failed for good.
+    /// The answers of the store, or the reason of its permanent failure.
     pub(super) answers: Result<Vec<StoreAnswer>, StoreError>,
 }
 
 /// The steps on their way to the store.
 #[derive(Debug, Default)]
 pub(super) struct Outbound {
-    /// Decisions that are not sent yet. After a failure, those that the store did not take.
+    /// Steps that are not sent yet. After a failure, the steps that the store did not take.
     steps: Vec<StoreStep>,
     /// The operations with an intent in the store and without a result.
     calls: BTreeSet<OpIndex>,
-    /// Why the store has failed for good.
+    /// The reason of the store's permanent failure.
     failure: Option<StoreError>,
-    /// Whether results are collected after that.
+    /// Whether results are collected after a permanent failure.
     collects: bool,
-    /// The tokens that are wanted.
+    /// Tokens to request.
     tokens: Vec<TokenRequest>,
 }
 
@@ -35,7 +35,7 @@ impl Outbound {
         Outbound { collects, ..Outbound::default() }
     }
 
-    /// Adds decisions.
+    /// Adds steps.
     pub(super) fn push(&mut self, steps: Vec<StoreStep>) {
         for op in steps.iter().filter_map(settled) {
             self.calls.remove(&op);
@@ -43,17 +43,17 @@ impl Outbound {
         self.steps.extend(steps);
     }
 
-    /// Wants these tokens.
+    /// Adds tokens to request.
     pub(super) fn want_tokens(&mut self, requests: Vec<TokenRequest>) {
         self.tokens = requests;
     }
 
-    /// Takes the request for the tokens that are wanted.
+    /// Takes the requests for tokens.
     pub(super) fn take_wanted_tokens(&mut self) -> Vec<TokenRequest> {
         std::mem::take(&mut self.tokens)
     }
 
-    /// The next batch to send. There is none after a failure.
+    /// The next batch to send. `None` after a failure.
     pub(super) fn next_batch(&mut self) -> Option<Vec<StoreStep>> {
         if self.steps.is_empty() || self.failure.is_some() {
             return None;
@@ -62,7 +62,7 @@ impl Outbound {
         Some(std::mem::replace(&mut self.steps, rest))
     }
 
-    /// The store took a batch. The calls of its intents begin now.
+    /// Records that the store took a batch. The calls of its intents begin now.
     pub(super) fn taken(&mut self, steps: &[StoreStep], answers: &[StoreAnswer]) {
         for (step, answer) in steps.iter().zip(answers) {
             if let (StoreStep::Intent(intent), true) = (step, answer.is_ok()) {
@@ -71,7 +71,7 @@ impl Outbound {
         }
     }
 
-    /// The store failed for good at this batch. Returns how many results are still awaited.
+    /// Records that the store failed permanently at this batch. Returns the number of results that are still awaited.
     pub(super) fn failed(&mut self, mut batch: Vec<StoreStep>, error: StoreError) -> usize {
         batch.append(&mut self.steps);
         self.steps = batch;
@@ -79,7 +79,7 @@ impl Outbound {
         if self.collects { self.calls.len() } else { 0 }
     }
 
-    /// Another process has taken over the run: what is queued belongs to a term that is over.
+    /// Drops the queued steps. Another process has taken over the run, so they belong to a term that is over.
     pub(super) fn clear(&mut self) {
         self.steps.clear();
         self.calls.clear();
@@ -90,7 +90,7 @@ impl Outbound {
         self.failure.is_some() && (self.calls.is_empty() || !self.collects)
     }
 
-    /// Why the store has failed, and the steps that it did not take.
+    /// Takes the reason of the failure, and the steps that the store did not take.
     pub(super) fn take_rest(&mut self) -> (Option<StoreError>, Vec<StoreStep>) {
         match self.failure.take() {
             Some(error) => (Some(error), std::mem::take(&mut self.steps)),
@@ -99,7 +99,7 @@ impl Outbound {
     }
 }
 
-/// The operation whose call has ended, or is given up, with this step.
+/// The operation whose call ends, or is given up, with this step.
 fn settled(step: &StoreStep) -> Option<OpIndex> {
     match step {
         StoreStep::Commit(commit) => Some(commit.op),

@@ -1,4 +1,4 @@
-//! Tokens for calls, and what a term counts for metrics.
+//! Requests for tokens, and the counts of a term for metrics.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::{Driver, Flight};
 use crate::event::Event;
 
 impl Driver {
-    /// Passes on what was counted.
+    /// Passes the counts on to the meters.
     pub(super) fn meter(&mut self) {
         let mut counted = std::mem::take(&mut self.told.counted);
         counted.append(&self.core.take_counted());
         self.hub.meters().count(&counted);
     }
 
-    /// The request for the tokens that are wanted.
+    /// The request to the store for the tokens.
     pub(super) fn tokens_flight(&mut self) -> Flight<Result<Vec<TokenGrant>, StoreError>> {
         let wanted = self.outbound.take_wanted_tokens();
         if wanted.is_empty() {
@@ -26,7 +26,7 @@ impl Driver {
         Some(Box::pin(async move { store.take_tokens(&wanted).await }))
     }
 
-    /// The store answered a request for tokens.
+    /// Handles the answer of the store to a request for tokens.
     pub(super) fn tokens_came(&mut self, answer: Result<Vec<TokenGrant>, StoreError>) {
         let grants = match answer {
             Ok(grants) => Some(grants),

@@ -15,12 +15,12 @@ pub(super) enum Released {
     With(RunStatus),
     /// Another process has taken over the run.
     Fenced,
-    /// The store did not say.
+    /// The store did not answer.
     Unknown,
 }
 
-/// The time limit for the store at the end of a term. A run that was interrupted once writes its state like one that is
-/// complete.
+/// The time limit for the store at the end of a term. A run that was interrupted once may take as long as a complete
+/// one to write its state.
 pub(super) fn deadline(reason: FinishReason) -> Duration {
     match reason {
         FinishReason::Complete | FinishReason::Resolved | FinishReason::Drained | FinishReason::NoWorker => {
@@ -33,7 +33,8 @@ pub(super) fn deadline(reason: FinishReason) -> Duration {
 /// Releases the lease.
 ///
 /// # Errors
-/// When the store could not end the run. What the state file should hold may then be in the journal only.
+/// Returns an error if the store could not end the run. The content of the state file may then exist only in the
+/// journal.
 pub(super) async fn release(
     store: &dyn RunStore,
     lease: &Lease,

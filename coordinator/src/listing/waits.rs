@@ -4,10 +4,10 @@ use weft_state::{OpIndex, OpStatus, RunView};
 
 use crate::outline::{Need, Outline, OutlineOperation};
 
-/// The maximum number of operations that are named for one that waits. The first ones tell where to look.
+/// The maximum number of addresses that are listed for a waiting operation. The first ones suffice to find the cause.
 pub const WAITS_LISTED: usize = 3;
 
-/// The unfinished operations that a set of needs leads to: at most [`WAITS_LISTED`], ascending.
+/// The numbers of unfinished operations that a set of needs leads to: at most [`WAITS_LISTED`], ascending.
 type Found = Vec<u32>;
 
 /// The unfinished needs of all operations. The needs of each waiter are collected once, so that N readers of M results
@@ -15,9 +15,9 @@ type Found = Vec<u32>;
 pub(super) struct Waits<'v> {
     view: &'v RunView,
     outline: &'v Outline,
-    /// By waiter; `None` until it is needed.
+    /// The results by waiter; `None` until they are needed.
     waiters: Vec<Option<Found>>,
-    /// Whether a waiter is being collected, or was.
+    /// Whether the collection for a waiter has begun.
     begun: Vec<bool>,
 }
 
@@ -39,8 +39,8 @@ impl<'v> Waits<'v> {
         found.into_iter().filter_map(address).collect()
     }
 
-    /// Collects the waiters that these needs lead to, those without other waiters first. A stack in place of recursion:
-    /// a chain of waiters may be long.
+    /// Collects the unfinished operations of the waiters that these needs lead to, those without other waiters first.
+    /// It uses a stack instead of recursion, because a chain of waiters may be long.
     fn collect_waiters(&mut self, needs: &[Need]) {
         let outline = self.outline;
         let mut stack: Vec<u32> = Vec::new();
@@ -56,7 +56,7 @@ impl<'v> Waits<'v> {
         }
     }
 
-    /// Pushes the waiters among these needs that were not begun.
+    /// Pushes the waiters among these needs whose collection has not begun.
     fn push_new(&mut self, stack: &mut Vec<u32>, needs: &[Need]) {
         for waiter in waiters_of(needs) {
             if let Some(begun) = self.begun.get_mut(waiter as usize)
@@ -67,7 +67,7 @@ impl<'v> Waits<'v> {
         }
     }
 
-    /// The unfinished operations among these needs. Their waiters were collected.
+    /// The unfinished operations among these needs. The waiters among the needs must have been collected.
     fn found(&self, needs: &[Need]) -> Found {
         let mut found = Found::new();
         for need in needs {
@@ -90,7 +90,7 @@ impl<'v> Waits<'v> {
     }
 }
 
-/// The smallest numbers, each once.
+/// The smallest distinct numbers.
 fn first(mut found: Found) -> Found {
     found.sort_unstable();
     found.dedup();

@@ -1,4 +1,4 @@
-//! What a plan knows of conditions, as records of the state.
+//! The checks in a plan as records of the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::{OperationKind, OutlineOperation, RunCheck};
 /// The kind of a check block in results of checks.
 pub(crate) const CHECK: &str = "check";
 
-/// The results that a plan knows, as records of the state; `None` when the configuration has no conditions.
+/// The results of checks in a plan, as records of the state; `None` if the configuration has no conditions.
 pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
     let results: Vec<CheckResult> = checks.iter().map(settled).collect();
     let mut records: Vec<CheckRecord> = by_config(&results)
@@ -28,7 +28,7 @@ pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
     (!records.is_empty()).then_some(records)
 }
 
-/// The checks of a plan, with what each one needs. `needs` has addresses without keys.
+/// The checks of a plan, with the needs of each. `needs` has addresses without keys.
 pub(super) fn run_checks(records: Vec<CheckRecord>, needs: &BTreeMap<String, Vec<String>>) -> Vec<RunCheck> {
     let check = |record: CheckRecord| RunCheck {
         config: record.config_addr.config(),
@@ -92,7 +92,7 @@ fn stored(status: CheckStatus) -> StoredStatus {
     }
 }
 
-/// A check that apply does not evaluate again is unknown from then on.
+/// The planned result, with the status `unknown` if apply does not evaluate the check again.
 fn settled(planned: &CheckResult) -> CheckResult {
     let mut result = planned.clone();
     if !result.again {

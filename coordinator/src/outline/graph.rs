@@ -1,4 +1,4 @@
-//! From an execution graph to its outline.
+//! Builds the outline of an execution graph.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub fn outline(plan: &PlanFile) -> Outline {
     }
 }
 
-/// The table of names of a shard's provider.
+/// The names for look-ups with the provider of a shard.
 fn names(fragment: &Fragment) -> Option<&'static LookupTable> {
     match &fragment.shard {
         Shard::Provider(instance) => lookup_table(&instance.source),
@@ -125,7 +125,7 @@ fn exports(plan: &PlanFile) -> BTreeMap<u32, Vec<OutlineExport>> {
     wanted.into_iter().map(|(id, exports)| (id, exports.into_iter().map(export).collect())).collect()
 }
 
-/// The rules about further attempts, which the shards of a provider share.
+/// The retry rules, which the shards of a provider share.
 type Rules = BTreeMap<(String, Option<u32>), Arc<RetryRule>>;
 
 fn shard(index: usize, fragment: &Fragment, plan: &PlanFile, rules: &mut Rules) -> OutlineShard {

@@ -1,4 +1,4 @@
-//! Limits on calls: budgets of calls per second, and when refused calls are made again.
+//! Limits on calls: budgets of calls per second, and rules for retries of refused calls.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,16 @@ use crate::problems;
 use crate::retry::{MOST_ATTEMPTS, MOST_SECONDS, RETRY_ATTEMPTS, RETRY_SECONDS};
 use crate::rule_name::RuleName;
 
-/// The highest rate, in calls per second. It is beyond every service, and bounds the tokens of one request.
+/// The highest rate, in calls per second. It is above the limit of every service, and bounds the tokens of one request.
 const HIGHEST_RATE: f64 = 10_000.0;
-/// The lowest rate, in calls per second: one in a hundred seconds.
+/// The lowest rate, in calls per second: one call in 100 seconds.
 const LOWEST_RATE: f64 = 0.01;
-/// The largest burst. More calls than this wait for nothing anyway.
+/// The largest burst. A larger one would limit nothing.
 const LARGEST_BURST: u32 = 10_000;
 /// The maximum number of tokens that a call takes.
 const MOST_TOKENS_PER_CALL: u32 = 100;
-/// The maximum number of patterns of one rule, and of bytes of a pattern. Each error is compared with all of them.
+/// The maximum number of patterns of one rule, and the maximum size of a pattern in bytes. Each error is compared with
+/// all of them.
 const MOST_PATTERNS: usize = 100;
 const LONGEST_PATTERN: usize = 200;
 /// The shortest pattern in bytes. A shorter one would match by chance.
@@ -46,15 +47,16 @@ pub(super) struct LimitRule {
     /// As in a [`Rule`].
     #[serde(default)]
     arguments: BTreeMap<String, Pattern>,
-    /// What tells budgets of a provider apart, such as `account` and `region`. Filled as the labels of a [`Rule`].
+    /// Labels that distinguish budgets of a provider, such as `account` and `region`. Filled like the labels of a
+    /// [`Rule`].
     #[serde(default)]
     labels: BTreeMap<String, String>,
     /// Tokens per second.
     rate: f64,
-    /// The maximum number of free tokens. Half of the rate if absent, so that a service with a bucket for one second has
-    /// room for calls that take longer on their way.
+    /// The maximum number of free tokens. The default is half of the rate. Then a service that counts calls per second
+    /// also accepts calls that arrive late.
     burst: Option<u32>,
-    /// The number of tokens that one call takes. 1 if absent.
+    /// The number of tokens that one call takes. The default is 1.
     tokens_per_call: Option<u32>,
 }
 
@@ -62,10 +64,10 @@ pub(super) struct LimitRule {
 impl Eq for LimitRule {}
 
 impl LimitRule {
-    /// Checks what the form of the file does not.
+    /// Checks the rules that deserialization does not check.
     ///
     /// # Errors
-    /// What is wrong, as the rest of a sentence about the limit.
+    /// Returns the problem, as the rest of a sentence about the limit.
     pub(super) fn check(&self) -> Result<(), String> {
         if !(LOWEST_RATE..=HIGHEST_RATE).contains(&self.rate) {
             return Err(format!(
@@ -79,7 +81,7 @@ impl LimitRule {
         if !(1..=MOST_TOKENS_PER_CALL).contains(&self.tokens()) {
             return Err(format!("needs tokens_per_call from 1 to {MOST_TOKENS_PER_CALL}"));
         }
-        // A look before a call and the call itself are taken together.
+        // The tokens for a read before a call, and for the call itself, are taken together.
         if self.burst() < 2 * self.tokens() && self.burst.is_some() {
             return Err(format!("has the burst {}, which is less than two calls take", self.burst()));
         }
@@ -94,7 +96,7 @@ impl LimitRule {
         self.burst.unwrap_or_else(|| ((self.rate / 2.0) as u32).max(2 * self.tokens()))
     }
 
-    /// The rule that matches the same provider instances and has the same labels.
+    /// A rule that matches the same provider instances and has the same labels.
     fn rule(&self) -> Rule {
         Rule {
             provider: Some(self.provider.clone()),
@@ -110,7 +112,7 @@ impl LimitRule {
     /// The budget of a provider instance.
     ///
     /// # Errors
-    /// The name in braces that the instance does not have.
+    /// Returns the name of a placeholder in a label for which the instance has no value.
     fn budget(&self, instance: &ProviderInstance, shard: &Shard, known: &Known<'_>) -> Result<CallBudget, String> {
         let labels = labels_text(&self.rule().labels(shard, known)?);
         let source = instance.source.for_display();
@@ -123,13 +125,13 @@ impl LimitRule {
     }
 }
 
-/// When refused calls of a provider are made again.
+/// A rule for retries of refused calls of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryRule {
     /// The source of the provider, with or without its host.
     provider: Pattern,
-    /// The maximum number of further attempts; 0 for none.
+    /// The maximum number of further attempts. 0 disables retries.
     attempts: Option<u32>,
     /// The time in seconds in which further attempts begin.
     seconds: Option<u32>,
@@ -139,10 +141,10 @@ pub(super) struct RetryRule {
 }
 
 impl RetryRule {
-    /// Checks what the form of the file does not.
+    /// Checks the rules that deserialization does not check.
     ///
     /// # Errors
-    /// What is wrong, as the rest of a sentence about the rule.
+    /// Returns the problem, as the rest of a sentence about the rule.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.attempts.is_some_and(|attempts| attempts > MOST_ATTEMPTS) {
             return Err(format!("has more than {MOST_ATTEMPTS} attempts"));
@@ -171,11 +173,11 @@ impl RetryRule {
     }
 }
 
-/// What limits and retry rules come to for the shards of a plan, and warnings about those that match nothing. The first
-/// limit that makes a budget decides its numbers, and the first retry rule that matches a shard counts.
+/// The effect of limits and retry rules on the shards of a plan, and warnings about rules that match nothing. The first
+/// limit that makes a budget decides its numbers, and the first retry rule that matches a shard is used.
 ///
 /// # Errors
-/// When a label refers to something that a matching provider instance does not have.
+/// Returns an error if a label refers to something that a matching provider instance does not have.
 pub(super) fn resolve(
     limits: &[LimitRule],
     retries: &[RetryRule],
@@ -230,7 +232,7 @@ pub(super) fn resolve(
     Ok((found, warnings))
 }
 
-/// The budgets of a provider instance with this configuration, by the first limit that makes each.
+/// The budgets of a provider instance with this configuration. The first limit that makes a budget decides its numbers.
 pub(super) fn budgets_of(limits: &[LimitRule], instance: &ProviderInstance, config: &Value) -> Vec<CallBudget> {
     let (shard, known) = (Shard::Provider(instance.clone()), Known::Value(config));
     let mut found: Vec<CallBudget> = Vec::new();

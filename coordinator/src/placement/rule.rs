@@ -15,20 +15,21 @@ use weft_identity::pattern::Pattern;
 pub(super) struct Rule {
     /// The source of the provider, with or without its host: `hashicorp/aws`.
     pub(super) provider: Option<Pattern>,
-    /// The module instance with the provider block; empty for the root module.
+    /// The module instance that contains the provider block; empty for the root module.
     pub(super) module: Option<Pattern>,
-    /// The alias. Matches no default configuration.
+    /// The alias. A pattern does not match provider instances without alias.
     pub(super) alias: Option<Pattern>,
-    /// The key of `for_each`. Matches no instance without a key.
+    /// The key of `for_each`. A pattern does not match provider instances without a key.
     pub(super) key: Option<Pattern>,
-    /// String arguments of the provider block, by name. `assume_role.role_arn` is an argument of a nested block. Matches
-    /// no argument that is sensitive or known only at apply.
+    /// String arguments of the provider block, by name. `assume_role.role_arn` is an argument of a nested block. A
+    /// pattern does not match an argument that is sensitive or known only at apply.
     #[serde(default)]
     pub(super) arguments: BTreeMap<String, Pattern>,
-    /// The rule is about what must run on the user's machine.
+    /// Whether the rule is about home operations, which run on the user's machine.
     #[serde(default)]
     pub(super) home: bool,
-    /// Labels that a worker must have. `{key}`, `{alias}` and `{ARGUMENT}` stand for those of the provider instance.
+    /// Labels that a worker must have. `{key}`, `{alias}` and `{ARGUMENT}` are replaced by values of the provider
+    /// instance.
     #[serde(default)]
     pub(super) labels: BTreeMap<String, String>,
     /// The maximum number of concurrent operations of one provider instance.
@@ -38,10 +39,10 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Checks what the form of the file does not.
+    /// Checks the rules that deserialization does not check.
     ///
     /// # Errors
-    /// What is wrong, as the rest of a sentence about the rule.
+    /// Returns the problem, as the rest of a sentence about the rule.
     pub(super) fn check(&self) -> Result<(), String> {
         let selects = [&self.provider, &self.module, &self.alias, &self.key].iter().any(|pattern| pattern.is_some())
             || !self.arguments.is_empty();
@@ -67,10 +68,10 @@ impl Rule {
         self.check_labels()
     }
 
-    /// Checks the labels alone.
+    /// Checks only the labels.
     ///
     /// # Errors
-    /// See [`Rule::check`].
+    /// Errors of [`Rule::check`].
     pub(super) fn check_labels(&self) -> Result<(), String> {
         if self.labels.keys().any(String::is_empty) {
             return Err("has a label without a name".to_owned());
@@ -101,7 +102,7 @@ impl Rule {
     /// The labels for a shard.
     ///
     /// # Errors
-    /// The name in braces that the shard does not have.
+    /// Returns the name of a placeholder in a label for which the shard has no value.
     pub(super) fn labels(&self, shard: &Shard, known: &Known<'_>) -> Result<BTreeMap<String, String>, String> {
         let instance = match shard {
             Shard::Provider(instance) => Some(instance),
@@ -138,14 +139,14 @@ fn key(instance: &ProviderInstance) -> Option<String> {
 /// A part of the value of a label.
 enum Part<'t> {
     Text(&'t str),
-    /// A name in braces.
+    /// The name of a placeholder.
     Name(&'t str),
 }
 
-/// The parts of the value of a label.
+/// Splits the value of a label into its parts.
 ///
 /// # Errors
-/// An unclosed brace, as the rest of a sentence about the rule.
+/// Returns an error about an unclosed brace, as the rest of a sentence about the rule.
 fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -162,14 +163,14 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
 
 /// The configuration of a shard's provider, as far as the plan knows it.
 pub(super) enum Known<'p> {
-    /// As a plan has it.
+    /// The configuration in a plan.
     Planned {
         /// The shard's part of the plan.
         fragment: &'p Fragment,
         /// The configuration.
         config: Option<FormulaIndex>,
     },
-    /// As planning has it.
+    /// The configuration while the plan is made.
     Value(&'p Value),
 }
 
@@ -184,7 +185,7 @@ impl<'p> Known<'p> {
         Known::Planned { fragment, config }
     }
 
-    /// A string argument, by the names that lead to it. `None` if it is absent, sensitive, no string, or known only at
+    /// A string argument, by the path of names to it. `None` if it is absent, sensitive, not a string, or known only at
     /// apply.
     fn argument(&self, path: &str) -> Option<&'p str> {
         let mut names = path.split('.');

@@ -1,4 +1,4 @@
-//! Rules, and what they demand of the workers of a plan.
+//! Rules, and their demands on the workers of a plan.
 
 use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderInstance, ProviderParts, ProviderSource};
 use weft_graph_format::formula::FormulaOp;
@@ -58,7 +58,7 @@ fn plan(fragments: Vec<Fragment>) -> PlanFile {
     }
 }
 
-/// A plan in two regions, with something that must run on the user's machine.
+/// A plan in two regions, with a home operation.
 fn regions() -> PlanFile {
     let config = |region: &str| {
         let role = Value::object([("role_arn", Value::string("arn:aws:iam::12:role/x"))]);
@@ -75,7 +75,7 @@ fn regions() -> PlanFile {
     ])
 }
 
-/// What rules demand, shard by shard, as text.
+/// The demands of rules on each shard, as text.
 fn demands(rules: &str) -> Vec<String> {
     let Resolved { placement, warnings, .. } =
         PlacementRules::parse(rules).unwrap().resolve(&regions(), "placement.toml").unwrap();

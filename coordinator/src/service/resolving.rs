@@ -1,4 +1,4 @@
-//! Operations in doubt: the user's decisions, and looking for evidence.
+//! Operations in doubt: decisions of the user, and the search for evidence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use crate::listing::{doubtful, fitting};
 use crate::plan::RunPlan;
 use crate::term::RunError;
 
-/// How long `resolve` waits for the outcome. Adopting an object reads from a provider.
+/// The time that `resolve` waits for the outcome. Adopting an object reads from a provider.
 const RESOLVE_WAIT: Duration = Duration::from_secs(60);
-/// How long `look_up` waits. Each object in doubt is read or looked up, many at the same time.
+/// The time that `look_up` waits. Each object in doubt is read or looked up, many at the same time.
 const LOOK_UP_WAIT: Duration = Duration::from_secs(180);
 
 /// The outcome of a user's resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveAnswer {
-    /// The status of the operation now.
+    /// The new status of the operation.
     pub status: OpStatus,
-    /// Why it is still in doubt; empty otherwise.
+    /// The reason why the operation is still in doubt; empty otherwise.
     pub reason: String,
 }
 
 impl Service {
-    /// Carries out the user's decision on an operation in doubt, in the running term or in a term of its own.
+    /// Carries out the user's decision on an operation in doubt, in the running term or in a separate term.
     ///
     /// # Errors
-    /// When the run does not exist, nothing at the address is in doubt, or the store does not answer.
+    /// Returns an error if the run does not exist, nothing at the address is in doubt, or the store does not respond.
     pub async fn resolve(
         self: &Arc<Self>,
         run: &RunId,
@@ -82,12 +82,12 @@ impl Service {
         Ok(ResolveAnswer { status, reason })
     }
 
-    /// Looks for evidence about the operations in doubt of a run. A term that is under way has done so; otherwise a term
-    /// of its own does, if a worker is connected, and starts nothing else. Returns what is known about the doubts that are
-    /// left, by the numbers of their operations.
+    /// Looks for evidence about the operations in doubt of a run. A running term has already done so. Otherwise, if a
+    /// worker is connected, a separate term looks for evidence and does nothing else. Returns what is known about the
+    /// remaining doubts, by the numbers of their operations.
     ///
     /// # Errors
-    /// When the run does not exist, or the store does not answer.
+    /// Returns an error if the run does not exist, or the store does not respond.
     pub async fn look_up(self: &Arc<Self>, run: &RunId) -> Result<BTreeMap<u32, KnownDoubt>, RunError> {
         let plan = self.plan(run).await?;
         let outline = Arc::clone(&plan.outline);
@@ -98,12 +98,12 @@ impl Service {
             if let Some(started) = self.start(run, plan, options, None).await? {
                 noted = Some(started.doubts);
                 if timeout(LOOK_UP_WAIT, ended(started.notices)).await.is_err() {
-                    // No worker fits, or a provider does not answer.
+                    // No worker fits, or a provider does not respond.
                     self.cancel(run, Cancel::Drain).await;
                 }
             }
         }
-        // The store has exactly the doubts that are left, with the reasons from before the look.
+        // The store has exactly the remaining doubts, with the reasons from before the search.
         let snapshot = self.store.snapshot().await?;
         let owners = IdOwners::of(&snapshot);
         let left = snapshot.doubts.values().filter(|doubt| doubt.run == *run);

@@ -1,4 +1,4 @@
-//! Who may ask a coordinator for what, over real connections.
+//! What each caller may request from a coordinator, over real connections.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use weft_state::{Holder, ModelStore, RevisionRule};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Refuses all plans: nothing here gets as far as a run.
+/// Refuses all plans: no test here needs a run.
 #[derive(Debug)]
 struct NoPlans;
 
@@ -38,7 +38,7 @@ struct Place {
 }
 
 impl Place {
-    /// Issues a certificate for somebody with these roles.
+    /// Issues a certificate for a caller with these roles.
     fn issue(&self, name: &str, roles: &[Role], hosts: &[&str]) -> TlsFiles {
         issue(self.directory.path(), &self.authority, name, roles, hosts)
     }
@@ -83,7 +83,7 @@ async fn place() -> Place {
     Place { directory, authority, address }
 }
 
-/// Whether a request got past the gate.
+/// Whether the gate admitted a request.
 fn passed<T>(answer: Result<T, ClientError>) -> bool {
     match answer {
         Err(ClientError::NotAllowed { reason, .. }) => {
@@ -96,7 +96,7 @@ fn passed<T>(answer: Result<T, ClientError>) -> bool {
     }
 }
 
-/// What a caller with these roles may do: list, show, read plans, submit, resume, interrupt, resolve, look up.
+/// Whether a caller with these roles may list, show, read plans, submit, resume, interrupt, resolve and look up.
 async fn allowed(place: &Place, name: &str, roles: &[Role]) -> [bool; 8] {
     let mut client = place.client(name, roles).await;
     [
@@ -124,7 +124,7 @@ async fn a_role_allows_its_requests_and_no_others() {
     assert_eq!(allowed(&place, "someone", &[]).await, [no; 8]);
 }
 
-/// What a worker hears first: why it is refused, or `None` when it may work.
+/// Connects a worker. Returns the reason of its refusal, or `None` if it is accepted.
 async fn refused(place: &Place, caller: &str, roles: &[Role], name: &str, label: Option<&str>) -> Option<String> {
     let end = match connect_worker(&place.dialer(caller, roles), &place.address).await {
         Ok(end) => end,
@@ -234,7 +234,7 @@ async fn the_socket_of_another_user_is_closed() {
         let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         std::fs::set_permissions(place, everybody).unwrap();
     }
-    // Another user connects, and hears nothing: the connection is closed at once.
+    // Another user connects and receives nothing: the connection is closed at once.
     let script = format!(
         "import os, socket; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.connect({:?}); s.settimeout(20); \
          print(len(s.recv(1)))",

@@ -1,4 +1,4 @@
-//! Coordinators with real frames, in one process and over the network, on the store's model.
+//! Coordinators with real frames, in one process and over the network, on the model of a store.
 
 mod plan;
 mod taken_over;
@@ -35,7 +35,7 @@ fn habits(name: &str) -> Habits {
     Habits { name: name.to_owned(), ..Habits::default() }
 }
 
-/// Carries a plan out (or goes on with it) with these workers in this process.
+/// Carries out or resumes a plan with these workers in this process.
 async fn run_plan(
     store: &Arc<dyn RunStore>,
     run: &str,
@@ -46,7 +46,7 @@ async fn run_plan(
     let run = RunId::parse(run).unwrap();
     let plan = Reader.read(text.as_bytes()).unwrap();
     let bytes = Opaque(text.as_bytes().to_vec());
-    // Created before in a resume.
+    // Fails in a resume, where the run exists already.
     let _ = term::create(store.as_ref(), term::new_run(run.clone(), 5, &plan.outline, bytes)).await;
     let mut ends = Vec::new();
     for habits in workers {
@@ -170,7 +170,7 @@ async fn cluster(store: &Arc<dyn RunStore>) -> Cluster {
     Cluster { address, serving, _directory: directory }
 }
 
-/// A worker that comes back whenever its connection ends.
+/// A worker that reconnects whenever its connection ends.
 fn faithful(address: &Address, habits: Habits) -> JoinHandle<()> {
     let address = address.to_string();
     tokio::spawn(async move {
@@ -301,8 +301,9 @@ async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
     let mut client = first.client().await;
     let plan = Submission { plan: b"2 10".to_vec(), ..Submission::default() };
     let run = client.submit(plan).await.unwrap();
-    // Nobody works for it yet, and now it is gone. (The run's own task is not aborted with the server: a coordinator in
-    // the same process would go on renewing, so the lease is taken by its view.)
+    // No worker has connected to the coordinator, and now it is gone. (The task of the run is not aborted with the
+    // server. A coordinator in the same process would continue to renew the lease, so the test takes the lease by its
+    // view.)
     let header = store.runs().await.unwrap().remove(0);
     assert_eq!(header.status, RunStatus::Running);
     first.serving.abort();
@@ -314,7 +315,7 @@ async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
     second.serving.abort();
 }
 
-/// Time stands still but for what is waited for.
+/// Time stands still except in waits.
 #[tokio::test(start_paused = true)]
 async fn a_lease_without_heartbeats_is_taken_over() {
     let store = store();
@@ -359,7 +360,7 @@ async fn a_cluster_completes_thousands_of_operations_a_second() {
     cluster.serving.abort();
 }
 
-/// A term may end before its worker has greeted: that worker must not wait for ever.
+/// A term may end before its worker has greeted. That worker must not wait forever.
 #[tokio::test]
 async fn a_worker_that_greets_after_the_end_is_dismissed() {
     let store = store();

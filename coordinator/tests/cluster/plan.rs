@@ -1,4 +1,5 @@
-//! Plans for tests: `SHARDS COUNT` is COUNT pairs, the first of each in one shard, the second in the next.
+//! Plans for tests: `SHARDS COUNT` stands for COUNT pairs of operations. The first of each pair is in one shard, and
+//! the second is in the next.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

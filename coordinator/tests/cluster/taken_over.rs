@@ -23,7 +23,7 @@ async fn a_term_that_a_later_one_follows_ends_as_taken_over() {
     let plan = Reader.read(b"2 3").unwrap();
     term::create(store.as_ref(), term::new_run(run.clone(), 5, &plan.outline, Opaque(b"2 3".to_vec()))).await.unwrap();
     let (ours, theirs) = pair();
-    // The worker connects when the run has its claims, and another process has begun a later journal.
+    // The worker connects when the run has its claims and another process has begun a later journal.
     let (claimed, journal) = (Arc::clone(&store), folder.join(".weft/runs/r/journal.999"));
     let id = run.clone();
     tokio::spawn(async move {
@@ -52,7 +52,7 @@ async fn a_term_that_a_later_one_follows_ends_as_taken_over() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Begins a run with its claims, dies, and continues it. Its plan is for a state of this lineage.
+/// Begins a run that claims its instances and dies, then continues it. Its plan is for a state of this lineage.
 async fn continued_after_the_claims(store: Arc<dyn RunStore>, lineage: &str) -> Result<FinishReason, RunError> {
     let run = RunId::parse("r").unwrap();
     let mut plan = Reader.read(b"1 2").unwrap();

@@ -1,4 +1,4 @@
-//! A worker for tests: it keeps the rules over real frames, and its calls take no time.
+//! A worker for tests. It follows the protocol over real frames, and its calls take no time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_proto::cluster as proto;
 use weft_protocol::diagnostics::encode_diagnostics;
 
-/// How long a slow call takes.
+/// The duration of a slow call.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// How a test worker behaves.
@@ -22,11 +22,11 @@ pub struct Habits {
     pub labels: BTreeMap<String, String>,
     /// Addresses whose call returns an error.
     pub failing: Vec<String>,
-    /// Addresses that end in doubt, and for which evidence says nothing.
+    /// Addresses that end in doubt, and for which no evidence is found.
     pub doubtful: Vec<String>,
     /// Addresses whose call takes a moment.
     pub slow: Vec<String>,
-    /// Ends without a word after this many calls.
+    /// The number of calls after which it ends without notice.
     pub calls_left: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Attributes of the older SDK that are written as blocks.
+//! Tests of attributes that are written as blocks, as providers of the older SDK allow.
 
 use crate::config::BodySource;
 use crate::decode::decode;

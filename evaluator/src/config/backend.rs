@@ -1,5 +1,5 @@
-//! `backend` and `provider_meta` blocks: the location of the state, and values that a module sends to its providers.
-//! Their settings are static values.
+//! `backend` and `provider_meta` blocks: the configuration of the state's location, and values that a module sends to
+//! its providers. Their settings are static values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,9 +34,9 @@ pub struct BackendBlock {
     pub body: BodySource,
     /// The header of the block.
     pub range: SourceRange,
-    /// The values that could be evaluated.
+    /// The values of the settings that could be evaluated.
     evaluated: Evaluated,
-    /// The problems of the others.
+    /// The problems of the settings that could not be evaluated.
     problems: Vec<Diagnostic>,
 }
 
@@ -44,7 +44,8 @@ impl BackendBlock {
     /// The settings as an object with all attributes and blocks of a schema.
     ///
     /// # Errors
-    /// Missing, unsupported and invalid arguments and blocks, and arguments that are not known before planning.
+    /// Returns errors for missing, unsupported and invalid arguments and blocks, and for arguments that are not known
+    /// before planning.
     pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
         let mut problems = self.problems.clone();
         let missing = self.body.missing();
@@ -53,7 +54,7 @@ impl BackendBlock {
         if problems.is_empty() { Ok(value) } else { Err(problems) }
     }
 
-    /// Whether every setting has a value, whatever the schema says about it.
+    /// Whether every setting has a value. The schema is not checked.
     pub fn is_evaluated(&self) -> bool {
         self.problems.is_empty()
     }
@@ -73,7 +74,7 @@ impl BackendBlock {
 /// The values of a body, before its schema is known.
 #[derive(Clone, Debug, Default)]
 struct Evaluated {
-    /// The values of the arguments that could be evaluated. In the JSON syntax, nested blocks are among them.
+    /// The values of the arguments that could be evaluated. In the JSON syntax, they include nested blocks.
     values: BTreeMap<SmolStr, Value>,
     /// The nested blocks in order.
     blocks: Vec<Evaluated>,
@@ -198,7 +199,8 @@ impl SettingsReader<'_> {
     }
 }
 
-/// The value of blocks in the JSON syntax, where one block may be without a list around it, or in one.
+/// The value of blocks in the JSON syntax, in the form of the nesting. A single block may be in a list there, and a
+/// block of a repeated type may be without one.
 fn as_blocks(value: &Value, nesting: Nesting) -> Value {
     let single = matches!(nesting, Nesting::Single | Nesting::Group);
     match (value.as_items(), single) {
@@ -208,7 +210,7 @@ fn as_blocks(value: &Value, nesting: Nesting) -> Value {
     }
 }
 
-/// The type that objects in place of blocks are converted to: what is not written is null.
+/// The type that objects in place of blocks are converted to. Missing optional attributes become null.
 pub fn constraint_of(rule: &NestedBlock) -> Type {
     let Block { attributes, blocks, .. } = &rule.block;
     let nested = blocks.iter().map(|(name, rule)| (name.clone(), constraint_of(rule)));
@@ -236,11 +238,11 @@ fn written(kind: SmolStr, compiling: &Compiling<'_>, block: &FoundBlock) -> Back
     }
 }
 
-/// The arguments and blocks in a file of settings, which has this name and content, in the order of their names. Values
-/// are constants.
+/// Reads a file of settings with this name and content. Returns its arguments and blocks in the order of their names.
+/// Values must be constants.
 ///
 /// # Errors
-/// Those of the file, and arguments and blocks that the schema does not have.
+/// Returns the errors of the file, and errors for arguments and blocks that the schema does not have.
 pub fn settings_in_file(name: &str, content: &[u8], schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
     let (tree, mut problems) = parse_arguments(name, content);
     if has_errors(&problems) {
@@ -297,7 +299,7 @@ pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     refuse_both(compiling);
 }
 
-/// A module has one backend.
+/// Reports a module with both a `backend` and a `cloud` block.
 fn refuse_both(compiling: &mut Compiling<'_>) {
     let ModuleSettings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {

@@ -15,12 +15,12 @@ enum Pending {
     Block(Arc<Tree>, Block, Vec<SmolStr>),
 }
 
-/// The meaning of names if only `dynamic` blocks matter.
+/// The roles of names if only `dynamic` blocks matter.
 fn with_dynamic(name: &str) -> NameRole<'static> {
     if name == "dynamic" { NameRole::Block(&["type"]) } else { NameRole::Unknown }
 }
 
-/// The meaning of names in a `dynamic` block.
+/// The roles of names in a `dynamic` block.
 fn in_dynamic(name: &str) -> NameRole<'static> {
     match name {
         "for_each" | "iterator" | "labels" => NameRole::Argument,
@@ -92,7 +92,7 @@ impl Search<'_> {
                 _ => {}
             }
         }
-        // Without an iterator name, the references of the content cannot be determined.
+        // If `iterator` is not a name, the references of the content cannot be determined.
         if named.is_some() && iterator.is_none() {
             return;
         }
@@ -100,7 +100,8 @@ impl Search<'_> {
         self.pending.extend(contents.map(|inner| Pending::Body(tree.clone(), inner.body, inner_bound.clone())));
     }
 
-    /// The content of an argument. In the JSON syntax it may be blocks, with `dynamic` blocks in them.
+    /// Collects the references of an argument. In the JSON syntax, it may consist of blocks that contain `dynamic`
+    /// blocks.
     fn argument(&mut self, expression: &Expression, bound: &[SmolStr]) {
         let mut values = vec![expression.id];
         while let Some(id) = values.pop() {
@@ -140,7 +141,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether an expression is an object of the JSON syntax.
+/// Whether the items belong to an object of the JSON syntax.
 fn is_json(items: &[weft_syntax::ObjectItem]) -> bool {
     items.iter().any(|item| matches!(item.form, KeyForm::Property(_)))
 }

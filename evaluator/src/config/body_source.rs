@@ -11,7 +11,7 @@ use weft_syntax::{Attribute, Block, Body, BodyId, BodyView, Expression, NameRole
 use super::content::{OverrideBody, missing_place};
 use super::problems;
 
-/// A body that is decoded later, without the names that are already read.
+/// A body that is decoded later, without the arguments and blocks that have already been read.
 #[derive(Clone, Debug)]
 pub struct BodySource {
     /// The file.
@@ -20,11 +20,11 @@ pub struct BodySource {
     pub(crate) body: BodyId,
     /// The bodies of override files, in order.
     pub layers: Vec<OverrideBody>,
-    /// The bodies of escaping blocks (`_`). All their content belongs to the body, whatever its name.
+    /// The bodies of escaping blocks (`_`). All their content belongs to the body, even names of meta-arguments.
     pub escaped: Vec<OverrideBody>,
-    /// Arguments that were already read.
+    /// Arguments that have already been read.
     pub taken_attributes: &'static [&'static str],
-    /// Block types that were already read.
+    /// Block types that have already been read.
     pub taken_blocks: &'static [&'static str],
     /// The header of the block.
     pub range: SourceRange,
@@ -33,9 +33,9 @@ pub struct BodySource {
 /// The content of a body.
 #[derive(Debug, Default)]
 pub struct BodyContent {
-    /// Arguments. Those of override files replace the others.
+    /// The arguments. Those of override files replace the others.
     pub(crate) attributes: Vec<(Arc<Tree>, Attribute)>,
-    /// Blocks. Those of an override file replace all blocks of the same type.
+    /// The blocks. Those of an override file replace all blocks of the same type.
     pub(crate) blocks: Vec<(Arc<Tree>, Block)>,
     /// Syntax problems of the body.
     pub problems: Vec<Diagnostic>,
@@ -48,7 +48,7 @@ impl BodySource {
         BodySource { tree, body, layers, escaped: Vec::new(), taken_attributes: &[], taken_blocks: &[], range }
     }
 
-    /// This body with the content of another one above it, as if that were in an override file.
+    /// This body, overridden by the content of `above`, as if `above` were in an override file.
     pub(crate) fn below(&self, above: &BodySource) -> BodySource {
         let own = OverrideBody { tree: above.tree.clone(), body: above.body, range: above.range.clone() };
         let layers = self.layers.iter().cloned().chain([own]).chain(above.layers.iter().cloned()).collect();
@@ -56,17 +56,17 @@ impl BodySource {
         BodySource { layers, escaped, ..self.clone() }
     }
 
-    /// The place for diagnostics about something missing.
+    /// The source range for diagnostics about missing content.
     pub fn missing(&self) -> SourceRange {
         missing_place(&self.tree, self.body, &self.range)
     }
 
-    /// The range of the body, with its braces.
+    /// The range of the body, including its braces.
     pub fn whole(&self) -> SourceRange {
         self.tree.range(self.tree.body(self.body).span)
     }
 
-    /// The content of the body; `role` gives the meaning of names.
+    /// The content of the body. `role` returns the roles of its names.
     pub(crate) fn content(&self, role: &dyn Fn(&str) -> NameRole<'static>) -> BodyContent {
         let left = |name: &str| if self.is_taken(name) { NameRole::Hidden } else { role(name) };
         self.merged(&|tree, body, escaped| if escaped { tree.content(body, role) } else { tree.content(body, &left) })
@@ -96,7 +96,7 @@ impl BodySource {
                 return match rest.as_slice() {
                     [] => value.range(),
                     [ValueStep::Attribute(_), .., ValueStep::Attribute(last)] | [ValueStep::Attribute(last)] => {
-                        // As in OpenTofu, which takes all names but the last for blocks.
+                        // As in OpenTofu, which treats all names but the last as blocks.
                         named(last).unwrap_or(range)
                     }
                     [step] => element(&value, step).unwrap_or(value).range(),
@@ -116,7 +116,7 @@ impl BodySource {
             if matches!(steps.peek(), Some(ValueStep::Index(_) | ValueStep::Key(_))) {
                 steps.next();
             }
-            // A problem of a whole block has the header of the body around it as its place, as in OpenTofu.
+            // As in OpenTofu, a problem of a whole block is reported at the header of the surrounding body.
             if steps.peek().is_none() {
                 break;
             }
@@ -181,7 +181,7 @@ impl BodySource {
     }
 }
 
-/// An element of a list or an object that is written out.
+/// An element of a list or object constructor.
 fn element(value: &Expression, step: &ValueStep) -> Option<Expression> {
     match step {
         ValueStep::Index(index) => value.as_list()?.into_iter().nth(usize::try_from(*index).ok()?),
@@ -194,7 +194,7 @@ fn element(value: &Expression, step: &ValueStep) -> Option<Expression> {
     }
 }
 
-/// Adds the content of an escaping block. Arguments that are already present are duplicates.
+/// Adds the content of an escaping block. Arguments that are already present are reported as duplicates.
 fn add_escaped(found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
     for attribute in &body.attributes {
         match found.attributes.iter().find(|(_, first)| first.name.text == attribute.name.text) {
@@ -209,7 +209,8 @@ fn add_escaped(found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
     found.blocks.extend(body.blocks.iter().map(|block| (tree.clone(), block.clone())));
 }
 
-/// The value at a path in a body of the JSON syntax, as far as it is literal.
+/// The source range of the value at a path in a body of the JSON syntax. Where the value is not literal, the range of
+/// the last literal part.
 fn locate_value(body: Expression, path: &Path, whole: &SourceRange) -> SourceRange {
     let mut here = body;
     let mut range = whole.clone();

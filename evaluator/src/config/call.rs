@@ -107,7 +107,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     compiling.module.calls.insert(name, Arc::new(call));
 }
 
-/// The references of the key of a provider instance. A literal key is part of the provider's name.
+/// The references in the key of a provider instance. A literal key has none, because it is part of the provider's name.
 pub(super) fn provider_key_references(
     compiling: &mut Compiling<'_>,
     key: &ProviderKey,

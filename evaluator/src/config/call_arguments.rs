@@ -24,7 +24,7 @@ pub(crate) fn argument_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     found
 }
 
-/// Attributes of a literal object that the type of the variable does not have.
+/// Warns about attributes of a literal object that the type of the variable does not have.
 pub(super) fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Vec<Diagnostic>) {
     let mut pending = vec![(value.without_parentheses(), ty.clone())];
     while let Some((value, ty)) = pending.pop() {
@@ -55,7 +55,7 @@ pub(super) fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnosti
     }
 }
 
-/// Arguments without a variable, and required variables without an argument.
+/// Reports arguments without a variable, and required variables without an argument.
 fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for (name, (value, range)) in &call.arguments {
         if let Some(variable) = child.variables.get(name) {

@@ -23,7 +23,7 @@ const CHECK: ContentRules = ContentRules {
 pub struct CheckBlock {
     /// Its name.
     pub name: SmolStr,
-    /// Its data source. The module also lists it among its resources, marked with this check.
+    /// Its data source. It is also among the resources of the module, marked with this check.
     pub data: Option<Resource>,
     /// `assert` blocks.
     pub asserts: Vec<Condition>,

@@ -12,8 +12,8 @@ use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::top_level::blocks_of;
 
-/// Compiles all files of a module. The loader adds the children. The second value has the problems of all blocks
-/// together.
+/// Compiles all files of a module. The loader adds the called modules. The second value has the problems that only
+/// appear when all blocks are combined.
 pub(super) fn compile_module(
     path: Module,
     dir: &str,
@@ -34,7 +34,7 @@ pub(super) fn compile_module(
     let rest = compiling.lay_over(&mut base, above);
     compiling.note_experiments(&base);
     if compiling.module.settings.experiments.provider_values {
-        // Types can refer to providers.
+        // `terraform` blocks come first, because types can refer to providers.
         base.sort_by_key(|block| block.block_type != "terraform");
     }
     for block in &base {

@@ -1,4 +1,4 @@
-//! A module while its blocks are read.
+//! The state of a module while its blocks are read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,21 +12,22 @@ use super::content::{BlockContent, ContentRules, FoundBlock, OverrideBody, read_
 use super::{BodySource, CompiledModule, problems};
 use crate::reference::{Reference, references_of};
 
-/// The block types whose content has no meta-arguments.
+/// The type of escaping blocks: names in them are arguments of the provider, not meta-arguments.
 pub(super) const ESCAPE: &str = "_";
 
-/// The module while its blocks are read.
+/// A module while its blocks are read.
 pub(super) struct Compiling<'a> {
     pub(super) module: CompiledModule,
-    /// Problems of single blocks, and of variables and local values together.
+    /// Problems of single blocks, and of all variables and local values.
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
-    /// Problems of all blocks together. They do not matter to commands that only need the location of the state.
+    /// Problems that only appear when all blocks are combined. Commands that only need the location of the state ignore
+    /// them.
     pub(super) together: Vec<Diagnostic>,
-    /// Set while an override block is read on its own. Such a block may be incomplete.
+    /// Whether an override block is read on its own. Such a block may be incomplete.
     pub(super) overriding: bool,
     /// The first `required_providers` block.
     pub(super) requirements: Option<SourceRange>,
-    /// Blocks that the module does not have because a required argument is missing. Their names are taken.
+    /// Blocks that are not part of the module because a required argument is missing. Their names still count as used.
     pub(super) unfinished: BTreeMap<(&'static str, SmolStr), SourceRange>,
 }
 
@@ -104,17 +105,17 @@ impl Compiling<'_> {
         self.unfinished.entry((what, name)).or_insert_with(|| at.clone());
     }
 
-    /// The place of an earlier block with this name that lacks a required argument.
+    /// The range of an earlier block with this name that lacks a required argument.
     pub(super) fn unfinished_before(&self, what: &'static str, name: &SmolStr) -> Option<SourceRange> {
         self.unfinished.get(&(what, name.clone())).cloned()
     }
 
-    /// The references of an expression. Invalid ones are recorded for the check of references.
+    /// The references of an expression. Invalid ones are recorded, and reported when references are checked.
     pub(super) fn references(&mut self, expression: &Expression) -> Vec<Reference> {
         references_of(expression, &mut self.module.invalid_references)
     }
 
-    /// A body with every name as an argument.
+    /// Reads a body with every name as an argument.
     pub(super) fn arguments<'tree>(&mut self, tree: &'tree Tree, body: BodyId) -> Cow<'tree, Body> {
         let weft_syntax::BodyView { body, problems } = tree.arguments(body, &|_| false);
         self.diagnostics.extend(problems);

@@ -1,4 +1,4 @@
-//! Reads bodies whose arguments are fixed by the language, and reports missing and unsupported ones.
+//! Reads bodies whose arguments are fixed by the language. Reports missing and unsupported arguments and blocks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,12 +41,12 @@ pub struct ContentRules {
     pub attributes: &'static [AttributeRule],
     /// Block types.
     pub blocks: &'static [BlockRule],
-    /// Whether other content is left for another reader.
+    /// Whether other content is allowed, because another reader handles it.
     pub open: bool,
 }
 
 impl ContentRules {
-    /// The meaning of a name in the body.
+    /// The role of a name in the body.
     pub(crate) fn role(&self, name: &str) -> NameRole<'static> {
         if self.attributes.iter().any(|rule| rule.name == name) {
             return NameRole::Argument;
@@ -59,7 +59,7 @@ impl ContentRules {
     }
 }
 
-/// A body of an override file. Its content replaces that of the body below it.
+/// A body of an override file. Its content replaces content of the overridden body.
 #[derive(Clone, Debug)]
 pub struct OverrideBody {
     /// The override file.
@@ -70,7 +70,7 @@ pub struct OverrideBody {
     pub(crate) range: SourceRange,
 }
 
-/// A block that matches its schema.
+/// A block that was read by rules.
 #[derive(Clone, Debug)]
 pub struct FoundBlock {
     /// The file of the block.
@@ -88,14 +88,14 @@ pub struct FoundBlock {
 }
 
 impl FoundBlock {
-    /// The place for diagnostics about a missing argument.
+    /// The source range for diagnostics about a missing argument.
     pub fn missing(&self) -> SourceRange {
         missing_place(&self.tree, self.body, &self.range)
     }
 }
 
-/// The place for diagnostics about a missing argument of a body: the header of its block, unless the syntax has a
-/// better place.
+/// The source range for diagnostics about a missing argument of a body: the header of its block, unless the syntax has
+/// a better position.
 pub(crate) fn missing_place(tree: &Tree, body: BodyId, header: &SourceRange) -> SourceRange {
     tree.missing_span(body).map_or_else(|| header.clone(), |span| tree.range(span))
 }
@@ -127,7 +127,8 @@ impl BlockContent {
     }
 }
 
-/// Reads a block by its schema, with its overrides. `missing` is the place for diagnostics about missing arguments.
+/// Reads a block by its rules, with its overrides. `missing` is the source range for diagnostics about missing
+/// arguments.
 pub fn read_block(
     block: &FoundBlock,
     rules: &ContentRules,
@@ -165,10 +166,10 @@ pub fn read_block(
     found
 }
 
-/// Blocks that override files cannot have.
+/// Blocks that are not allowed in override files.
 const CONDITIONS: [&str; 3] = ["validation", "precondition", "postcondition"];
 
-/// Reports conditions in a `lifecycle` block of an override file that overrides nothing.
+/// Reports conditions in a `lifecycle` block of an override file if the overridden block has no `lifecycle` block.
 fn refuse_conditions(lifecycle: &FoundBlock, diagnostics: &mut Vec<Diagnostic>) {
     let tree = &lifecycle.tree;
     let role = |name: &str| if CONDITIONS.contains(&name) { NameRole::Block(&[]) } else { NameRole::Hidden };
@@ -191,7 +192,7 @@ fn overrides(name: &str, above: &Expression) -> bool {
     }
 }
 
-/// Reads a body by its schema. `missing` is the place for diagnostics about missing arguments.
+/// Reads a body by its rules. `missing` is the source range for diagnostics about missing arguments.
 pub(crate) fn read_content(
     tree: &Arc<Tree>,
     body: BodyId,
@@ -213,7 +214,7 @@ fn require(found: &BlockContent, rules: &ContentRules, missing: &SourceRange, di
     }
 }
 
-/// Reads a body in which everything is optional.
+/// Reads a body in which no argument is required.
 pub(super) fn read_body(
     tree: &Arc<Tree>,
     body: BodyId,

@@ -25,7 +25,7 @@ use super::problems;
 use super::static_values::{Needing, StaticValues};
 use crate::problems::{missing_argument, unsupported_block};
 
-/// The name for settings from the environment in messages. Their text is never shown, since it contains secrets.
+/// The name of settings from the environment in messages. Their text is never shown, because it contains secrets.
 const ENVIRONMENT: &str = "TF_ENCRYPTION";
 
 /// The blocks in a `key_provider` block.
@@ -81,7 +81,7 @@ struct WrittenPart {
 }
 
 struct WrittenTarget {
-    /// The sources that enforce encryption. One is enough.
+    /// The `enforced` arguments of all sources. One true value is enough.
     enforced: Vec<Expression>,
     method: Option<Expression>,
     /// The header and the method of each target, from the outermost to the innermost fallback.
@@ -131,7 +131,7 @@ impl Encryption {
     }
 }
 
-/// The settings of the environment, in either syntax.
+/// Reads the settings from the environment, in either syntax.
 fn in_environment(text: &str, problems: &mut Vec<Diagnostic>) -> WrittenEncryption {
     let (tree, mut found) = match text.trim_start().starts_with('{') {
         true => parse_json_file(ENVIRONMENT, Arc::from(text)),
@@ -167,7 +167,7 @@ fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec
     found
 }
 
-/// The arguments of a `key_provider` or `method` block, and its blocks of the types in `nested`.
+/// Reads the arguments of a `key_provider` or `method` block, and its blocks of the types in `nested`.
 fn part(
     tree: &Arc<Tree>,
     body: BodyId,
@@ -242,7 +242,7 @@ fn only_fallback(content: BlockContent, problems: &mut Vec<Diagnostic>) -> Optio
 }
 
 impl WrittenEncryption {
-    /// Overrides these settings with others.
+    /// These settings, overridden by `over`.
     fn under(mut self, over: WrittenEncryption) -> WrittenEncryption {
         for (own, over) in [(&mut self.key_providers, over.key_providers), (&mut self.methods, over.methods)] {
             for (name, part) in over {
@@ -283,7 +283,7 @@ struct Computing<'a> {
     statics: &'a mut StaticValues,
     found: Encryption,
     all: WrittenEncryption,
-    /// Key providers that are referred to and not evaluated yet.
+    /// Key providers that are referred to and not yet evaluated.
     pending: Vec<PartName>,
 }
 
@@ -301,7 +301,7 @@ impl Computing<'_> {
         }
     }
 
-    /// Evaluates a target and collects its methods. Reports why it cannot be evaluated.
+    /// Evaluates a target and collects its methods. If it cannot be evaluated, reports why.
     fn target(&mut self, text: &str, written: &WrittenTarget) -> Option<EncryptionTarget> {
         let mut target = EncryptionTarget { enforced: false, methods: Vec::new(), range: written.range.clone() };
         for expression in &written.enforced {
@@ -338,7 +338,7 @@ impl Computing<'_> {
         Some(target)
     }
 
-    /// Evaluates the methods of the targets and their key providers.
+    /// Evaluates the methods of the targets, and the key providers of these methods.
     fn parts(&mut self) {
         let (state, plan, rest) = (&self.found.state, &self.found.plan, &self.found.remote_default);
         let targets = [state, plan, rest].into_iter().flatten().chain(self.found.remotes.values());
@@ -397,7 +397,7 @@ impl Computing<'_> {
         Some(EncryptionSetting::Keys(name))
     }
 
-    /// The value of an argument. Reports why it cannot be evaluated.
+    /// The value of an argument. If it cannot be evaluated, reports why.
     fn value(&mut self, text: &str, expression: &Expression) -> Option<Value> {
         let needing = Needing::new(format!("encryption.{text}"), self.all.range.clone());
         let found = self.statics.evaluate(&Module::root(), expression, &needing, &mut self.found.problems);
@@ -415,7 +415,7 @@ impl Computing<'_> {
     }
 }
 
-/// The block in a reference such as `method.aes_gcm.main`.
+/// The type and the name of the block in a reference such as `method.aes_gcm.main`.
 fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
     // In the JSON syntax the reference is a template with a single interpolation.
     let expression = match expression.kind() {
@@ -437,7 +437,7 @@ fn reference(expression: &Expression) -> Option<Traversal> {
     parsed.as_traversal().filter(|_| !has_errors(&problems))
 }
 
-/// The type and the name after the word `root`.
+/// The type and the name after the first name `root`.
 fn named_part(traversal: &Traversal, root: &str) -> Option<PartName> {
     if traversal.root.text != root {
         return None;

@@ -1,4 +1,4 @@
-//! How state and plan files are encrypted, as data.
+//! Encryption settings of state and plan files, as data.
 
 use std::collections::BTreeMap;
 

@@ -7,14 +7,14 @@ use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::problems;
 
-/// The experiments in `language { experiments = [...] }`. Each module enables its own.
+/// The experiments in `language { experiments = [...] }`. They only apply to the module of the block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Experiments {
-    /// `provider_iteration`: `for_each` of providers with any value that is known at plan, provider blocks in modules
-    /// that are called with `count`, `for_each`, `enabled` or `depends_on`, and configurations with `for_each` that are
-    /// passed as a whole.
+    /// `provider_iteration`. It allows `for_each` of providers with any value that is known at plan. It allows provider
+    /// blocks in modules that are called with `count`, `for_each`, `enabled` or `depends_on`. And it allows
+    /// configurations with `for_each` to be passed as a whole.
     pub provider_iteration: bool,
-    /// `provider_values`: references to providers as values.
+    /// `provider_values`. It allows references to providers as values.
     pub provider_values: bool,
 }
 

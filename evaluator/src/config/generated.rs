@@ -1,4 +1,4 @@
-//! Resource blocks that a command generates for imported objects.
+//! Resource blocks that commands generate for imported objects.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::compile::compile_module;
 use super::{CompiledModule, ImportBlock, ImportKey, SourceFiles, problems};
 
-/// The `import` blocks, in order, for which configuration can be generated: those without a resource block.
+/// The `import` blocks, in order, for which configuration can be generated: those whose target has no resource block.
 ///
 /// # Errors
-/// A resource in a module, or a repeated one: its block cannot be generated.
+/// Returns an error if a target is in a called module or has a key. A resource block cannot be generated for such a
+/// target.
 pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();
@@ -33,7 +34,7 @@ pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>,
     if problems.is_empty() { Ok(found) } else { Err(problems) }
 }
 
-/// Whether the configuration has the resource block of an import.
+/// Whether the configuration has a resource block for the target of an import.
 fn has_block(root: &CompiledModule, block: &ImportBlock) -> bool {
     let mut module = root;
     for (step, _) in &block.to.module {
@@ -43,7 +44,8 @@ fn has_block(root: &CompiledModule, block: &ImportBlock) -> bool {
     module.resources.contains_key(&block.to.resource)
 }
 
-/// The root module with the resources of one more file, which has this name and text; the file, and its problems.
+/// Adds the resources of one more file, with this name and text, to the root module. Returns the module, the file, and
+/// the problems of the file.
 pub fn with_resources(
     root: &Arc<CompiledModule>,
     name: &str,

@@ -13,7 +13,7 @@ use super::problems;
 use super::relative_address::{RelativeAddress, address_of};
 use crate::reference::{Reference, references_of};
 
-/// The name of the ID of an import that is in no file.
+/// The file name in diagnostics of an import ID that is not in a file.
 const ID: &str = "<import id>";
 
 const IMPORT: ContentRules = ContentRules {
@@ -54,20 +54,20 @@ pub struct ImportAddress {
     pub range: SourceRange,
 }
 
-/// A key in an import's address.
+/// A key in the address of an import.
 #[derive(Clone, Debug)]
 pub(crate) enum ImportKey {
-    /// A literal key, or none.
+    /// A literal key, or no key.
     Constant(InstanceKey),
     /// An expression, which may use `each`.
     Computed(Expression),
 }
 
 impl ImportBlock {
-    /// The import of the object with this ID. `range` is its place in diagnostics.
+    /// An import of the object with this ID. Diagnostics show `range`.
     ///
     /// # Errors
-    /// An ID that cannot be written.
+    /// Returns an error if the ID is not valid as a string of the language.
     pub fn of_object(address: &ResourceInstance, id: &str, range: SourceRange) -> Result<ImportBlock, Diagnostic> {
         let (id, problems) = weft_syntax::parse_expression(ID, quoted(id).into(), Position::START);
         if let Some(problem) = problems.into_iter().find(Diagnostic::is_error) {
@@ -83,14 +83,15 @@ impl ImportBlock {
         Ok(ImportBlock { to, id: Some(id), identity, provider, for_each, references, range })
     }
 
-    /// Whether this may be the address of an instance. Expressions match every key.
+    /// Whether the block is an import to this instance. `false` if it has `for_each`, or if its address has
+    /// expressions.
     fn means(&self, address: &ResourceInstance) -> bool {
         self.for_each.is_none() && self.to.static_address().as_ref() == Some(address)
     }
 }
 
 impl ImportAddress {
-    /// The address, if it has no expressions.
+    /// The address, if it contains no expressions.
     fn static_address(&self) -> Option<ResourceInstance> {
         let ImportKey::Constant(key) = &self.key else { return None };
         Some(ResourceInstance { module: self.static_module()?, resource: self.resource.clone(), key: key.clone() })
@@ -101,7 +102,7 @@ impl ImportAddress {
         Module(self.module.iter().map(|(step, _)| step.name.clone()).collect())
     }
 
-    /// The module instance, if its keys have no expressions.
+    /// The module instance, if its keys contain no expressions.
     pub fn static_module(&self) -> Option<ModuleInstance> {
         let all = self.module.iter().all(|(_, key)| key.is_none());
         all.then(|| ModuleInstance(self.module.iter().map(|(step, _)| step.clone()).collect()))
@@ -159,7 +160,8 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 /// Reads an address. The keys of modules and the last key may be expressions.
 fn target(expression: &Expression) -> Result<ImportAddress, Diagnostic> {
     let range = expression.range();
-    // `a.b[each.key]` is an index on a traversal, `module.a[each.key].b.c` attributes on an index on a traversal.
+    // `a.b[each.key]` is an index into a traversal. `module.a[each.key].b.c` is a relative traversal from an index into
+    // a traversal.
     let mut computed: Vec<Expression> = Vec::new();
     let mut texts: Vec<RelativePart> = Vec::new();
     let mut here = expression.clone();
@@ -213,7 +215,8 @@ enum RelativePart {
     Key,
 }
 
-/// The module call that a key behind the first `steps` steps belongs to; `None` if they name a resource.
+/// The index of the module call that a key after the first `steps` steps belongs to. `None` if these steps name a
+/// resource.
 fn behind_module(traversal: &weft_syntax::Traversal, steps: usize) -> Option<usize> {
     use weft_syntax::StepKind;
     let names =

@@ -29,12 +29,12 @@ const MODULE_LIFECYCLE: ContentRules =
     ContentRules { attributes: &[AttributeRule { name: "enabled", required: false }], blocks: &[], open: false };
 
 impl Compiling<'_> {
-    /// The `lifecycle` block of a module call: its `enabled`.
+    /// Reads the `lifecycle` block of a module call. Returns its `enabled` argument.
     pub(super) fn module_lifecycle(&mut self, block: &FoundBlock) -> Option<Expression> {
         self.content(block, &MODULE_LIFECYCLE).get("enabled").cloned()
     }
 
-    /// A `lifecycle` block, and its `enabled` argument.
+    /// Reads a `lifecycle` block of a resource. Returns it with its `enabled` argument.
     pub(super) fn lifecycle(&mut self, block: &FoundBlock, resource: &Resource) -> (Lifecycle, Option<Expression>) {
         let mode = resource.mode;
         let content = self.content(block, &LIFECYCLE);
@@ -48,7 +48,7 @@ impl Compiling<'_> {
         if let Some(destroy) = content.get("destroy") {
             let (value, problems) = evaluate_constant(destroy);
             lifecycle.destroy = value.as_bool().filter(|_| !has_errors(&problems));
-            // This only matters when the resource is planned.
+            // An invalid `destroy` is reported only when the resource is planned.
             lifecycle.unclear_destroy = lifecycle.destroy.is_none().then(|| destroy.clone());
         }
         lifecycle.prevent_destroy = content.get("prevent_destroy").cloned();
@@ -80,7 +80,7 @@ impl Compiling<'_> {
         (lifecycle, content.get("enabled").cloned())
     }
 
-    /// A condition refers to its own resource as `self`, not by address.
+    /// Reports conditions that refer to their own resource by its address instead of `self`.
     fn not_of_itself(&mut self, block: &FoundBlock, condition: &Condition, resource: &Resource) {
         for part in [&condition.condition, &condition.error_message] {
             let itself = references(part).into_iter().any(|traversal| {
@@ -93,7 +93,8 @@ impl Compiling<'_> {
         }
     }
 
-    /// An entry of `replace_triggered_by`. It refers to one resource, and otherwise only to the key of an instance.
+    /// Reads an entry of `replace_triggered_by`. It must refer to exactly one resource, and otherwise only to the key
+    /// of an instance.
     fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
         let at = item.range();
         let mut problems = Vec::new();

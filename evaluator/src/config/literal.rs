@@ -38,7 +38,7 @@ impl Compiling<'_> {
         }
         match convert(&value, ty) {
             Ok(value) if !value.is_null() && value.is_wholly_known() => Some(value),
-            // The problem is already reported.
+            // The problem was reported when the file was parsed.
             _ if matches!(expression.kind(), ExprKind::Error) => None,
             _ => {
                 self.report(problems::literal::unsuitable(ty, expression.range()));
@@ -47,12 +47,12 @@ impl Compiling<'_> {
         }
     }
 
-    /// A literal truth value, if the argument exists and is valid.
+    /// A literal Boolean. `None` if the argument does not exist or is invalid.
     pub(super) fn literal_bool(&mut self, expression: Option<&Expression>) -> Option<bool> {
         self.literal(expression?, &Type::Bool)?.as_bool()
     }
 
-    /// A literal truth value, with a default.
+    /// A literal Boolean, with a default.
     pub(super) fn flag(&mut self, expression: Option<&Expression>, default: bool) -> bool {
         self.literal_bool(expression).unwrap_or(default)
     }
@@ -79,7 +79,7 @@ impl Compiling<'_> {
         Some(text)
     }
 
-    /// One of several keywords, bare or (deprecated) in quotes.
+    /// One of several keywords, written bare or in quotes. Quotes are deprecated.
     pub(super) fn keyword(
         &mut self,
         name: &str,

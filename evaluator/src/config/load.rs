@@ -46,10 +46,10 @@ pub enum LoadError {
     },
 }
 
-/// Loads the root module in `root` and all called modules. Static values come from defaults alone.
+/// Loads the root module in `root` and all called modules. Static values can only use the defaults of variables.
 ///
-/// File names in diagnostics are relative to `root`. The module is as complete as the files allow; problems are
-/// returned with it. Problems between modules are found by [`link_problems`].
+/// File names in diagnostics are relative to `root`. The module is as complete as the files allow, and problems are
+/// returned with it. For problems between modules, call [`link_problems`].
 pub fn load_tree(root: &Path, installed: &InstalledModules) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     let workspace = SmolStr::new_static("default");
     let inputs = StaticInputs { given: &|_| StaticGiven::default(), workspace, encryption: None };
@@ -67,7 +67,7 @@ pub fn load_tree_with(
     load_tree_from(root, &mut AsWritten { root, installed }, inputs)
 }
 
-/// Like [`load_tree`], with another lookup of modules, which may fetch them.
+/// Like [`load_tree_with`], with another lookup of modules, which may fetch them.
 pub fn load_tree_from(
     root: &Path,
     places: &mut dyn ModulePlaces,
@@ -76,8 +76,8 @@ pub fn load_tree_from(
     Loader::new(root, places, inputs).loaded()
 }
 
-/// Like [`load_tree_from`], but continues if the root module has errors: called modules are loaded if their location is known.
-/// Problems between modules are included, unless called modules have errors.
+/// Like [`load_tree_from`], but continues if the root module has errors. Called modules are loaded if their location is
+/// known. Problems between modules are included, unless called modules have errors.
 pub fn load_tree_beyond(
     root: &Path,
     places: &mut dyn ModulePlaces,
@@ -86,8 +86,8 @@ pub fn load_tree_beyond(
     Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
 }
 
-/// Loads a module below `root` as a root module, for a test that runs it instead of the configuration. `path` is the
-/// prefix for the lookup of its calls.
+/// Loads a module below `root` as a root module, for a test that runs it in place of the configuration. `path` is the
+/// prefix for the lookup of the modules that it calls.
 pub fn load_tree_under(
     root: &Path,
     dir: &str,
@@ -114,15 +114,15 @@ pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule
     Loader { early: true, ..Loader::new(root, &mut places, inputs) }.loaded()
 }
 
-/// Problems of provider configurations that are passed between modules. Requires that all modules were loaded without
-/// errors.
+/// The problems of provider configurations that are passed between modules. Call it only if all modules were loaded
+/// without errors.
 pub fn link_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     check_providers(root, &mut found);
     found
 }
 
-/// Whether a directory holds configuration files.
+/// Whether a directory contains configuration files.
 pub fn has_configuration(dir: &Path) -> bool {
     std::fs::read_dir(dir)
         .is_ok_and(|entries| entries.flatten().any(|entry| kind_of(&entry.file_name().to_string_lossy()).is_some()))
@@ -132,7 +132,7 @@ struct Loader<'a> {
     root: &'a Path,
     places: &'a mut dyn ModulePlaces,
     inputs: &'a StaticInputs<'a>,
-    /// Set for [`load_early`] only.
+    /// Whether only the parts for [`load_early`] are loaded.
     early: bool,
     /// Whether to continue after errors in the root module.
     beyond: bool,
@@ -160,7 +160,7 @@ impl<'a> Loader<'a> {
 
     fn loaded(mut self) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
         let module = Arc::new(self.module(".", Module::root(), None));
-        // Otherwise the caller asks for the links of a tree without errors.
+        // Otherwise, the caller asks for the link problems of a tree without errors.
         if self.beyond && has_errors(&self.diagnostics) && !self.children_failed {
             check_providers(&module, &mut self.diagnostics);
         }
@@ -220,8 +220,8 @@ impl<'a> Loader<'a> {
         module
     }
 
-    /// The parts of a module that are evaluated before planning, except its variables. Returns the calls whose sources
-    /// are known.
+    /// Evaluates the parts of a module that are needed before planning, except its variables. Returns the calls whose
+    /// sources are known.
     fn static_parts(&mut self, module: &mut CompiledModule) -> Vec<Called> {
         for written in module.settings.provider_metas.values_mut() {
             *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
@@ -232,7 +232,7 @@ impl<'a> Loader<'a> {
         calls
     }
 
-    /// A module for another version is not checked any further.
+    /// If the module is written for another version, reports only that.
     fn only_versions(&mut self, module: &CompiledModule, before: usize) {
         let unmet: Vec<Diagnostic> = module.settings.required_versions.iter().filter_map(unmet).collect();
         if !unmet.is_empty() {
@@ -275,7 +275,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The source and version of a call. Reports why they are unknown.
+    /// The source and version of a call. If they are unknown, reports why.
     fn called(&mut self, module: &CompiledModule, call: Arc<ModuleCall>) -> Option<Called> {
         let version = match &call.version {
             Some(written) => match self.version_of(module, &call, written) {
@@ -305,7 +305,7 @@ impl<'a> Loader<'a> {
         is_identifier(&call.name).then_some(Called { call, text, source, version })
     }
 
-    /// The source of a call as text. Reports why it is unknown.
+    /// The source of a call as text. If it is unknown, reports why.
     fn source_text(&mut self, module: &CompiledModule, call: &ModuleCall) -> Option<SmolStr> {
         if let Some(text) = call.literal_source() {
             return Some(text);
@@ -320,7 +320,7 @@ impl<'a> Loader<'a> {
         static_text(&value, &needing.text, &call.source.range(), &mut self.diagnostics)
     }
 
-    /// The version of a call as text; null means no version.
+    /// The version of a call as text. A null version counts as no version.
     fn version_of(
         &mut self,
         module: &CompiledModule,
@@ -362,7 +362,7 @@ impl<'a> Loader<'a> {
             if failed && are_repeated_keys(self.diagnostics.get(before..).unwrap_or_default(), expression) {
                 continue;
             }
-            // As in OpenTofu, a value that could not be computed is also an unknown one.
+            // As in OpenTofu, a value that could not be computed is also reported as unknown.
             let unknown = || (failed && !value.is_known()).then(problems::loading::unknown_provider_keys);
             if let Some(why) = unsuitable(&value).or_else(unknown) {
                 self.diagnostics.push(problems::loading::unsuitable_provider_keys(why, expression.range()));
@@ -370,7 +370,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Variables that must be known before planning.
+    /// Reports variables that must be known before planning and are not.
     fn check_constants(&mut self, module: &CompiledModule, caller: Option<&ModuleCall>) {
         for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
             let left_out = caller.is_some_and(|call| !call.arguments.contains_key(&variable.name));
@@ -389,7 +389,7 @@ struct Called {
     call: Arc<ModuleCall>,
     text: SmolStr,
     source: ModuleSource,
-    /// The source as text, with its range.
+    /// The version as text, with its range.
     version: Option<(SmolStr, SourceRange)>,
 }
 

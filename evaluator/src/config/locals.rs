@@ -21,7 +21,7 @@ pub(super) fn locals(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
 }
 
-/// One local value.
+/// Reads one local value.
 pub(super) fn local(compiling: &mut Compiling<'_>, tree: &Arc<Tree>, attribute: &Attribute) {
     let name = attribute.name.text.clone();
     let range = tree.range(attribute.span);

@@ -9,7 +9,7 @@ use super::content::{AttributeRule, BlockContent, ContentRules, FoundBlock};
 use super::{Condition, ProviderKey, ProviderReference, Repetition, problems};
 use crate::reference::{Reference, resolve};
 
-/// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
+/// The local name, alias and key in an expression such as `aws.by_region[each.key]`.
 pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<ProviderKey>)> {
     let (traversal, computed) = match expression.kind() {
         ExprKind::Index { collection, key, .. } => {
@@ -41,7 +41,7 @@ const CONDITION: ContentRules = ContentRules {
     open: false,
 };
 
-/// An expression that may be a quoted reference, as before version 0.12.
+/// The result of reading an expression that may be a quoted reference, as before version 0.12.
 pub(super) enum Unquoted {
     /// Not a quoted string.
     AsWritten,
@@ -67,8 +67,8 @@ impl Compiling<'_> {
         if broken { Unquoted::Broken } else { Unquoted::Reference(parsed) }
     }
 
-    /// `count`, `for_each` and `enabled`. At most one is allowed in a block. If blocks of several files are merged, the
-    /// first of these that is given counts.
+    /// Reads `count`, `for_each` and `enabled`. At most one is allowed in a block. If blocks of several files are
+    /// merged, `count` takes precedence over `for_each`, and `for_each` over `enabled`.
     pub(super) fn repetition(&mut self, content: &BlockContent, enabled: Option<Expression>) -> Repetition {
         let argument = |name: &'static str, make: fn(Expression) -> Repetition| {
             content.attributes.get(name).map(|found| (name, make(found.value.clone()), found.name_range.clone()))
@@ -89,7 +89,7 @@ impl Compiling<'_> {
             let names: Vec<&str> = given.iter().map(|(name, ..)| *name).collect();
             self.report(problems::repetition::combined(&names, first.through(last)));
         }
-        // `enabled` counts last.
+        // `enabled` has the lowest precedence.
         let chosen = given.into_iter().min_by_key(|(_, repetition, _)| matches!(repetition, Repetition::Enabled(_)));
         chosen.map(|(_, repetition, _)| repetition).unwrap_or_default()
     }
@@ -158,7 +158,7 @@ impl Compiling<'_> {
         Some(ProviderReference { local_name: root.text, alias, key, range })
     }
 
-    /// `depends_on`: references to whole objects.
+    /// Reads `depends_on`, a list of references to whole objects.
     pub(super) fn depends_on(&mut self, expression: &Expression) -> Vec<Reference> {
         let Some(items) = expression.as_list() else {
             self.report(problems::references::not_a_list(expression.range()));
@@ -173,7 +173,7 @@ impl Compiling<'_> {
         found
     }
 
-    /// One entry of `depends_on`. The rest of the traversal is checked with the references.
+    /// Reads one entry of `depends_on`. The rest of the traversal is checked with the other references.
     fn depended_on(&mut self, item: &Expression) -> Option<Reference> {
         let resolved = match self.unquoted(item) {
             Unquoted::Broken => return None,
@@ -198,7 +198,7 @@ impl Compiling<'_> {
         self.condition_parts(block).1
     }
 
-    /// The same, with the condition if there is one, even if the rest is invalid.
+    /// Like `condition`. Also returns the condition expression, even if the rest of the block is invalid.
     pub(super) fn condition_parts(&mut self, block: &FoundBlock) -> (Option<Expression>, Option<Condition>) {
         let content = self.content(block, &CONDITION);
         let condition = content.get("condition").cloned();

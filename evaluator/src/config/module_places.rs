@@ -1,4 +1,4 @@
-//! The locations of called modules. The loader asks for each call.
+//! The lookup of called modules. The loader asks for the location of each call's module.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub type InstalledModules = BTreeMap<Module, PathBuf>;
 pub struct ModuleRequest<'a> {
     /// The called module.
     pub path: &'a Module,
-    /// The caller's directory, relative to that of the root module, or absolute.
+    /// The caller's directory, absolute or relative to the directory of the root module.
     pub caller_dir: &'a str,
     /// `source`
     pub source: &'a ModuleSource,
@@ -50,18 +50,18 @@ impl ModuleRequest<'_> {
 
 /// A lookup of module locations.
 pub trait ModulePlaces {
-    /// The directory of a called module, relative to that of the root module, or absolute. `None` if there is none; the
-    /// problems say why.
+    /// The directory of a called module, absolute or relative to the directory of the root module. `None` if it does
+    /// not exist. The reason is added to `problems`.
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
 
-    /// The previous directory of a call whose source could not be evaluated, if it is known. The problem is already
-    /// reported.
+    /// The previous directory of a call whose source could not be evaluated, if it is known. The problem of the source
+    /// has been reported.
     fn unsourced(&mut self, _: &Module, _: &SourceRange, _: &mut Vec<Diagnostic>) -> Option<String> {
         None
     }
 }
 
-/// Local modules by their path, others by the list of installed modules.
+/// The lookup without fetching: local modules by their path, others in the list of installed modules.
 pub(super) struct AsWritten<'a> {
     pub(super) root: &'a Path,
     pub(super) installed: &'a InstalledModules,
@@ -87,7 +87,7 @@ impl ModulePlaces for AsWritten<'_> {
     }
 }
 
-/// Local modules of a caller that has a known directory.
+/// The lookup for a module that is loaded as a root module: adds the path of that module to requests.
 pub(super) struct Below<'a> {
     pub(super) path: &'a Module,
     pub(super) places: &'a mut dyn ModulePlaces,

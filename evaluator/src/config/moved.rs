@@ -28,7 +28,7 @@ pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &MOVED);
     let from = endpoint(compiling, content.get("from"));
     let to = endpoint(compiling, content.get("to"));
-    // Only after both addresses, as in OpenTofu.
+    // As in OpenTofu, both addresses are parsed before either is checked.
     let from = movable(compiling, from, "from", block);
     let to = movable(compiling, to, "to", block);
     let (Some(from), Some(to)) = (from, to) else { return };
@@ -51,7 +51,7 @@ fn endpoint(compiling: &mut Compiling<'_>, expression: Option<&Expression>) -> O
     }
 }
 
-/// The address if its object can move.
+/// Checks that the object of an address can be moved. Returns the address if it can.
 fn movable(
     compiling: &mut Compiling<'_>,
     found: Option<RelativeAddress>,

@@ -1,4 +1,4 @@
-//! References to single instances. Apply orders instances, while a plan orders resources.
+//! References to single instances. Apply orders single instances, while a plan orders whole resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::static_graph::{Node, StaticGraph, targets};
 use crate::reference::{Reference, references_of};
 use crate::selection::SelectedAddress;
 
-/// Keys of the named instances; empty if the whole resource is named.
+/// The keys of the instances that are named. `None` if the whole resource is named.
 pub(crate) type Keys = Option<BTreeSet<InstanceKey>>;
 
-/// The keys of the edges that come from references to resources, by both ends of the edge.
+/// The keys in references to resources, by the two ends of the edge in the graph.
 pub(crate) struct NamedInstances<'a> {
     graph: &'a StaticGraph,
     edges: FxHashMap<(usize, usize), Keys>,
 }
 
 impl<'a> NamedInstances<'a> {
-    /// The keys of all references in a tree of modules.
+    /// Collects the keys of all references in a tree of modules.
     pub(crate) fn new(graph: &'a StaticGraph, root: &Arc<CompiledModule>) -> NamedInstances<'a> {
         let mut found = NamedInstances { graph, edges: FxHashMap::default() };
         for module in root.all() {
@@ -86,7 +86,7 @@ impl<'a> NamedInstances<'a> {
         }
     }
 
-    /// The instances of each resource that are reachable from these resources.
+    /// The resources that are reachable from a resource, each with the keys of the instances that are referred to.
     pub(crate) fn reached(&self, from: &ConfigResource) -> BTreeMap<ConfigResource, Keys> {
         let (nodes, next) = self.graph.parts();
         let start = Node::Resource(from.module.clone(), from.resource.clone());
@@ -112,7 +112,7 @@ impl<'a> NamedInstances<'a> {
     }
 }
 
-/// The part of a plan with targets that its apply carries out.
+/// The part of a plan with targets that an apply executes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedPart {
     /// The instances.
@@ -124,9 +124,10 @@ pub struct AppliedPart {
 /// Changed instances, by resource and module instance.
 type Changed<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m ResourceInstance>>>;
 
-/// The part of a plan with targets that its apply carries out: the targets, and what they need. A reference with a
-/// constant key needs only this instance if it is among the `changed` ones, while the plan has all instances. A target
-/// that apply skips needs nothing. `active` are the resources that change or have conditions.
+/// The part of a plan with targets that an apply executes: the targets, and everything that they need. The plan
+/// contains all instances of a needed resource. Apply needs only one of them if the reference has a constant key and
+/// that instance is among the `changed` ones. A target that apply skips needs nothing. `active` are the resources that
+/// change or have conditions.
 pub fn applied_part(
     root: &Arc<CompiledModule>,
     addresses: &[SelectedAddress],
@@ -161,8 +162,8 @@ pub fn applied_part(
 }
 
 impl NamedInstances<'_> {
-    /// The changed instances that these nodes refer to, directly or not. A resource that refers to another one of its
-    /// module needs only that of its own module instance.
+    /// The changed instances that these nodes refer to, directly or indirectly. If a resource refers to another one in
+    /// the same module, it needs only instances in its own module instance.
     fn needed<'m>(
         &self,
         starts: Vec<(usize, Option<&'m ModuleInstance>)>,

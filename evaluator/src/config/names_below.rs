@@ -13,7 +13,7 @@ pub(super) type Names = Arc<BTreeSet<SmolStr>>;
 #[derive(Clone, Default)]
 pub(super) struct Gathering {
     found: Option<Names>,
-    /// Sets that were added. Many blocks of a module need the same set, which is added once.
+    /// The sets that were added. Many blocks of a module need the same set, which is added only once.
     taken: FxHashSet<*const BTreeSet<SmolStr>>,
     /// The number of copied names.
     #[cfg(test)]
@@ -21,7 +21,7 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    /// Adds the names of a successor, and its own name if it has one.
+    /// Adds the names of a successor: its collected names, and its own name if it has one.
     pub(super) fn take(&mut self, below: &Names, own: Option<SmolStr>) {
         let is_new = self.taken.insert(Arc::as_ptr(below));
         if own.is_none() && !is_new {
@@ -44,7 +44,7 @@ impl Gathering {
         all.extend(own);
     }
 
-    /// All of them.
+    /// All collected names.
     pub(super) fn names(self) -> Names {
         self.found.unwrap_or_default()
     }
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(below, set(&["a.x"]));
     }
 
-    /// The end of a called module leads to all its blocks, which all need the same names.
+    /// A reference to a whole module leads to all its blocks, which all need the same names.
     #[test]
     fn copies_grow_with_the_number_of_blocks() {
         let copied = |blocks: usize| {

@@ -9,7 +9,7 @@ use weft_graph_format::address::ConfigResource;
 use super::static_graph::{Node, targets};
 use super::{CompiledModule, StaticGraph};
 
-/// The parts in question.
+/// The parts of a configuration whose references are followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beginnings {
     /// Resources.
@@ -22,8 +22,8 @@ pub struct Beginnings {
     pub providers: bool,
 }
 
-/// The resources that these parts refer to, also through locals, variables, outputs and provider configurations. A part
-/// is included only if another part refers to it. Linear in the size of the configuration.
+/// The resources that these parts refer to, directly or through locals, variables, outputs and provider configurations.
+/// A part itself is included only if another part refers to it. Linear in the size of the configuration.
 pub fn needed_resources(root: &Arc<CompiledModule>, of: &Beginnings) -> BTreeSet<ConfigResource> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();

@@ -1,4 +1,4 @@
-//! Override files. Their content replaces that of the other files of the module.
+//! Override files. Their content replaces content of the other files of the module.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::literal::literal_string;
 use super::locals::local;
 use super::{CompiledModule, problems, terraform, top_level};
 
-/// The types of blocks that override a whole block of another file.
+/// The block types whose override blocks apply to one block of another file.
 const OVERRIDING: &[&str] = &["variable", "output", "module", "resource", "data", "ephemeral", "provider"];
 
 /// The alias of a provider block.
@@ -21,7 +21,7 @@ fn alias_of(block: &FoundBlock) -> Option<SmolStr> {
 }
 
 impl Compiling<'_> {
-    /// Applies override blocks to their targets. Returns the blocks that do not override a whole block.
+    /// Applies override blocks to the blocks that they override. Returns the override blocks of other types.
     pub(super) fn lay_over(&mut self, base: &mut Vec<FoundBlock>, above: Vec<FoundBlock>) -> Vec<FoundBlock> {
         let mut rest = Vec::new();
         let name = |block: &FoundBlock| {
@@ -48,7 +48,7 @@ impl Compiling<'_> {
                     let (tree, range) = (block.tree.clone(), block.range.clone());
                     below.layers.push(OverrideBody { tree, body: block.body, range });
                 }
-                // The default configuration of a provider needs no other block.
+                // A default configuration can be declared in an override file only.
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),
                 None => {
                     self.incomplete(&block);
@@ -63,10 +63,10 @@ impl Compiling<'_> {
         rest
     }
 
-    /// Reads a block, with its overrides.
+    /// Reads a block with its overrides.
     ///
-    /// Each block must also be valid on its own, even where it is overridden. Problems that were reported for one of the
-    /// blocks are not repeated for the whole.
+    /// Each block must also be valid on its own, even if it is overridden. Problems that were reported for single
+    /// blocks are not repeated for the combined block.
     pub(super) fn overridden(&mut self, block: &FoundBlock) {
         if !block.layers.is_empty() {
             self.aside(&FoundBlock { layers: Vec::new(), ..block.clone() });
@@ -100,7 +100,7 @@ impl Compiling<'_> {
         (self.module, self.together, self.unfinished) = (kept, together, unfinished);
     }
 
-    /// Override blocks that replace parts of other blocks.
+    /// Applies override blocks that replace parts of other blocks.
     pub(super) fn override_rest(&mut self, rest: &[FoundBlock]) {
         for block in rest {
             match block.block_type {
@@ -115,12 +115,12 @@ impl Compiling<'_> {
                         self.module.settings.backend = None;
                         self.module.settings.cloud = None;
                     }
-                    // Each entry is replaced on its own.
+                    // Without this, the block would count as a duplicate. It replaces single entries.
                     self.requirements = None;
                     top_level::block(self, block);
                 }
                 other => {
-                    // Problems of the other blocks are reported where they apply.
+                    // These blocks are read only to report their problems.
                     if matches!(other, "moved" | "removed" | "import") {
                         self.aside(block);
                     }

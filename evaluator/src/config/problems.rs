@@ -1,4 +1,4 @@
-//! Diagnostics of the reading of configurations, by subject.
+//! Diagnostics about invalid configurations, by subject.
 
 pub mod address;
 pub mod backend;

@@ -14,7 +14,7 @@ use super::literal::optional;
 use super::problems;
 use crate::reference::Reference;
 
-/// A provider as a block names it: `aws`, `aws.west`, `aws.by_region[each.key]`.
+/// A reference to a provider in a block: `aws`, `aws.west`, `aws.by_region[each.key]`.
 #[derive(Clone, Debug)]
 pub struct ProviderReference {
     /// Local name.
@@ -55,7 +55,7 @@ pub struct PassedProvider {
     pub child_alias: Option<SmolStr>,
     /// The range of the name in the child.
     pub child_range: SourceRange,
-    /// The configuration in the caller. For a value only the range is meaningful.
+    /// The configuration in the caller. If `value` is set, only its range is meaningful.
     pub parent: ProviderReference,
     /// The value in the caller, if it is an expression.
     pub(crate) value: Option<Expression>,
@@ -76,7 +76,7 @@ pub struct ProviderBlock {
     pub body: BodySource,
     /// Whether the block has only meta-arguments.
     pub is_empty: bool,
-    /// Whether a test mocks the provider. Then it is not configured.
+    /// Whether a test mocks the provider. A mocked provider is not configured.
     pub is_mock: bool,
     /// The references of the block.
     pub references: Vec<Reference>,
@@ -125,7 +125,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let mut body = compiling.body_source(block, ARGUMENTS, BLOCKS);
     body.escaped = compiling.escaped(&content.blocks);
-    // Without a schema every name may be an argument.
+    // Without a schema, every name may be an argument.
     let left = body.content(&|_| NameRole::Unknown);
     let is_empty = left.blocks.is_empty() && left.attributes.is_empty();
     let mut references = compiling.body_references(&body);
@@ -167,7 +167,7 @@ fn alias(compiling: &mut Compiling<'_>, block: &FoundBlock, expression: &Express
     text.filter(|text| !text.is_empty())
 }
 
-/// The version constraint, which is deprecated here.
+/// The version constraint. It is deprecated in `provider` blocks.
 fn version(compiling: &mut Compiling<'_>, content: &BlockContent) -> Option<SmolStr> {
     let found = content.attributes.get("version")?;
     let version = compiling.version_text(&found.value);
@@ -176,7 +176,7 @@ fn version(compiling: &mut Compiling<'_>, content: &BlockContent) -> Option<Smol
 }
 
 impl Compiling<'_> {
-    /// The references of a body. Invalid ones are recorded for the check of references.
+    /// The references of a body. Invalid ones are recorded, and reported when references are checked.
     pub(super) fn body_references(&mut self, body: &super::BodySource) -> Vec<crate::reference::Reference> {
         references_of_body(body, &mut self.module.invalid_references)
     }

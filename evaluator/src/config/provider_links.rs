@@ -29,7 +29,8 @@ fn shown((name, alias): &Name) -> String {
 }
 
 impl ProviderBlock {
-    /// Whether the block has content. An empty block stands for a configuration from the caller, if there is one.
+    /// Whether the block has content. An empty block represents the configuration from the caller, if the caller passes
+    /// one.
     pub fn is_configured(&self) -> bool {
         !self.is_empty || self.version.is_some() || self.for_each.is_some()
     }
@@ -62,7 +63,7 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
     }
 }
 
-/// Reports local names with the same provider, and types without a valid provider.
+/// Reports several local names for the same provider, and resource types without a valid provider.
 fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut first_names: BTreeMap<&ProviderSource, &SmolStr> = BTreeMap::new();
     for (name, required) in &module.settings.required_providers {
@@ -92,8 +93,8 @@ fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports default configurations that a module passes on without having them. `caller` is the calling module with its
-/// call.
+/// Reports default configurations that a module passes on although it does not have them. `caller` is the calling
+/// module and its call.
 fn check_passed_on(
     module: &CompiledModule,
     caller: Option<(&CompiledModule, &ModuleCall)>,
@@ -124,13 +125,13 @@ fn forbidding(call: &ModuleCall) -> Option<SourceRange> {
     }
 }
 
-/// Reports names without a configuration. They prevent evaluation.
+/// Reports references to provider configurations that do not exist. They prevent evaluation.
 ///
-/// `alone` means that the module is checked on its own. It may be a called module, whose callers pass the
+/// If `alone` is set, the module is checked without its caller. It may be a called module, whose callers pass the
 /// configurations that it declares.
 pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    // Each module, with the provider names that it receives from its callers.
+    // Each module, with the provider configurations that it receives from its caller.
     let mut pending: Vec<(&CompiledModule, BTreeSet<Name>)> = Vec::new();
     let promised = root.settings.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
     pending.push((root, promised.filter(|_| alone).collect()));
@@ -163,13 +164,13 @@ fn address(module: &CompiledModule, (name, alias): &Name) -> ProviderConfig {
     ProviderConfig { module: module.path.clone(), source, alias: alias.clone() }
 }
 
-/// A key requires a configuration with `for_each`, and the other way round. This is only known for blocks of the same
-/// module.
+/// Reports references with a key to configurations without `for_each`, and references without a key to configurations
+/// with `for_each`. Only configurations of the same module are checked.
 fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |reference: &ProviderReference, user: User| {
         let (name, alias) = (&reference.local_name, reference.alias.as_ref());
         match (&reference.key, module.has_provider_keys(name, alias)) {
-            // Configurations that are passed as a whole are checked elsewhere.
+            // Calls that pass a configuration as a whole are checked by `check_wholes`.
             (None, true) if user == User::Call => {}
             (None, true) => diagnostics.push(problems::key_missing(user, &reference.range)),
             (Some(_), false) => {
@@ -190,7 +191,7 @@ fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
     diagnostics.extend(keyed.map(problems::key_on_the_left));
 }
 
-/// Configurations with `for_each` are passed as a whole, to modules that declare that, and only to these.
+/// Checks that configurations with `for_each` are passed as a whole exactly to modules that require that.
 fn check_wholes(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for passed in call.providers.iter().filter(|passed| passed.value.is_none()) {
         let ours = (passed.parent.local_name.clone(), passed.parent.alias.clone());

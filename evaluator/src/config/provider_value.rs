@@ -1,4 +1,4 @@
-//! References to providers as values, an experiment: `provider.aws.by_region` in expressions, and `provider =
+//! References to providers as values, which is an experiment: `provider.aws.by_region` in expressions, and `provider =
 //! var.regions[each.key]` in resources.
 
 use smol_str::SmolStr;
@@ -17,13 +17,13 @@ const ROOT: &str = "provider";
 const VALUES: [&str; 9] = ["var", "local", "module", "each", "data", "count", "path", "terraform", ROOT];
 
 impl Compiling<'_> {
-    /// The `provider` argument of a resource, if it is an expression. This depends on its form alone: a reference with
-    /// a known first name, or not a reference at all.
+    /// The `provider` argument of a resource, if it is an expression. This depends only on its form: a reference with a
+    /// first name in [`VALUES`], or something other than a reference.
     pub(super) fn provider_value(&self, expression: &Expression) -> Option<Expression> {
         if !self.module.settings.experiments.provider_values {
             return None;
         }
-        // Quoted names are an old form in the native syntax.
+        // Quoted names are an old notation of the native syntax.
         if expression.tree.syntax() == Syntax::Native && expression.as_string_literal().is_some() {
             return None;
         }
@@ -52,8 +52,8 @@ fn root_of(expression: &Expression) -> Option<SmolStr> {
 }
 
 impl CompiledModule {
-    /// The local name and alias of a reference to a provider configuration. With the experiment a resource type
-    /// `provider` is written `resource.provider`.
+    /// The local name and alias in a reference to a provider configuration. With the experiment, a resource of the type
+    /// `provider` must be written as `resource.provider`.
     pub(crate) fn provider_named(&self, reference: &Reference) -> Option<(SmolStr, Option<SmolStr>)> {
         let Referent::Resource(resource) = &reference.subject else { return None };
         let named = self.settings.experiments.provider_values

@@ -22,7 +22,7 @@ const PROVISIONER: ContentRules = ContentRules {
 const ARGUMENTS: &[&str] = &["when", "on_failure"];
 const BLOCKS: &[&str] = &["connection", "lifecycle", "_"];
 
-/// Provisioners that OpenTofu has removed.
+/// Provisioners that OpenTofu no longer has.
 const GONE: &[&str] = &["chef", "habitat", "puppet", "salt-masterless"];
 
 /// A `provisioner` block.
@@ -38,7 +38,7 @@ pub struct Provisioner {
     pub body: BodySource,
     /// Its `connection` block.
     pub connection: Option<BodySource>,
-    /// The references of both.
+    /// The references of the arguments and of the connection.
     pub references: Vec<Reference>,
     /// The header of the block.
     pub range: SourceRange,
@@ -87,7 +87,7 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
     })
 }
 
-/// Other objects may already be destroyed at that time.
+/// Reports references to other objects, which may already be destroyed when a destroy-time provisioner runs.
 pub(super) fn only_own(compiling: &mut Compiling<'_>, references: &[Reference]) {
     for reference in references {
         let own = matches!(

@@ -1,7 +1,7 @@
-//! The checkable parts of a configuration that a plan evaluates, and those that its apply evaluates again.
+//! Finds the parts of a configuration that a plan evaluates, and those that its apply evaluates again.
 //!
-//! Apply skips what it does not need: unchanged resources without conditions, the values that only those resources use,
-//! and everything outside the selection.
+//! Apply skips the parts that it does not need: unchanged resources without conditions, values that only those
+//! resources use, and everything outside the selection.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,13 +28,13 @@ pub struct NeededParts {
     pub variables: BTreeSet<(Module, SmolStr)>,
     /// Check blocks whose assertions are evaluated.
     pub checks: BTreeSet<(Module, SmolStr)>,
-    /// Check blocks that appear in results, evaluated or not.
+    /// Check blocks that appear in results, even if they are not evaluated.
     pub listed_checks: BTreeSet<(Module, SmolStr)>,
 }
 
 impl NeededParts {
-    /// Whether the expression at a place is evaluated. Outputs of the root module count unless their values are known
-    /// (`settled`).
+    /// Whether the expression at a source range is evaluated. Outputs of the root module are evaluated unless their
+    /// values are known (`settled`).
     pub fn comes_to(&self, root: &Arc<CompiledModule>, place: &SourceRange, settled: &BTreeSet<SmolStr>) -> bool {
         let found = root.all().into_iter().find_map(|module| {
             let key = |name: &SmolStr| (module.path.clone(), name.clone());
@@ -71,7 +71,8 @@ pub fn planned(root: &Arc<CompiledModule>, selection: &Selection) -> NeededParts
     graph.reach(root, selection, &all)
 }
 
-/// The parts that the apply of such a plan evaluates. `active` are the resources that change or have conditions.
+/// The parts that the apply of a plan with this selection evaluates. `active` are the resources that change or have
+/// conditions.
 pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTreeSet<ConfigResource>) -> NeededParts {
     let graph = StaticGraph::new(root);
     let kept = graph.kept(root, active);
@@ -100,7 +101,7 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
     reach
 }
 
-/// The resources that configurations of providers depend on.
+/// The resources that provider configurations depend on.
 pub fn configuring(root: &Arc<CompiledModule>) -> BTreeSet<ConfigResource> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
@@ -109,9 +110,9 @@ pub fn configuring(root: &Arc<CompiledModule>) -> BTreeSet<ConfigResource> {
     nodes.iter().zip(found).filter(|(_, found)| *found).filter_map(|(node, _)| node.resource()).collect()
 }
 
-/// The prerequisites of everything with conditions, by its configured address: resources, and outputs and variables
-/// with conditions, that must succeed first. A resource with postconditions is its own prerequisite. A reference from a
-/// check block to a single instance has its key.
+/// The prerequisites of each object with conditions, by its configured address. They are the resources, and the outputs
+/// and variables with conditions, that must succeed first. A resource with postconditions is its own prerequisite. A
+/// reference from a check block to a single instance includes its key.
 pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
@@ -149,7 +150,7 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
                     .filter_map(|node| graph.position(node))
                     .collect();
                 match (&reference.subject, &reference.key, &found[..]) {
-                    // If a single instance is named, others may fail.
+                    // If a check refers to a single instance, other instances may fail.
                     (Referent::Resource(_), Some(key), [resource]) => {
                         let instance = format!("{}{key}", nodes[*resource].name());
                         instances.entry(address.clone()).or_default().push(instance);
@@ -178,7 +179,7 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
     checked.iter().map(of).collect()
 }
 
-/// The nodes that are reachable from these through kept nodes, themselves included.
+/// The nodes that are reachable from `starts` through kept nodes, including `starts`.
 fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
     let mut found = vec![false; next.len()];
     let mut pending = starts;
@@ -193,8 +194,8 @@ fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
 impl StaticGraph {
     /// The part of the graph that an apply keeps.
     ///
-    /// Values are kept if something that is kept refers to them. Resources and repetitions of modules are kept if they
-    /// change, or if anything but an output of the root module refers to them.
+    /// Values are kept if a kept node refers to them. Resources and repetitions of modules are kept if they change, or
+    /// if a kept node other than an output of the root module refers to them.
     pub(super) fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let modules = root.all();
@@ -229,7 +230,7 @@ impl StaticGraph {
         kept
     }
 
-    /// The selected nodes in the kept part of the graph.
+    /// The selected parts in the kept part of the graph.
     fn reach(&self, root: &Arc<CompiledModule>, selection: &Selection, kept: &[bool]) -> NeededParts {
         let nodes = self.parts().0;
         let everything = *selection == Selection::All;
@@ -268,8 +269,8 @@ impl StaticGraph {
         reach
     }
 
-    /// The selected nodes with their dependencies, and the outputs of the root module and variables with validations
-    /// that only depend on selected resources, with their dependencies.
+    /// The selected nodes, and the outputs of the root module and variables with validations that only depend on
+    /// selected resources. Their dependencies are included.
     pub(super) fn chosen(&self, selection: &Selection, kept: &[bool]) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
@@ -299,7 +300,7 @@ impl StaticGraph {
         let is_resource = |index: &usize| kept[*index] && matches!(nodes[*index], Node::Resource(..));
         let (taken, left): (Vec<usize>, Vec<usize>) =
             (0..nodes.len()).filter(is_resource).partition(|index| chosen[*index]);
-        // What leads to a chosen resource, and to one that is not.
+        // The nodes that lead to a chosen resource, and those that lead to another one.
         let (some, not_all) = (below(taken, &back, kept), below(left, &back, kept));
         let counts = |index: &usize| self.counts(&nodes[*index]) && some[*index] && !not_all[*index];
         let more: Vec<usize> = (0..nodes.len()).filter(counts).collect();

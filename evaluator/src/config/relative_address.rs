@@ -11,7 +11,7 @@ use super::problems;
 /// A module call or a resource, with its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelativeAddress {
-    /// The module calls from the module of the block. A call without a key may match all its instances.
+    /// The module calls, starting in the module of the block. A call without a key may match all its instances.
     pub module: ModuleInstance,
     /// The resource with the key of the instance; `None` for a module.
     pub resource: Option<(Resource, InstanceKey)>,
@@ -31,7 +31,7 @@ impl RelativeAddress {
     }
 }
 
-/// Parses an address from a static traversal; `None` for other expressions.
+/// Parses an address from a traversal. `None` for other expressions.
 pub(super) fn read_address(expression: &Expression) -> Option<Result<RelativeAddress, Diagnostic>> {
     let traversal = expression.as_traversal()?;
     Some(address_of(&traversal, expression.range()))
@@ -43,7 +43,8 @@ pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<Re
     Ok(RelativeAddress { module: ModuleInstance(module.into()), resource, range })
 }
 
-/// Parses the address of a module: `None` for other expressions, and no module for an address that goes on.
+/// Parses the address of a module. `None` for expressions that are not traversals. The inner `None` is for addresses
+/// with further steps after the module.
 pub(super) fn read_module(expression: &Expression) -> Option<Result<Option<ModuleInstance>, Diagnostic>> {
     let (traversal, range) = (expression.as_traversal()?, expression.range());
     let mut names = Names { traversal: &traversal, range: &range, next: 0 };
@@ -51,7 +52,7 @@ pub(super) fn read_module(expression: &Expression) -> Option<Result<Option<Modul
     Some(read)
 }
 
-/// Whether one step follows the address of a resource, which counts as the key of an instance.
+/// Whether exactly one step follows the address of a resource. It counts as the key of an instance.
 pub(super) fn has_step_behind_resource(expression: &Expression) -> bool {
     let Some(mut traversal) = expression.as_traversal() else { return false };
     traversal.steps.pop().is_some()
@@ -100,7 +101,7 @@ impl Names<'_> {
         self.next > self.traversal.steps.len()
     }
 
-    /// The module calls at the beginning.
+    /// Reads the module calls at the start.
     fn modules(&mut self) -> Result<Vec<ModuleStep>, Diagnostic> {
         let mut modules = Vec::new();
         loop {

@@ -22,11 +22,11 @@ const LIFECYCLE: ContentRules = ContentRules { attributes: &[optional("destroy")
 /// A `removed` block.
 #[derive(Clone, Debug)]
 pub struct RemovedBlock {
-    /// The module of the objects, from the root module. All its instances match.
+    /// The module of the objects, as a path from the root module. All its instances match.
     pub module: Module,
     /// The resource in it; `None` for the whole module.
     pub resource: Option<Resource>,
-    /// Whether objects are destroyed; `None` if the block does not say. Then they are forgotten.
+    /// Whether objects are destroyed. `None` if the block does not say, which means that they are forgotten.
     pub destroy: Option<bool>,
     /// The directory of the module with the block.
     pub dir: String,
@@ -105,7 +105,7 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     compiling.module.statements.removed.push(found);
 }
 
-/// The problem of an address with keys, or of objects that cannot be destroyed.
+/// The problem of an address that has keys, or whose objects cannot be destroyed.
 fn unsuitable(address: &RelativeAddress) -> Option<Diagnostic> {
     let at = || address.range.clone();
     if address.has_module_keys() {

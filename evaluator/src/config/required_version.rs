@@ -22,7 +22,7 @@ pub struct RequiredVersion {
     pub range: SourceRange,
 }
 
-/// The problem of a constraint.
+/// The problem of a constraint that is invalid, or that excludes the implemented version.
 pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {
     let Some(text) = literal_string(&required.constraint) else {
         return Some(problems::versions::not_a_string(required.constraint.range()));

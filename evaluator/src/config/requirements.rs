@@ -42,7 +42,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// Whether a local name of a provider is valid. Reports the problem.
+    /// Whether a local name of a provider is valid. If it is not, reports the problem.
     pub(super) fn normalised_provider(&mut self, name: &str, at: &SourceRange) -> bool {
         let problem = if !is_part(name) {
             problems::provider::invalid_local_name(name, at)
@@ -120,7 +120,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// A literal version constraint.
+    /// Reads a literal version constraint.
     pub(super) fn version_text(&mut self, entry: &Expression) -> Option<SmolStr> {
         let text = constant_text(entry, true);
         let Some(text) = text else {
@@ -134,7 +134,7 @@ impl Compiling<'_> {
         Some(text)
     }
 
-    /// A version constraint as a string. In an object other values are not converted.
+    /// Reads a version constraint in an object. It must be a string, because values are not converted there.
     fn quoted_version(&mut self, entry: &Expression) -> Option<SmolStr> {
         if constant_text(entry, false).is_none() {
             self.report(problems::versions::not_a_string(entry.range()));
@@ -184,11 +184,11 @@ impl Compiling<'_> {
 struct Promised {
     local_name: SmolStr,
     alias: Option<SmolStr>,
-    /// Written with `[*]`.
+    /// Whether the entry is written with `[*]`.
     whole: bool,
 }
 
-/// The part before `[*]` in `aws.by_region[*]`; `None` for other expressions.
+/// The part before `[*]` in `aws.by_region[*]`. `None` for other expressions.
 fn whole_configuration(item: &Expression) -> Option<Expression> {
     let item = item.unquoted().ok().filter(|_| item.tree.syntax() == Syntax::Json).unwrap_or_else(|| item.clone());
     match item.kind() {
@@ -197,7 +197,7 @@ fn whole_configuration(item: &Expression) -> Option<Expression> {
     }
 }
 
-/// The string of an expression without references. With `converted` other primitive values are converted.
+/// The string value of an expression without references. If `converted` is set, other primitive values are converted.
 fn constant_text(expression: &Expression, converted: bool) -> Option<SmolStr> {
     let (value, problems) = evaluate_constant(expression);
     if has_errors(&problems) || (!converted && value.ty() != Type::String) {
@@ -230,8 +230,8 @@ pub(super) fn is_part(text: &str) -> bool {
         && text.chars().all(|c| c == '-' || c.is_alphanumeric())
 }
 
-/// Whether a text is a valid host name for display, with or without a port. A label has no hyphen at its ends, and not
-/// at its third and fourth position: such labels are encoded names.
+/// Whether a text is a valid host name for display, with or without a port. A label must not start or end with a
+/// hyphen, nor have hyphens at its third and fourth position, which would mark an encoded name.
 fn is_host(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
@@ -247,7 +247,7 @@ fn is_host(text: &str) -> bool {
 /// Parses a source address.
 ///
 /// # Errors
-/// The problem, without a range.
+/// Returns the problem without a source range.
 pub fn read_source(text: &str) -> Result<ProviderSource, Diagnostic> {
     let parts: Vec<&str> = text.split('/').collect();
     if parts.len() > 3 || parts.iter().any(|part| part.is_empty()) {

@@ -25,7 +25,7 @@ const RESOURCE: ContentRules = ContentRules {
     open: true,
 };
 
-/// Resources of these modes have no provisioners.
+/// The rules for modes whose resources have no provisioners.
 const WITHOUT_PROVISIONERS: ContentRules = ContentRules {
     blocks: &[
         BlockRule { name: "lifecycle", labels: &[] },
@@ -48,11 +48,11 @@ pub(super) enum Nested {
     Check(SmolStr),
 }
 
-/// The words for blocks of a mode in messages.
+/// The names that messages use for blocks of a mode.
 struct Words {
-    /// Its invalid type.
+    /// The description of the type.
     type_name: &'static str,
-    /// Its invalid name.
+    /// The description of the name.
     name: &'static str,
 }
 
@@ -149,7 +149,7 @@ fn references(compiling: &mut Compiling<'_>, block: &ResourceBlock) -> Vec<Refer
         references.extend(compiling.references(&condition.error_message));
     }
     if let Some(expression) = &block.lifecycle.prevent_destroy {
-        // Planning refuses names that only exist in instances.
+        // Planning reports names that only exist in instances.
         let of_instance = |reference: &Reference| {
             matches!(reference.subject, Referent::CountIndex | Referent::EachKey | Referent::EachValue)
         };

@@ -1,4 +1,4 @@
-//! The texts of files, for the source lines of diagnostics.
+//! Source texts of files, for the lines that diagnostics show.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,12 +17,12 @@ pub struct SourceFiles {
 }
 
 impl SourceFiles {
-    /// One file.
+    /// Creates a collection with one file.
     pub(crate) fn of(name: &str, tree: &Arc<Tree>) -> SourceFiles {
         SourceFiles { trees: BTreeMap::from([(name.into(), tree.clone())]) }
     }
 
-    /// One file in the native syntax.
+    /// Creates a collection with one file in the native syntax.
     pub fn native(name: &str, text: &str) -> SourceFiles {
         SourceFiles::of(name, &weft_syntax::parse_bytes(name, text.as_bytes()).0)
     }
@@ -32,17 +32,17 @@ impl SourceFiles {
         self.trees.insert(name.into(), tree.clone());
     }
 
-    /// A file.
+    /// The tree of a file.
     pub(crate) fn tree(&self, name: &str) -> Option<&Arc<Tree>> {
         self.trees.get(name)
     }
 
-    /// Adds other files. They replace those with the same names.
+    /// Adds other files. They replace files with the same names.
     pub fn extend(&mut self, others: SourceFiles) {
         self.trees.extend(others.trees);
     }
 
-    /// Whether it has a file.
+    /// Whether the collection contains a file.
     pub fn has(&self, file: &str) -> bool {
         self.trees.contains_key(file)
     }
@@ -52,7 +52,7 @@ impl SourceFiles {
         self.trees.get(file).map(|tree| tree.source().text().clone())
     }
 
-    /// A line of a file without its end. The first line has the number 1.
+    /// A line of a file without its line end. The first line has number 1.
     pub fn line(&self, file: &str, number: u32) -> Option<&str> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.trees.get(file)?.source().line(index).map(|line| line.trim_end_matches(['\r', '\n']))
@@ -64,8 +64,8 @@ impl SourceFiles {
         self.trees.get(&range.file)?.source().text().get(start..end)
     }
 
-    /// The header of the outermost block around a byte of a file, labels quoted. In the JSON syntax, the names of all
-    /// objects and the indices of all arrays around it.
+    /// A description of the outermost block around a byte of a file: its header, with quoted labels. In the JSON
+    /// syntax, the names of all objects and the indices of all arrays around the byte.
     pub fn enclosing_block(&self, file: &str, byte: u32) -> Option<String> {
         enclosing_block(self.trees.get(file)?, byte)
     }

@@ -1,5 +1,5 @@
-//! The graph of a configuration as OpenTofu draws it: with vertices for the start and end of modules, and for closing
-//! providers.
+//! Draws the graph of a configuration as OpenTofu does: with vertices for the start and end of modules, and for the
+//! closing of providers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +59,8 @@ impl Pen<'_> {
         }
     }
 
-    /// The provider configuration of a name in a module, after inheritance from callers.
+    /// The node of the provider configuration that a provider node inherits from callers. For other nodes, the node
+    /// itself.
     fn owner(&self, index: usize) -> usize {
         let (nodes, next) = self.graph.parts();
         let mut here = index;
@@ -105,7 +106,8 @@ impl Pen<'_> {
         }
     }
 
-    /// The value that a variable is given. Readers see it after its validation, which is another vertex.
+    /// The vertex for the given value of a variable. Readers wait for another vertex, which stands for the value after
+    /// validation.
     fn given(&mut self, module: &Module, name: &SmolStr) -> usize {
         let name = within(module, &format!("var.{name}"));
         match module.is_root() {
@@ -146,7 +148,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Everything in a module comes between its start and its end. Checks come last.
+    /// Adds the vertices for the start and end of a module. Everything in the module is between them. Checks come last.
     fn module(&mut self, module: &Arc<CompiledModule>) {
         for check in module.checks.values() {
             let name = within(&module.path, &format!("check.{}", check.name));
@@ -184,7 +186,7 @@ impl Pen<'_> {
         }
     }
 
-    /// The vertices of references.
+    /// The vertices that references lead to.
     fn named(&mut self, module: &Arc<CompiledModule>, references: &[Reference]) -> Vec<usize> {
         let path = &module.path;
         let nodes = references.iter().filter_map(|reference| match &reference.subject {
@@ -203,7 +205,7 @@ impl Pen<'_> {
         nodes.filter_map(|node| self.place(&node)).collect()
     }
 
-    /// The vertex of a node, if the configuration has it.
+    /// The vertex of a node, if the graph has the node.
     fn place(&self, node: &Node) -> Option<usize> {
         self.places.get(self.graph.position(node)?).copied().flatten()
     }

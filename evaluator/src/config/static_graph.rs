@@ -1,5 +1,5 @@
-//! The static references of a whole tree of modules, without values. Used for cycles, and for the dependencies of
-//! resources in state.
+//! The graph of static references in a whole tree of modules. It contains no values. It is used to find cycles, and for
+//! the dependencies of resources in state.
 
 mod cycles;
 pub(super) mod dependencies;
@@ -16,7 +16,7 @@ use super::{CompiledModule, ProviderReference};
 use crate::reference::{Reference, Referent, references_of};
 use crate::selection::{Selected, SelectedAddress, Selection};
 
-/// A node: something whose value or object depends on others.
+/// A node: a declaration, or a part of a module call, that may depend on other nodes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Node {
     Variable(Module, SmolStr),
@@ -26,12 +26,12 @@ pub(super) enum Node {
     Provider(Module, SmolStr, Option<SmolStr>),
     /// The repetition of a call, and the dependencies of the call as a whole.
     Expand(Module),
-    /// All content of a module.
+    /// All content of a module, as a target of references to the whole module.
     Close(Module),
 }
 
 impl Node {
-    /// The resource, if this is one.
+    /// The resource of the node. `None` for other kinds of nodes.
     pub(super) fn resource(&self) -> Option<ConfigResource> {
         match self {
             Node::Resource(module, resource) => {
@@ -41,7 +41,7 @@ impl Node {
         }
     }
 
-    /// Whether the node does not belong to the content of a module.
+    /// Whether the node is not part of the content of a module.
     pub(super) fn is_outside(&self, module: &Module) -> bool {
         match self {
             Node::Variable(own, _)
@@ -53,7 +53,7 @@ impl Node {
         }
     }
 
-    /// The configured address. Providers have their local names.
+    /// The configured address. For providers, it contains the local name.
     pub(super) fn name(&self) -> String {
         let within = |module: &Module, rest: String| {
             if module.is_root() { rest } else { format!("{module}.{rest}") }
@@ -74,7 +74,7 @@ impl Node {
 
 /// The graph of static references.
 pub(crate) struct StaticGraph {
-    /// The references of the import blocks of a resource.
+    /// The nodes that the import blocks of a resource refer to.
     imports: BTreeMap<ConfigResource, Vec<Node>>,
     nodes: Vec<Node>,
     index: FxHashMap<Node, usize>,
@@ -166,7 +166,7 @@ impl StaticGraph {
             to.extend(resource.connection.iter().flat_map(|inner| targets(module, &inner.references)));
             let own_address = ConfigResource { module: here.clone(), resource: resource.resource.clone() };
             to.extend(self.imports.get(&own_address).into_iter().flatten().cloned());
-            // Self-references are reported by evaluation, which knows their place.
+            // Evaluation reports self-references, because it knows their source range.
             let own = Node::Resource(here.clone(), resource.resource.clone());
             to.retain(|node| *node != own);
             to.extend(common.clone());
@@ -216,11 +216,11 @@ impl StaticGraph {
         }
     }
 
-    /// A provider name in a child is the configuration that the call passes, or the caller's configuration with the
-    /// same name.
+    /// Adds edges from provider names in a child to the configurations that they stand for: the one that the call
+    /// passes, or the caller's default configuration of the same provider.
     fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
         let mut names = provider_names(child);
-        // Functions and references to providers may use any configuration.
+        // Provider functions and references to providers may use any configuration.
         names.extend(call.providers.iter().map(|passed| (passed.child_name.clone(), passed.child_alias.clone())));
         if child.settings.experiments.provider_values {
             names.extend(child.settings.required_providers.keys().map(|name| (name.clone(), None)));
@@ -254,7 +254,7 @@ impl StaticGraph {
         }
     }
 
-    /// The nodes that a walk reaches, those where it starts included.
+    /// The nodes that a walk reaches, including the nodes where it starts.
     fn reached(&self, starts: Vec<usize>, next: &[Vec<usize>]) -> BTreeSet<usize> {
         let mut seen: BTreeSet<usize> = BTreeSet::new();
         let mut pending = starts;
@@ -268,12 +268,12 @@ impl StaticGraph {
         seen
     }
 
-    /// The selected parts; `None` for everything.
+    /// The selected parts. `None` if everything is selected.
     ///
-    /// Everything that is targeted includes its dependencies. Everything that is excluded excludes its dependents. If
-    /// only some instances are excluded, other resources that depend on them are excluded, but outputs are not. An
-    /// output of the root module is planned if it depends on resources and all of them are planned. Targets also include
-    /// the dependencies of the `wanted` provider configurations, which objects without blocks need.
+    /// Targets include all their dependencies, and exclusions exclude all their dependents. If only some instances of a
+    /// resource are excluded, other resources that depend on it are excluded, but outputs are not. An output of the
+    /// root module is planned if it depends on resources and all of them are planned. Targets also include the
+    /// dependencies of the `wanted` provider configurations, which objects without blocks need.
     pub(crate) fn selected(
         &self,
         root: &Arc<CompiledModule>,
@@ -303,7 +303,7 @@ impl StaticGraph {
             }
             Selection::AllBut(addresses) => {
                 let whole = touching(addresses, true);
-                // In order, since the nodes were visited in order.
+                // `whole` is sorted, because the nodes are visited in order.
                 let is_whole = |index: &usize| whole.binary_search(index).is_ok();
                 let partly = touching(addresses, false).into_iter().filter(|index| !is_whole(index));
                 // Resources that depend on a partly excluded one are excluded, even if they are also in its module.
@@ -336,7 +336,7 @@ impl StaticGraph {
         })
     }
 
-    /// The parts that provider configurations need.
+    /// The parts that these provider configurations need.
     pub(crate) fn needed_by_providers(&self, root: &Arc<CompiledModule>, wanted: &[ProviderConfig]) -> Selected {
         let mut found = Selected {
             providers: wanted.iter().map(|provider| provider.module.clone()).collect(),
@@ -371,7 +371,7 @@ impl StaticGraph {
     }
 }
 
-/// The provider names that a module, or a descendant that inherits them, may use.
+/// The provider names that a module and descendants that inherit them may use.
 fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>)> {
     let mut names: BTreeSet<(SmolStr, Option<SmolStr>)> = BTreeSet::new();
     let mut pending = vec![module];
@@ -411,7 +411,7 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
             Referent::ProviderFunction(name, None) if module.providers.contains_key(&(name.clone(), None)) => {
                 Some(Node::Provider(here.clone(), name.clone(), None))
             }
-            // Without such a block, functions without an alias use an unconfigured provider.
+            // Without an alias, a function runs in an unconfigured provider.
             Referent::ProviderFunction(name, alias @ Some(_))
                 if !module.has_provider_keys(name, alias.as_ref())
                     && (module.providers.contains_key(&(name.clone(), alias.clone()))
@@ -440,7 +440,7 @@ mod tests {
 
     use super::*;
 
-    /// A module with many resources, and many outputs that refer to the whole module.
+    /// A module with many resources, and with many outputs that refer to a whole module.
     fn graph(count: usize) -> (Arc<CompiledModule>, StaticGraph) {
         let dir = tempfile::tempdir().expect("a directory");
         let (mut root, mut child) = (String::from("module \"m\" {\n  source = \"./m\"\n}\n"), String::new());

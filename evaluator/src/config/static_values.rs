@@ -1,5 +1,5 @@
-//! Static values, which are needed before planning: module sources, `for_each` of providers, backend settings, `const`
-//! variables. They can use variables, locals, functions and paths only.
+//! Static values: values that are needed before planning, such as module sources, `for_each` of providers, backend
+//! settings, and `const` variables. They can only use variables, locals, functions and paths.
 //!
 //! They are evaluated on demand while the tree is loaded, callers first. Each named value is evaluated once.
 
@@ -28,7 +28,7 @@ use super::{CompiledModule, Local, ModuleCall, Variable};
 use crate::given_variables::GivenVariables;
 use crate::reference::{Reference, Referent, references_of};
 
-/// The inputs of static values, beside the configuration.
+/// The inputs of static values, apart from the configuration.
 pub struct StaticInputs<'a> {
     /// Returns the values of the root module's variables. Called once, after its blocks are read.
     pub given: &'a dyn Fn(&CompiledModule) -> StaticGiven,
@@ -56,16 +56,16 @@ impl From<GivenVariables> for StaticGiven {
 /// A named value of a module.
 type Name = (Module, Referent);
 
-/// The user of a static value, with its range, for messages.
+/// The argument or value that needs a static value, with its range, for messages.
 pub(super) struct Needing {
     pub(super) text: String,
     pub(super) range: SourceRange,
-    /// The experiment with which the user accepts values that are known later.
+    /// The experiment that would allow a value which is only known later.
     pub(super) experiment: Option<&'static str>,
 }
 
 impl Needing {
-    /// A user that always needs static values.
+    /// An argument that always needs static values.
     pub(super) fn new(text: String, range: SourceRange) -> Needing {
         Needing { text, range, experiment: None }
     }
@@ -93,12 +93,12 @@ pub(super) struct StaticValues {
     parameters: AtomicU32,
 }
 
-/// Why a name has no value. The cause is already reported.
+/// The reason why a name has no value. The cause has been reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoValue {
-    /// A value that it depends on is missing. Each user is reported too.
+    /// A value that it depends on is missing. The problem is also reported for each user of this value.
     NotComputed,
-    /// Its value does not fit its declaration. Nothing else is reported.
+    /// Its value does not fit its declaration. Nothing is reported for the users of this value.
     Unsuitable,
 }
 
@@ -109,7 +109,7 @@ enum Visit {
 
 /// The definition of a named value.
 struct Definition {
-    /// The module of the expression.
+    /// The module in which the expression is evaluated.
     home: Module,
     expression: Expression,
     needing: Needing,
@@ -135,7 +135,7 @@ impl StaticValues {
         self.given = given;
     }
 
-    /// Adds a module. Its callers must be added first.
+    /// Adds a module. Its caller must have been added before.
     pub(super) fn enter(&mut self, module: &CompiledModule, call: Option<Arc<ModuleCall>>) {
         let frame =
             Frame { variables: module.variables.clone(), locals: module.locals.clone(), dir: module.dir.clone(), call };
@@ -154,7 +154,8 @@ impl StaticValues {
         self.finish(module, expression, needing, diagnostics)
     }
 
-    /// The same. An expression with errors of its own has the value that evaluation came to: true with the value then.
+    /// Like `evaluate`, but returns the value even if the expression has errors of its own. The second value says
+    /// whether it has.
     pub(super) fn attempt(
         &mut self,
         module: &Module,
@@ -166,7 +167,7 @@ impl StaticValues {
         self.attempted(module, expression, needing, diagnostics)
     }
 
-    /// Reports why a variable of a module cannot be evaluated yet.
+    /// Evaluates a variable of a module. If that is not possible before planning, reports why.
     pub(super) fn variable(
         &mut self,
         module: &Module,
@@ -180,7 +181,7 @@ impl StaticValues {
         self.needed(&name, &what, needing, diagnostics);
     }
 
-    /// The value of a visited name, for a user.
+    /// The value of a name that was visited. If there is none, reports why.
     fn needed(&self, name: &Name, what: &str, needing: &Needing, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
         match self.value(name, diagnostics) {
             Err(NoValue::NotComputed) if self.circular.contains(name) && !self.values.contains_key(name) => {
@@ -232,7 +233,7 @@ impl StaticValues {
         }
     }
 
-    /// The expression of a name; `None` for undeclared names and for values without an expression.
+    /// The definition of a name. `None` for undeclared names, and for values that do not come from an expression.
     fn definition(&self, (path, subject): &Name) -> Option<Definition> {
         let frame = self.frames.get(path)?;
         let text = |rest: String| if path.is_root() { rest } else { format!("{path}:{rest}") };
@@ -264,7 +265,7 @@ impl StaticValues {
         }
     }
 
-    /// The value of a name, converted if it is a variable.
+    /// The value of a name. If the name is a variable, the value is converted to its declaration.
     fn converted(
         &self,
         (path, subject): &Name,
@@ -277,7 +278,7 @@ impl StaticValues {
         self.suitable(variable, &value, diagnostics)
     }
 
-    /// Converts a value to the declaration of a variable. A non-nullable variable takes its default instead of null.
+    /// Converts a value to the declaration of a variable. If the variable is not nullable, its default replaces null.
     fn suitable(
         &self,
         variable: &Variable,
@@ -302,7 +303,7 @@ impl StaticValues {
         Err(NoValue::NotComputed)
     }
 
-    /// The value of a visited name.
+    /// The value of a name that was visited.
     fn value(&self, name: &Name, diagnostics: &mut Vec<Diagnostic>) -> Result<Value, NoValue> {
         if let Some(found) = self.values.get(name) {
             return found.clone();
@@ -325,7 +326,7 @@ impl StaticValues {
         self.suitable(variable, &given.value, diagnostics)
     }
 
-    /// Evaluates an expression whose names are all visited.
+    /// Evaluates an expression. All its names must have been visited.
     fn finish(
         &self,
         module: &Module,
@@ -466,7 +467,7 @@ fn convert_variable(variable: &Variable, value: &Value) -> Result<Value, Diagnos
     }
 }
 
-/// The string value of an argument such as `source`. Reports why it is not a string.
+/// The string value of an argument such as `source`. If it is not a suitable string, reports why.
 pub(super) fn static_text(
     value: &Value,
     what: &str,

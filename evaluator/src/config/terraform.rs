@@ -8,7 +8,7 @@ use super::literal::{literal_string, optional};
 use super::problems;
 use super::required_version::{RequiredVersion, allows};
 
-/// The schema of a `terraform` block.
+/// The content of a `terraform` block.
 pub(super) const RULES: ContentRules = ContentRules {
     attributes: &[optional("required_version"), optional("experiments"), optional("language")],
     blocks: &[
@@ -43,7 +43,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             other => compiling.report(problems::terraform::unsupported_block(other, &inner.range)),
         }
     }
-    // In .tf files this argument refers to another product.
+    // In `.tf` files, this argument refers to another product.
     let own = block.range.file.ends_with(".tofu") || block.range.file.ends_with(".tofu.json");
     if let Some(found) = content.attributes.get("required_version").filter(|_| own) {
         let constraint = found.value.clone();
@@ -51,7 +51,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
 }
 
-/// The last version of OpenTofu without `compatible_with`.
+/// The last version of OpenTofu that does not support `compatible_with`.
 const BEFORE_COMPATIBLE_WITH: [u64; 3] = [1, 11, 0];
 
 /// A `language` block.

@@ -1,7 +1,8 @@
-//! Test files: the declarations of `*.tftest.hcl` and `*.tofutest.hcl` files, or their JSON forms.
+//! Test files: `*.tftest.hcl` and `*.tofutest.hcl` files, and their JSON forms.
 //!
-//! A [`TestFile`] is a list of [`TestRun`]s with shared settings. [`overrides`] replace single resources and modules,
-//! [`mocks`] whole providers. [`finding`] lists and reads the files of a directory.
+//! A [`TestFile`] is a list of [`TestRun`]s with shared settings. The module [`overrides`] reads replacements of single
+//! resources and modules, and [`mocks`] replacements of whole providers. [`finding`] lists and reads the files of a
+//! directory.
 
 mod finding;
 mod mocks;
@@ -130,14 +131,14 @@ pub struct TestModule {
     pub source_range: SourceRange,
 }
 
-/// An entry of `expect_failures`: the checkable object with its range, or the problem of the reference.
+/// An entry of `expect_failures`: a checkable object, and the problem if the object cannot fail.
 #[derive(Clone, Debug)]
 pub struct ExpectedFailure {
     /// `var.x`, `output.x`, `check.x`, `aws_vpc.main`, `data.aws_ami.x[0]`.
     pub object: SmolStr,
     /// The range of the reference.
     pub range: SourceRange,
-    /// Why the object cannot fail.
+    /// The reason why the object cannot fail.
     pub problem: Option<Diagnostic>,
 }
 
@@ -155,7 +156,7 @@ pub struct Overrides {
 pub struct OverrideResource {
     /// The configured resource.
     pub target: ConfigResource,
-    /// Which of the two blocks this is.
+    /// The mode of the resource, which determines the type of the block.
     pub mode: ResourceMode,
     /// The values of its computed attributes.
     pub values: Arc<GivenValues>,
@@ -184,7 +185,7 @@ pub struct OverrideModule {
 /// A `mock_provider` block.
 #[derive(Clone, Debug)]
 pub struct MockBlock {
-    /// The block as a provider block with name, alias and `for_each` only.
+    /// The block as a `provider` block that has only a name, an alias and `for_each`.
     pub block: Arc<ProviderBlock>,
     /// Values for all resources of a type: `mock_resource` and `mock_data`.
     pub types: BTreeMap<(ResourceMode, SmolStr), Arc<GivenValues>>,
@@ -238,7 +239,8 @@ pub(crate) fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec
 type Variables = Option<(SourceRange, BTreeMap<SmolStr, TestExpression>)>;
 
 impl Compiling<'_> {
-    /// Reads a `variables` block. `place` names its parent, which can have one.
+    /// Reads a `variables` block. `first` is the earlier one: a parent can have only one. `place` names the parent in
+    /// messages.
     fn test_variables(&mut self, block: &FoundBlock, first: &mut Variables, place: &str) {
         if let Some((first, _)) = first {
             self.report(problems::test_file::second_variables(place, first, &block.range));
@@ -257,7 +259,7 @@ impl Compiling<'_> {
         *first = Some((block.range.clone(), body.attributes.iter().map(named).collect()));
     }
 
-    /// The first valid block of its kind. Later ones are reported.
+    /// The first valid block of its kind. Further ones are reported.
     fn only_block<T>(
         &mut self,
         blocks: &[FoundBlock],
@@ -277,7 +279,7 @@ impl Compiling<'_> {
     }
 }
 
-/// The address of a checkable object, as expectations name it.
+/// The address of a checkable object, in the notation of `expect_failures`.
 fn object_of(reference: &Reference) -> Option<String> {
     use crate::reference::Referent;
     let key = reference.key.as_ref().map(ToString::to_string).unwrap_or_default();

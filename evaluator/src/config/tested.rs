@@ -1,4 +1,4 @@
-//! Changes of a configuration for a test: providers of the test in place of others, and modules without their contents.
+//! Changes of a configuration for a test: replaces providers, and reduces modules to their variables and outputs.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use weft_syntax::Expression;
 use super::test_file::GivenValues;
 use super::{CompiledModule, Output, ProviderBlock};
 
-/// The name of texts that are not in a file.
+/// The file name of expressions that are not in a file.
 const MADE: &str = "<test>";
 
 impl ProviderBlock {
-    /// Whether it has `for_each`.
+    /// Whether the block has `for_each`.
     pub fn is_repeated(&self) -> bool {
         self.for_each.is_some()
     }
@@ -31,7 +31,7 @@ impl ProviderBlock {
         ProviderBlock { for_each: None, ..self.clone() }
     }
 
-    /// The block with this value for `for_each`.
+    /// The block with `for_each` replaced by this value.
     #[must_use]
     pub fn repeated_over(&self, value: &Value) -> ProviderBlock {
         ProviderBlock { for_each: Some(made(value)), ..self.clone() }
@@ -39,7 +39,8 @@ impl ProviderBlock {
 }
 
 impl CompiledModule {
-    /// The module with only its variables and outputs. The outputs have these values; others are null.
+    /// The module, reduced to its variables and outputs. The outputs have these values. Outputs without a value are
+    /// null.
     #[must_use]
     pub fn reduced_to_outputs(&self, values: &GivenValues) -> CompiledModule {
         let output = |(name, output): (&SmolStr, &Arc<Output>)| {
@@ -70,7 +71,7 @@ impl CompiledModule {
     }
 }
 
-/// An expression that evaluates to a value. Marks are dropped, and unknown values become null.
+/// An expression that evaluates to a value. Marks are lost, and unknown values become null.
 fn made(value: &Value) -> Expression {
     parsed(&literal(value))
 }

@@ -1,4 +1,4 @@
-//! The JSON syntax declares the same as the native syntax. Each row is one configuration in both.
+//! Compares the two syntaxes: each row is one configuration in both, which must declare the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn loaded(name: &str, text: &str) -> (Arc<CompiledModule>, Vec<String>) {
     (root, problems.iter().map(place).collect())
 }
 
-/// What a module declares, without places.
+/// The declarations of a module, without source ranges.
 fn facts(module: &CompiledModule) -> Vec<String> {
     let mut found = Vec::new();
     let provider = |reference: &crate::config::ProviderReference| {

@@ -31,7 +31,7 @@ const TOP_LEVEL: ContentRules = ContentRules {
     open: false,
 };
 
-/// The blocks of a file. Others are reported.
+/// The blocks of a file. Unsupported blocks are reported.
 pub(super) fn blocks_of(compiling: &mut Compiling<'_>, tree: &Arc<Tree>) -> Vec<FoundBlock> {
     let start = tree.range(weft_syntax::Span { start: 0, end: 0 });
     read_content(tree, tree.root_id(), &TOP_LEVEL, &start, compiling.diagnostics).blocks

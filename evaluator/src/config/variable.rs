@@ -60,19 +60,20 @@ impl Variable {
         }
     }
 
-    /// Whether it has a default.
+    /// Whether the variable has a default.
     pub fn has_default(&self) -> bool {
         self.default.is_some()
     }
 
-    /// The default, converted to the type if it can be. `None` if there is none, or if it has errors.
+    /// The default, converted to the type if possible. `None` if there is no default, or if it has errors.
     pub fn default_value(&self) -> Option<Value> {
         let (value, problems) = evaluate_constant(self.default.as_ref()?);
         let value = convert_with_defaults(&value, &self.ty, &self.defaults).unwrap_or(value);
         (!has_errors(&problems)).then_some(value)
     }
 
-    /// A given value as assertions of tests see it: with the defaults of its attributes, but not converted.
+    /// A given value in the form in which assertions of tests use it: with the defaults of its attributes, but not
+    /// converted.
     pub(crate) fn unconverted(&self, given: &Value) -> Value {
         let filled = if self.defaults.is_empty() || given.is_null() {
             given.clone()
@@ -82,7 +83,7 @@ impl Variable {
         filled.mark(&self.marks())
     }
 
-    /// The marks of every reference to the variable.
+    /// The marks of every reference to this variable.
     pub(crate) fn marks(&self) -> Marks {
         let sensitive = if self.sensitive { Marks::SENSITIVE } else { Marks::NONE };
         let ephemeral = if self.ephemeral { Marks::EPHEMERAL } else { Marks::NONE };
@@ -156,7 +157,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
 }
 
-/// The condition of a validation may refer to its own variable.
+/// Reports a validation whose condition does not refer to its own variable.
 fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expression) {
     let itself = weft_syntax::references(condition).into_iter().any(|traversal| {
         resolve(&condition.tree, traversal)
@@ -167,7 +168,7 @@ fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expressio
     }
 }
 
-/// A type constraint. In the JSON syntax it is quoted.
+/// Reads a type constraint. In the JSON syntax, it is quoted.
 fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeConstraint, Vec<Diagnostic>> {
     // An invalid expression is reported as an invalid type, with the range of the string.
     let expression = expression.unquoted().unwrap_or_else(|_| expression.clone());
@@ -175,9 +176,9 @@ fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeCo
     variable_type_with(&expression, if module.settings.experiments.provider_values { Some(&source_of) } else { None })
 }
 
-/// The override blocks to blame if the parts of a variable do not fit each other.
+/// The override blocks at which problems are reported if the parts of a variable do not fit each other.
 struct Merged<'a> {
-    /// The default and the type are from different files: the later one of these blocks.
+    /// If the default and the type are from different files: the later one of their blocks.
     misfit: Option<&'a OverrideBody>,
     /// The last block with `default` or `nullable`.
     null: Option<&'a OverrideBody>,
@@ -190,7 +191,7 @@ fn merged_from(block: &FoundBlock) -> Merged<'_> {
     Merged { misfit: if ty == default { None } else { later(ty, default) }, null: later(default, nullable) }
 }
 
-/// A default must be a literal that fits the type.
+/// Reports a default that is not a constant, or that does not fit the type.
 fn check_default(
     compiling: &mut Compiling<'_>,
     default: &Expression,

@@ -142,7 +142,7 @@ fn constant(expression: &Expression) -> Option<Json> {
     if has_errors(&problems) { None } else { json(&value) }
 }
 
-/// A value as JSON; `None` if it is unknown or has no JSON form.
+/// A value as JSON. `None` if it is unknown or has no JSON form.
 pub(super) fn json(value: &Value) -> Option<Json> {
     Some(match value.open().1 {
         Kind::Unknown(_) | Kind::Provider(_) => return None,
@@ -182,7 +182,7 @@ fn call_name(tree: &Arc<Tree>, call: &Reference) -> String {
     text.get(at..end).unwrap_or_default().to_owned()
 }
 
-/// A subject, and the number of steps in its name.
+/// The name of the target of a reference, the number of steps in that name, and the name of the parent if there is one.
 fn subject(reference: &Reference, steps: &[TraversalStep]) -> (String, usize, Option<String>) {
     let mut taken = reference.steps;
     let mut name = base_name(&reference.subject);

@@ -11,18 +11,18 @@ use super::expressions::of_body;
 use super::{DocumentInputs, add, providers_of};
 use crate::config::CompiledModule;
 
-/// The key of a configuration: `module.a.module.b:aws.west`, without the first part in the root module.
+/// The key of a configuration: `module.a.module.b:aws.west`, without the module part in the root module.
 pub(super) fn key(module: &Module, local_name: &str, alias: Option<&str>) -> String {
     let name = alias.map_or_else(|| local_name.to_owned(), |alias| format!("{local_name}.{alias}"));
     if module.is_root() { name } else { format!("{module}:{name}") }
 }
 
-/// A configuration.
+/// A provider configuration.
 #[derive(Default)]
 struct Config {
-    /// The provider.
+    /// The source address of the provider.
     source: String,
-    /// The caller's configuration, if it is passed.
+    /// The key of the caller's configuration, if the configuration is passed.
     from: Option<String>,
     /// Its description.
     members: Map<String, Json>,
@@ -33,7 +33,7 @@ struct Config {
 pub(super) struct ProviderConfigs(BTreeMap<String, Config>);
 
 impl ProviderConfigs {
-    /// Collects those of a module and its descendants.
+    /// Collects the configurations of a module and its descendants.
     pub(super) fn of(root: &CompiledModule, inputs: &DocumentInputs<'_>) -> ProviderConfigs {
         let mut found = ProviderConfigs::default();
         // A caller comes before the modules that it calls, so passed configurations are known.
@@ -51,7 +51,7 @@ impl ProviderConfigs {
         found
     }
 
-    /// The key of the configuration that a user refers to, after following passed ones.
+    /// The key of the configuration that is used under a key. If that configuration is passed, this is the original.
     pub(super) fn used(&self, key: &str) -> String {
         let from = self.0.get(key).and_then(|config| config.from.as_ref());
         from.filter(|from| self.0.contains_key(*from)).map_or(key, String::as_str).to_owned()

@@ -35,11 +35,11 @@ pub struct Asserted {
 /// The verdict of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssertionVerdict {
-    /// It passed.
+    /// The condition is true.
     Holds,
-    /// It failed.
+    /// The condition is false.
     Fails,
-    /// It could not be evaluated.
+    /// The assertion could not be evaluated.
     Unsound,
 }
 
@@ -64,8 +64,8 @@ fn output_named(reference: &Reference) -> Option<&SmolStr> {
 }
 
 impl Session {
-    /// Evaluates an assertion. Outputs come from `outputs` if present, else from evaluation. `variables` are the given
-    /// values, which an assertion sees as they are, before they are converted to the types of the variables.
+    /// Evaluates an assertion. Outputs come from `outputs` if it is given, otherwise from evaluation. `variables` are
+    /// the given values. An assertion uses them before they are converted to the types of the variables.
     pub async fn assert(
         &self,
         assertion: &Condition,

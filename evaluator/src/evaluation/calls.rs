@@ -17,7 +17,7 @@ use super::repetition_data::RepetitionData;
 use crate::glue::{ExpansionKind, Failed};
 
 impl ModuleNode {
-    /// The instances of a call.
+    /// Expands a module call into its instances.
     pub(crate) fn call(
         self: &Arc<Self>,
         name: &SmolStr,
@@ -50,7 +50,7 @@ impl ModuleNode {
         })
     }
 
-    /// The value of `module.NAME`: objects of all outputs, or of the named ones.
+    /// The value of `module.NAME`: objects with all outputs, or with the outputs in `named`.
     pub(crate) fn call_value(
         self: &Arc<Self>,
         name: SmolStr,
@@ -65,7 +65,7 @@ impl ModuleNode {
                 Some(named) => named.iter().filter(|n| child.outputs.contains_key(*n)).cloned().collect(),
                 None => child.outputs.keys().cloned().collect(),
             };
-            // With an unknown name the object must be complete, so that the message can list all outputs.
+            // If a name is unknown, the object must be complete, so that the message can list all outputs.
             let names = match &named {
                 Some(named) if names.len() < named.len() => child.outputs.keys().cloned().collect(),
                 _ => names,
@@ -98,7 +98,7 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// The outputs of a single module instance during validation: only deprecation is known.
+    /// The outputs of a single module instance during validation. Only their deprecation is known.
     fn anything_of(&self, names: impl Iterator<Item = SmolStr>) -> Value {
         let anything = Value::unknown(Type::Dynamic);
         let deprecation = |name: &SmolStr| self.config.outputs.get(name).and_then(|output| self.deprecation(output));
@@ -128,7 +128,7 @@ impl ModuleNode {
             pending.extend(node.config.variables.keys().map(|name| ignore(node.variable(name))));
             pending.extend(node.config.locals.keys().map(|name| ignore(node.local(name))));
             for (resource, block) in &node.config.resources {
-                // Problems of the data source of a check are reported by the check.
+                // The check reports problems of its data source.
                 let nested = block.check.is_some();
                 let planned = node.resource(resource);
                 pending.push(planned.map(move |r| if nested { Ok(()) } else { r.map(|_| ()) }).boxed());
@@ -156,8 +156,8 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// Evaluates the selected parts of this module and its descendants: resources, outputs of the root module, and its
-    /// variables, which a plan lists even if nothing uses them.
+    /// Evaluates the selected parts of this module and its descendants: resources, outputs of the root module, and
+    /// variables of this module. A plan lists these variables even if nothing uses them.
     async fn selected_part(self: &Arc<Self>) -> Result<(), Failed> {
         let node = self.clone();
         let Some(selected) = &node.evaluation.selected else { return Ok(()) };
@@ -199,8 +199,8 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// Blocks of this module that state needs, by local name and alias. In the root module also default configurations
-    /// without a block.
+    /// The provider configurations of this module that stored objects need, by local name and alias: blocks, and in the
+    /// root module also default configurations without a block.
     fn wanted_providers(&self) -> Vec<(SmolStr, Option<SmolStr>)> {
         let wanted = &self.evaluation.brief.wanted_providers;
         let here = wanted.iter().filter(|w| w.module == self.config.path);
@@ -216,8 +216,8 @@ impl ModuleNode {
         .collect()
     }
 
-    /// What `depends_on` waits for. `own` is the resource with the argument, which need not wait for itself. Missing
-    /// objects were reported, and do not stop the evaluation of the rest.
+    /// The origins that `depends_on` waits for. `own` is the resource with the argument, which does not wait for
+    /// itself. References to missing objects are skipped, because they have been reported.
     pub(crate) async fn depends_on_origin(
         self: &Arc<Self>,
         references: &[crate::reference::Reference],
@@ -272,7 +272,7 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// Managed resources that `depends_on` names, in this module and in called ones.
+    /// The managed resources that `depends_on` refers to, in this module and in called ones.
     pub(crate) fn depends_on_resources(
         self: &Arc<Self>,
         references: Vec<crate::reference::Reference>,

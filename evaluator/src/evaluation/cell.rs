@@ -26,8 +26,8 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Default for Cells<K, V> {
 impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
     /// The value of `key`. The first caller starts `compute` as a task.
     ///
-    /// The returned future only waits, so it can be dropped without stopping the task. A panicked task counts as
-    /// failed.
+    /// The returned future only waits for the task. Dropping the future does not stop the task. A panic in the task
+    /// counts as a failure.
     pub(crate) fn get<F>(
         &self,
         key: K,
@@ -48,12 +48,13 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
         shared
     }
 
-    /// The value of `key`, if it was requested. The inner `Option` is `None` until it is computed.
+    /// The value of `key`, if it was requested. The inner `Option` is `None` until the value is computed.
     pub(crate) fn peek(&self, key: &K) -> Option<Option<Outcome<V>>> {
         self.started.lock().get(key).map(|shared| shared.peek().cloned())
     }
 
-    /// Drops all values. Cells of a module own the called modules, which own their caller. Only this breaks the cycle.
+    /// Drops all values. The cells of a module own the called modules, which own their caller, and nothing else breaks
+    /// this cycle.
     pub(crate) fn clear(&self) {
         let values = std::mem::take(&mut *self.started.lock());
         drop(values);

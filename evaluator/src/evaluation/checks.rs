@@ -20,8 +20,8 @@ use crate::config::CheckBlock;
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::Referent;
 
-/// The condition of an assertion. It passes if the data source of the block cannot be read, since that is reported
-/// already.
+/// The condition of an assertion, changed to pass if the data source of the block cannot be read. That failure is
+/// reported separately.
 fn if_read(condition: &Value, data: &Formula) -> Value {
     let nothing = Formula::constant(Value::null(data.ty().clone()));
     let was_read = Formula::new(
@@ -38,7 +38,8 @@ fn if_read(condition: &Value, data: &Formula) -> Value {
 }
 
 impl ModuleNode {
-    /// Whether something that a check block refers to has failed, apart from its own data source.
+    /// Whether the evaluation of something that a check block refers to has failed. The data source of the block does
+    /// not count.
     async fn is_stopped(self: &Arc<Self>, block: &CheckBlock) -> bool {
         let own = block.data.clone().map(Referent::Resource);
         let others = block.references.iter().filter(|reference| Some(&reference.subject) != own.as_ref());
@@ -54,13 +55,13 @@ impl ModuleNode {
             None => Ok(None),
         };
         let read = data.is_ok();
-        // The failed read is reported already. Apply reads the data source again.
+        // The failed read has been reported. Apply reads the data source again.
         let unread = self.evaluation.glue.is_failed_check(&address);
         if unread && !read {
             return Ok(());
         }
         if self.evaluation.purpose().waits_for_references() && self.is_stopped(block).await {
-            // As in OpenTofu, no assertion is evaluated then.
+            // As in OpenTofu, assertions are not evaluated then.
             let tally = ConditionTally::new(CheckedKind::Check, address, block.asserts.len());
             self.evaluation.glue.checked(tally.result());
             return Err(Failed);
@@ -103,23 +104,23 @@ impl ModuleNode {
     }
 }
 
-/// The assertions of one check block, after their evaluation.
+/// The assertions of a check block, with their results so far.
 struct Assertions<'a> {
     node: &'a Arc<ModuleNode>,
     block: &'a CheckBlock,
     address: SmolStr,
     /// The formula of the block's data source, if apply reads it.
     data: Option<&'a Formula>,
-    /// The data source could not be read at plan, so apply evaluates the assertions.
+    /// Whether the data source could not be read at plan. Apply then evaluates the assertions.
     unread: bool,
-    /// Apply evaluates each assertion that may fail. Its result replaces the one of the plan.
+    /// Whether apply evaluates each assertion that may fail. Its result replaces the result of the plan.
     again: bool,
     tally: ConditionTally,
     failed: bool,
 }
 
 impl Assertions<'_> {
-    /// Records the result of one assertion. Reports it, or leaves it to apply.
+    /// Records the result of an assertion. Reports a failure, or leaves the assertion to apply.
     fn note(&mut self, index: usize, outcome: Result<ConditionResult, Failed>) {
         let glue = &self.node.evaluation.glue;
         match outcome {
@@ -169,7 +170,7 @@ impl Assertions<'_> {
 
     /// Leaves an assertion to apply.
     fn at_apply(&self, index: usize, condition: Value, message: Value) {
-        // A condition of another type is refused at apply, whatever is read.
+        // Apply must reject a condition of another type even if the data source cannot be read.
         let fits = matches!(condition.ty(), Type::Bool | Type::Dynamic);
         let condition = match self.data.filter(|_| fits) {
             Some(data) => if_read(&condition, data),

@@ -1,15 +1,15 @@
-//! The combined conditions of one object.
+//! Combines the results of all conditions of an object.
 
 use smol_str::SmolStr;
 use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
-/// The results so far of an object's conditions.
+/// The results of an object's conditions so far.
 #[derive(Debug)]
 pub(crate) struct ConditionTally {
     pub(crate) kind: CheckedKind,
     pub(crate) address: SmolStr,
-    /// The number of conditions, and of those evaluated.
+    /// The number of conditions.
     count: usize,
     noted: usize,
     worst: Option<CheckStatus>,
@@ -29,7 +29,7 @@ impl ConditionTally {
         self.messages.extend(message);
     }
 
-    /// Records that a dependency of the object has failed, so its conditions are not evaluated.
+    /// Records that a dependency of the object has failed, so that its conditions are not evaluated.
     pub(crate) fn dependency_failed(&mut self) {
         (self.count, self.worst) = (0, Some(CheckStatus::Unreached));
     }
@@ -51,8 +51,8 @@ impl ConditionTally {
         }
     }
 
-    /// The combined result, with messages sorted as in OpenTofu. Unevaluated conditions are unknown. An output or
-    /// variable without any evaluated condition is not reached at all.
+    /// The combined result, with messages sorted as in OpenTofu. Conditions that were not evaluated are unknown. An
+    /// output or variable without any evaluated condition counts as not reached.
     pub(crate) fn result(mut self) -> CheckResult {
         self.messages.sort();
         if self.noted < self.count {

@@ -20,7 +20,7 @@ use crate::config;
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::{Referent, references_of};
 
-/// The text of a message. A sensitive message is replaced.
+/// The text of a message. If the message is sensitive, ephemeral or unknown, another text replaces it.
 pub(crate) fn message_text(given: &Value) -> String {
     let marks = given.marks();
     if marks.is_sensitive() {
@@ -35,14 +35,14 @@ pub(crate) fn message_text(given: &Value) -> String {
     }
 }
 
-/// The text of a message that can be shown. Others, and empty ones, are not recorded.
+/// The text of a message that can be recorded. `None` for messages that cannot be shown, and for empty ones.
 fn shown_text(message: &Value) -> Option<String> {
     let marks = message.marks();
     let text = convert(message, &Type::String).ok().filter(|_| !marks.is_sensitive() && !marks.is_ephemeral())?;
     text.as_str().map(|text| text.trim().to_string()).filter(|text| !text.is_empty())
 }
 
-/// Whether apply computes a value again.
+/// Whether apply computes the value again.
 fn is_computed(value: &Value) -> bool {
     value.formula().is_some() && !value.deep().ephemeral
 }
@@ -51,16 +51,16 @@ fn is_computed(value: &Value) -> bool {
 pub(crate) struct Condition<'a> {
     pub(crate) block: &'a config::Condition,
     pub(crate) repeated: &'a RepetitionData,
-    /// The value under construction, with its name.
+    /// The value that is being checked, with its name.
     pub(crate) own: Option<(Referent, &'a Value)>,
     /// The kind of the condition.
     pub(crate) kind: CheckKind,
-    /// Whether it is in a resource. Validation does not evaluate such conditions.
+    /// Whether the condition belongs to a resource. Validation does not evaluate such conditions.
     pub(crate) of_resource: bool,
 }
 
 impl Condition<'_> {
-    /// Whether the condition or its message has references.
+    /// Whether the condition or its message refers to `subject`.
     pub(crate) fn names(&self, subject: &Referent) -> bool {
         let mut ignored = Vec::new();
         [&self.block.condition, &self.block.error_message]
@@ -71,34 +71,34 @@ impl Condition<'_> {
 
 /// The result of a condition.
 pub(crate) enum ConditionResult {
-    /// It is true.
+    /// The condition is true.
     Holds {
-        /// The operations that it depends on.
+        /// The operations that the condition depends on.
         origin: Option<Origin>,
-        /// Apply must evaluate it again, since values may differ then.
+        /// Whether apply must evaluate the condition again, because values may differ then.
         again: bool,
         /// The condition and the message.
         made_from: (Value, Value),
     },
-    /// It is false.
+    /// The condition is false.
     Fails {
         /// The error message.
         message: String,
-        /// The same, if it can be shown.
+        /// The error message, if it can be shown.
         recorded: Option<String>,
-        /// The origin of its values.
+        /// The values that the condition refers to.
         values: Vec<InvolvedValue>,
         /// The condition and the message.
         made_from: (Value, Value),
     },
-    /// It is unknown until apply.
+    /// The condition is unknown until apply.
     Open {
         /// The condition, with its formula.
         condition: Value,
         /// The message.
         message: Value,
     },
-    /// A dependency failed. This is already reported.
+    /// A dependency failed. The failure has been reported.
     Missing,
 }
 
@@ -107,7 +107,7 @@ impl ConditionResult {
     pub(crate) fn changes(&self) -> bool {
         match self {
             ConditionResult::Holds { made_from: (condition, _), .. } => is_computed(condition),
-            // Even if the condition stays false, its message may only be known then.
+            // Even if the condition stays false, its message may be known only then.
             ConditionResult::Fails { made_from: (condition, message), .. } => {
                 is_computed(condition) || is_computed(message)
             }
@@ -129,30 +129,30 @@ impl ConditionResult {
 /// The origins of the evaluated conditions of an object.
 #[derive(Default)]
 pub(crate) struct Checked {
-    /// What their results depend on: with the checks at apply.
+    /// The origins of the results, including checks at apply.
     pub(crate) results: Option<Origin>,
-    /// What they read: without these checks.
+    /// The origins of the values that the conditions read, without checks at apply.
     pub(crate) reads: Option<Origin>,
 }
 
 impl Checked {
-    /// A condition that needs no check at apply.
+    /// The origins of a condition that needs no check at apply.
     fn now(origin: Option<Origin>) -> Checked {
         Checked { results: origin.clone(), reads: origin }
     }
 
-    /// A condition that apply checks, after the origins of its values. `results` is the check.
+    /// The origins of a condition that apply checks. `results` is the check, and `reads` are the origins of its values.
     fn at_apply(results: Option<Origin>, reads: impl IntoIterator<Item = Option<Origin>>) -> Checked {
         Checked { results, reads: Origin::union(reads.into_iter().flatten()) }
     }
 }
 
-/// The conditions of one kind of an object.
+/// The conditions of one kind that an object has.
 pub(crate) struct Conditions<'a> {
     pub(crate) blocks: &'a [config::Condition],
     pub(crate) kind: CheckKind,
     pub(crate) repeated: &'a RepetitionData,
-    /// What checks at apply wait for, beside their own references.
+    /// The origins that checks at apply wait for, in addition to their own references.
     pub(crate) waits: Option<Origin>,
 }
 
@@ -227,7 +227,7 @@ impl ModuleNode {
                         .checking(&tally.address);
                 if self.evaluation.purpose().warns_of_failed_conditions() {
                     if tally.kind == CheckedKind::Output {
-                        // Apply reports failures of outputs as errors.
+                        // Apply reports failed conditions of outputs as errors.
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
                     }
                     let severity = Severity::Warning;
@@ -256,7 +256,7 @@ impl ModuleNode {
         }
     }
 
-    /// Evaluates a condition. On `Failed` the errors are already reported.
+    /// Evaluates a condition. If it returns `Failed`, the errors have been reported.
     pub(crate) async fn evaluate_condition(
         self: &Arc<Self>,
         condition: &Condition<'_>,
@@ -280,7 +280,7 @@ impl ModuleNode {
         let (value, mut problems) = weft_expressions::evaluate::evaluate(&block.condition, &scope);
         let (message, message_problems) = weft_expressions::evaluate::evaluate(&block.error_message, &scope);
         let validating = !self.evaluation.purpose().decides_conditions();
-        // Validation does not report errors in assertions. The plan does.
+        // Validation does not report errors in assertions, but the plan does.
         if validating && condition.kind == CheckKind::Assertion {
             problems.clear();
         }
@@ -299,7 +299,7 @@ impl ModuleNode {
         }
         let at = block.condition.range();
         let values = || weft_expressions::involved::values(&block.condition, &[], &scope);
-        // A value that is not known yet gets its type checked when it is.
+        // The type of an unknown value is checked when the value is known.
         let value = match if value.is_known() { convert(&value, &Type::Bool) } else { Ok(value) } {
             Ok(value) if !value.is_null() => value,
             Ok(_) => {
@@ -327,7 +327,8 @@ impl ModuleNode {
         })
     }
 
-    /// Whether a message is invalid. Reports that, or (with this severity) that it cannot be shown.
+    /// Whether a message is invalid, which is reported. A valid message that cannot be shown is reported with the
+    /// severity `hidden`.
     fn unfit_message(&self, message: &Value, block: &config::Condition, scope: &dyn Scope, hidden: Severity) -> bool {
         let (unfit, problem) = message_problem(message, block, scope, hidden);
         problem.into_iter().for_each(|problem| self.evaluation.glue.report(problem));
@@ -335,7 +336,8 @@ impl ModuleNode {
     }
 }
 
-/// Whether a message is invalid, with the diagnostic for that, or (with this severity) for one that cannot be shown.
+/// Whether a message is invalid, and its diagnostic. A valid message that cannot be shown has a diagnostic of the
+/// severity `hidden`.
 pub(super) fn message_problem(
     message: &Value,
     block: &config::Condition,

@@ -1,8 +1,8 @@
-//! The `connection` blocks of provisioners, each together with that of its resource.
+//! The `connection` blocks of provisioners, each combined with the `connection` block of its resource.
 //!
 //! The arguments of a provisioner's connection replace those of the resource's connection. As in OpenTofu, names that
-//! the schema does not have are not reported in such a pair, and the resource's connection must have the required
-//! arguments itself.
+//! the schema does not have are not reported in such a pair, and the resource's connection alone must have all required
+//! arguments.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ fn parts(body: &BodySource) -> Vec<SourceRange> {
     unknown_parts(body, &Block::default())
 }
 
-/// The connection of a provisioner, of that of its resource and its own, and whether it is a pair of both.
+/// Combines the connection of a resource with the own connection of a provisioner. The second value says whether both
+/// exist.
 pub(super) fn effective(base: Option<&BodySource>, own: Option<&BodySource>) -> Option<(BodySource, bool)> {
     match (base, own) {
         (Some(base), Some(own)) => Some((base.below(own), true)),
@@ -39,7 +40,7 @@ pub(super) fn effective(base: Option<&BodySource>, own: Option<&BodySource>) -> 
     }
 }
 
-/// The parts of a pair of connections that count.
+/// The parts of a pair of connections that the schema has.
 fn used_parts(pair: &BodySource) -> Vec<SourceRange> {
     let unknown = unknown_parts(pair, &connection_schema());
     parts(pair).into_iter().filter(|range| !unknown.contains(range)).collect()
@@ -58,7 +59,8 @@ pub(super) fn unused_parts(resource: &ResourceBlock) -> Vec<SourceRange> {
     base.into_iter().chain(own.flatten()).flat_map(parts).filter(|range| !used.contains(range)).collect()
 }
 
-/// The required arguments that only the connection of a provisioner has.
+/// A schema of the required arguments that the connection of the provisioner has and the connection of the resource
+/// does not.
 fn lacking(base: &BodySource, own: &BodySource) -> Block {
     let has = |body: &BodySource, name: &str| {
         body.arguments().attributes.iter().any(|(_, attribute)| attribute.name.text == name)
@@ -106,7 +108,8 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// Reports a connection over WinRM, which only OpenTofu has. Objects would be created before it is noticed.
+    /// Reports a connection over WinRM, which OpenTofu supports and Weft does not. Otherwise, the failure would only
+    /// appear after objects are created.
     fn unconnectable(&self, body: &BodySource, connection: Option<&Value>) -> bool {
         let ty = connection.and_then(Value::as_fields).and_then(|fields| fields.get("type"));
         let refused = ty.and_then(Value::as_str) == Some(WINRM);

@@ -1,4 +1,4 @@
-//! Deprecation warnings: for used values of modules, once each, and for given arguments.
+//! Deprecation warnings: for each use of a deprecated value of a module, and for arguments of deprecated variables.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ pub const LOCAL_MODULE: &str = "deprecated-local";
 /// The code of warnings about deprecations in other modules, which the user cannot change.
 pub const REMOTE_MODULE: &str = "deprecated-remote";
 
-/// The maximum number of parts of a value that are visited to place a warning.
+/// The maximum number of parts of a value that are visited to find the position of a warning.
 const PLACED_PARTS: usize = 10_000;
 
-/// The path by which OpenTofu places the warning about a deprecated part: at each depth the step of the last part that
-/// it visits, which is often not the deprecated one.
+/// The path at which OpenTofu reports a deprecated part. At each depth, it has the step of the last part that OpenTofu
+/// visits, which often leads to another part.
 fn last_siblings(value: &Value, path: &Path) -> Path {
     let mut found: Vec<Option<ValueStep>> = vec![None; path.0.len()];
     let mut budget = PLACED_PARTS;
@@ -33,13 +33,13 @@ fn last_siblings(value: &Value, path: &Path) -> Path {
     Path(found.into_iter().zip(&path.0).map(|(last, own)| last.unwrap_or_else(|| own.clone())).collect())
 }
 
-/// Fills the steps from `depth` on that are still missing, from the last part to the first.
+/// Fills the missing steps from `depth` on. Visits the parts from the last to the first.
 fn visit_last(value: &Value, depth: usize, found: &mut [Option<ValueStep>], budget: &mut usize) {
     let parts: Vec<(ValueStep, &Value)> = match value.open().1 {
         Kind::Object(fields) => fields.iter().map(|(name, part)| (ValueStep::Attribute(name.clone()), part)).collect(),
         Kind::Map(fields) => fields.iter().map(|(name, part)| (ValueStep::Key(name.clone()), part)).collect(),
         Kind::List(list) | Kind::Tuple(list) => (0..).map(ValueStep::Index).zip(list.items()).collect(),
-        // The step is the element itself, which names no place in the source.
+        // The step for an element of a set is the element itself, which has no position in the source.
         Kind::Set(set) => set.items().iter().map(|item| (ValueStep::Key(SmolStr::default()), item)).collect(),
         _ => Vec::new(),
     };
@@ -55,8 +55,8 @@ fn visit_last(value: &Value, depth: usize, found: &mut [Option<ValueStep>], budg
 }
 
 impl ModuleNode {
-    /// The mark on the values of a deprecated output; `None` for others and for the root module, whose outputs have no
-    /// users. Validation does not track origins of values.
+    /// The mark for the values of a deprecated output. `None` for other outputs, in the root module, whose outputs have
+    /// no users, and during validation, which does not track the origins of values.
     pub(super) fn deprecation(&self, output: &Output) -> Option<Marks> {
         if self.caller.is_none() || !self.evaluation.purpose().tracks_deprecations() {
             return None;
@@ -87,12 +87,14 @@ impl ModuleNode {
         value.mark_paths(&marks)
     }
 
-    /// Warns about the deprecated parts of a used value, and removes their marks. `place` is the range of the value.
+    /// Warns about the deprecated parts of a used value, and removes their marks. `place` returns the source range of
+    /// the value.
     pub(super) fn tell_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange) -> Value {
         self.warn_deprecated(value, &|_, _| place(), "")
     }
 
-    /// Like the above for a decoded block, which uses all its content. `user` is the address of its object.
+    /// Like [`Self::tell_deprecated`], for a decoded block, all of whose content counts as used. `user` is the address
+    /// of its object.
     pub(super) fn tell_deprecated_in_body(&self, value: Value, body: &BodySource, user: &str) -> Value {
         self.warn_deprecated(value, &|value, path| body.locate(&last_siblings(value, path)), user)
     }
@@ -106,7 +108,8 @@ impl ModuleNode {
         value
     }
 
-    /// Removes the deprecation marks of a value. Warns about each that was not reported for this place before.
+    /// Removes the deprecation marks of a value. Returns a warning for each mark that was not yet reported for this
+    /// source range.
     pub(super) fn deprecated_in(
         &self,
         value: &Value,

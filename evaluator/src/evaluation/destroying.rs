@@ -1,5 +1,5 @@
-//! Destroy-time provisioners. They only refer to the object, its key, paths and the workspace, so they are evaluated
-//! without a module instance: the block may no longer exist.
+//! Destroy-time provisioners. They can only refer to the object, its key, paths and the workspace. So they are
+//! evaluated without a module instance, because their block may no longer exist.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -21,7 +21,7 @@ use crate::evaluation::problems::blocks as problems;
 use crate::glue::Provision;
 use crate::reference::{Referent, resolve};
 
-/// The first number for impure calls and parameters here. Evaluation of modules starts at zero.
+/// The first number for impure calls and parameters in these provisioners. Evaluation of modules starts at zero.
 const FIRST: u32 = 1 << 31;
 
 /// Unique numbers for impure calls and parameters.
@@ -46,14 +46,14 @@ pub struct Leaving<'a> {
     pub module_dir: &'a str,
     /// The key of the instance.
     pub key: &'a InstanceKey,
-    /// The object as it is.
+    /// The stored object.
     pub object: Value,
-    /// The source of numbers.
+    /// The counters for impure calls and parameters.
     pub counters: &'a Counters,
 }
 
 impl Leaving<'_> {
-    /// Evaluates the destroy-time provisioners, in order. `connection` is that of the resource.
+    /// Evaluates the destroy-time provisioners in order. `connection` is the `connection` block of the resource.
     pub(crate) fn provisions(&self, provisioners: &[Provisioner], connection: Option<&BodySource>) -> Vec<Provision> {
         let own = provisioners.iter().filter(|found| found.on_destroy);
         own.filter_map(|found| made_ready(found, connection, self)).collect()

@@ -20,8 +20,8 @@ use crate::glue::{Failed, ImportBy, ImportWish};
 use crate::reference::{Referent, references_of};
 
 impl ModuleNode {
-    /// The imports of a resource, for the root module's node. `address` is the configured address of the resource, as
-    /// text.
+    /// The imports of a resource. Called for the root module's node. `config` is the configured address of the
+    /// resource, as text.
     pub(crate) async fn imports_of(self: &Arc<Self>, config: &str) -> Result<Imports, Failed> {
         let key = SmolStr::new(config);
         let node = self.clone();
@@ -72,7 +72,7 @@ impl ModuleNode {
         found: &mut BTreeMap<ResourceInstance, ImportWish>,
     ) -> Result<(), Failed> {
         if !self.evaluation.purpose().repeats() {
-            // The keys of the address are evaluated at plan.
+            // Validation does not evaluate the keys of the address. The plan does.
             return self.import_by(block, repeated).await.map(drop);
         }
         let mut module = ModuleInstance::root();
@@ -96,7 +96,7 @@ impl ModuleNode {
         Ok(())
     }
 
-    /// What names the object; `None` if validation cannot know it, and for an empty ID.
+    /// The object of an import, by ID or identity. `None` if validation cannot know it, or if the ID is empty.
     async fn import_by(
         self: &Arc<Self>,
         block: &ImportBlock,
@@ -115,13 +115,13 @@ impl ModuleNode {
         }
     }
 
-    /// The key of the target.
+    /// Evaluates the key of the target.
     async fn import_key(
         self: &Arc<Self>,
         expression: &Expression,
         repeated: &RepetitionData,
     ) -> Result<InstanceKey, Failed> {
-        // Validation does not check these references.
+        // Validation does not check the references of keys.
         let mut references = references_of(expression, &mut Vec::new());
         references.retain(|found| !matches!(found.subject, Referent::EachKey | Referent::EachValue));
         let problems = check_loose(&self.evaluation, &self.config, &references).await;
@@ -168,7 +168,7 @@ impl ModuleNode {
         Ok(value.map(ImportBy::Identity))
     }
 
-    /// An ID that is unknown until apply. Only planning reports this.
+    /// Reports an object whose ID or identity refers to the target itself. Only planning reports this.
     fn import_of_itself(&self, by: NamedBy, expression: &Expression) -> Result<Option<ImportBy>, Failed> {
         if !self.evaluation.purpose().has_values() {
             return Ok(None);
@@ -191,7 +191,7 @@ impl ModuleNode {
             return Ok(());
         };
         let source = module.provider_source(&resource.provider_local_name());
-        // The resources that need the provider report why it is missing.
+        // Resources that need the provider report why its schema is missing.
         let Ok(schema) = self.evaluation.glue.provider_schema(&source).await else { return Ok(()) };
         let type_name = &block.to.resource.type_name;
         let Some(identity) = schema.identities.get(type_name) else {
@@ -225,7 +225,7 @@ impl ModuleNode {
         self.fail(problems::unsuitable_identity(&faults, expression.range()))
     }
 
-    /// A value that must be known and not sensitive.
+    /// Evaluates an expression whose value must be known and not sensitive.
     async fn import_value(
         self: &Arc<Self>,
         expression: &Expression,

@@ -1,4 +1,4 @@
-//! Expands repetitions, and combines the values of all instances.
+//! Expands repetitions, and combines the values of all instances into one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::reference::references_of;
 /// The maximum `count`. No plan could hold more instances of one block.
 pub(super) const MOST_INSTANCES: u64 = 10_000_000;
 
-/// The expansion of a repetition.
+/// The expanded instances of a block.
 pub(crate) struct Expanded {
     pub(crate) kind: ExpansionKind,
     /// The data of each instance.
     pub(crate) instances: BTreeMap<InstanceKey, RepetitionData>,
-    /// The origin of their number and keys.
+    /// The origin of the number and the keys of the instances.
     pub(crate) origin: Option<Origin>,
 }
 
@@ -38,7 +38,7 @@ impl Expanded {
     }
 }
 
-/// Evaluates the `for_each` of a provider, also during validation.
+/// Evaluates the `for_each` of a provider, even during validation.
 pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Expression) -> Result<Expanded, Failed> {
     let value = node.evaluate(expression, &RepetitionData::default()).await?;
     if let Some(detail) = unsuitable(&value) {
@@ -52,7 +52,7 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
         Ok(elements) => elements,
         Err(problem) if value.is_wholly_known() => return node.fail(problem),
         Err(found) => {
-            // A provider is used at plan, so its keys cannot be unknown.
+            // The plan uses the provider, so its keys must be known.
             let names = node.unknown_names(&value, expression, &RepetitionData::default()).await;
             if names.is_empty() {
                 return node.fail(found);
@@ -68,7 +68,8 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
     Ok(Expanded { kind: ExpansionKind::ForEach, instances: instances.collect(), origin: value.origin().cloned() })
 }
 
-/// Evaluates the repetition of a resource or a call. Validation does not repeat: one instance stands for all.
+/// Evaluates the repetition of a resource or a call. During validation, blocks are not repeated: one instance stands
+/// for all.
 pub(crate) async fn expand(
     node: &Arc<ModuleNode>,
     repetition: &Repetition,
@@ -92,14 +93,14 @@ pub(crate) async fn expand(
     if failed && settled {
         return Err(Failed);
     }
-    // Planning reports deprecations here.
+    // Validation does not report deprecations here, but planning does.
     let value = if validating { value } else { node.tell_deprecated(value, &|| expression.range()) };
     let expanded = expansion_of(node, repetition, (&value, expression), validating).await?;
-    // As in OpenTofu, the value of a `for_each` with errors was checked too.
+    // As in OpenTofu, the value of a `for_each` with errors is checked too.
     if failed { Err(Failed) } else { Ok(expanded) }
 }
 
-/// Whether an error is about a reference of the expression, and not about what the expression makes of its values.
+/// Whether an error is at a reference of the expression. Other errors come from the use of its values.
 fn is_about_reference(problems: &[Diagnostic], expression: &Expression) -> bool {
     let references = references_of(expression, &mut Vec::new());
     let mut subjects =
@@ -107,13 +108,13 @@ fn is_about_reference(problems: &[Diagnostic], expression: &Expression) -> bool 
     subjects.any(|subject| references.iter().any(|reference| reference.range == *subject))
 }
 
-/// Whether a `for_each` is unknown, and nothing is wrong with it whatever its keys are.
+/// Whether a `for_each` is unknown and can still turn out to be valid.
 fn may_be_fine(value: &Value, repetition: &Repetition, at: &Expression) -> bool {
     let unknown = !value.is_known() || matches!(value.ty(), Type::Set(_)) && !value.is_wholly_known();
     unknown && confidential(value, repetition, at).or_else(|| misplaced(value, repetition, at)).is_none()
 }
 
-/// The expansion by the value of a repetition.
+/// The expansion for the value of a repetition.
 async fn expansion_of(
     node: &Arc<ModuleNode>,
     repetition: &Repetition,
@@ -172,12 +173,12 @@ async fn expansion_of(
             _ => single(kind, RepetitionData::default()),
         });
     }
-    // Only the shape determines the number. Elements carry their own origins in `each.value`.
+    // Only the keys determine the number of instances. Elements carry their own origins in `each.value`.
     let origin = if kind == ExpansionKind::ForEach { value.origin().cloned() } else { origin };
     Ok(Expanded { kind, instances, origin })
 }
 
-/// The repetitions of an import block. In contrast to other blocks, it accepts tuples: `each.key` is the position.
+/// The repetitions of an import block. Unlike other blocks, it accepts tuples, with the position as `each.key`.
 pub(super) fn import_repetitions(
     value: &Value,
     expression: &Expression,
@@ -203,18 +204,18 @@ pub(super) fn import_repetitions(
     Ok(elements.into_iter().map(|(key, element)| RepetitionData::of(&InstanceKey::String(key), element)).collect())
 }
 
-/// The problem of an unknown value that is invalid whatever it turns out to be.
+/// The problem of an unknown value whose marks are not allowed.
 fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
     let marks = value.marks();
     match repetition {
         Repetition::Count(_) if marks.is_ephemeral() => count(&Value::number(0_u64.into()).mark(marks), at).err(),
         Repetition::ForEach(_) if marks.is_ephemeral() || marks.is_sensitive() => for_each(value, at).err(),
-        // Whether the instance exists is decided at plan.
+        // The plan decides whether the instance exists.
         _ => None,
     }
 }
 
-/// The problem with the type of an unknown value.
+/// The problem of an unknown value whose type is not allowed.
 fn misplaced(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
     let ty = value.ty();
     match repetition {
@@ -306,8 +307,8 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
 
 /// The value of a reference to all instances: a single value, a tuple, or an object by key.
 ///
-/// Missing instances are left out. `gap` is the placeholder for one that others follow, and for a missing single
-/// instance.
+/// Missing instances are left out, except for those before others in a tuple and a missing single instance. For these,
+/// `gap` returns the placeholder.
 pub(crate) fn assemble(
     kind: ExpansionKind,
     mut instances: Vec<(InstanceKey, Value)>,

@@ -1,4 +1,4 @@
-//! Lifecycle arguments that are evaluated when a resource is planned.
+//! Arguments of `lifecycle` blocks that are evaluated when a resource is planned.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl ModuleNode {
         Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances, wrong }))
     }
 
-    /// Refuses a `destroy` that is not a literal. Validation accepts it.
+    /// Reports a `destroy` that is not a literal. Validation accepts it.
     pub(super) fn clear_destroy(&self, block: &ResourceBlock) -> Result<(), Failed> {
         let Some(expression) = &block.lifecycle.unclear_destroy else { return Ok(()) };
         if !self.evaluation.purpose().has_values() {

@@ -1,4 +1,4 @@
-//! Module instances, and the cells of each.
+//! Module instances, and the cells of their declarations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use crate::glue::{ExpansionKind, ImportWish};
 pub(crate) struct Caller {
     /// The calling module.
     pub(crate) parent: Arc<ModuleNode>,
-    /// The block.
+    /// The block of the call.
     pub(crate) call: Arc<ModuleCall>,
     /// `each` and `count` of this instance.
     pub(crate) repeated: RepetitionData,
-    /// What all content waits for: the repetition and `depends_on`, also those of callers.
+    /// The origins that all content of the module waits for: repetition and `depends_on` of this call and of the calls
+    /// of its callers.
     pub(crate) waits: Option<Origin>,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct ModuleNode {
 
 /// All instances of a module call.
 pub(crate) struct CallInstances {
-    /// The origin of their number and keys.
+    /// The kind of repetition.
     pub(crate) kind: ExpansionKind,
     /// The instances.
     pub(crate) nodes: BTreeMap<InstanceKey, Arc<ModuleNode>>,
@@ -55,7 +56,7 @@ pub(crate) struct CallInstances {
 pub(crate) struct Instances {
     /// The value of a reference to the resource.
     pub(crate) whole: Value,
-    /// Its value during validation, if the schema says anything about it.
+    /// The value of a reference during validation, if the schema has sensitive or deprecated attributes.
     pub(crate) in_validation: Option<Value>,
 }
 
@@ -88,7 +89,7 @@ impl ModuleNode {
         }
     }
 
-    /// What all content of the module waits for.
+    /// The origins that all content of the module waits for.
     pub(crate) fn waits(&self) -> Option<Origin> {
         self.caller.as_ref().and_then(|c| c.waits.clone())
     }
@@ -107,7 +108,7 @@ impl ModuleNode {
         AbsResource { module: self.address.clone(), resource: resource.clone() }
     }
 
-    /// Frees the values of this module and its descendants, after evaluation.
+    /// Frees the values of this module and its descendants. Called after evaluation.
     pub(crate) fn release(self: &Arc<Self>) {
         let mut pending = vec![self.clone()];
         while let Some(node) = pending.pop() {

@@ -32,12 +32,12 @@ impl ModuleNode {
         if self.address.is_root() { rest.to_string() } else { format!("{}.{rest}", self.address) }
     }
 
-    /// The name of a value that this module declares.
+    /// The full name of a value that this module declares.
     fn value_name(&self, kind: NameKind, name: &SmolStr) -> ValueName {
         ValueName { module: self.address.clone(), kind, name: name.clone() }
     }
 
-    /// A local value.
+    /// The value of a local.
     pub(crate) fn local(self: &Arc<Self>, name: &SmolStr) -> PendingValue {
         let (node, key) = (self.clone(), name.clone());
         self.locals.get(name.clone(), move || async move {
@@ -56,7 +56,7 @@ impl ModuleNode {
         })
     }
 
-    /// An input variable, converted and validated.
+    /// The value of an input variable, converted and validated.
     pub(crate) fn variable(self: &Arc<Self>, name: &SmolStr) -> PendingValue {
         let (node, key) = (self.clone(), name.clone());
         self.variables.get(name.clone(), move || async move {
@@ -65,7 +65,7 @@ impl ModuleNode {
                 Some(_) => node.argument(&variable).await?,
                 None => node.root_variable(&variable).await?,
             };
-            // Ephemeral values are given again at apply, and may differ then.
+            // Ephemeral values are given again at apply, and may be different then.
             let value = if variable.ephemeral && node.caller.is_none() && node.evaluation.purpose().has_values() {
                 let input = FormulaOp::Input(variable.name.clone());
                 let formula = Formula::new(input, variable.ty.without_optional(), Some(variable.range.clone()));
@@ -74,7 +74,7 @@ impl ModuleNode {
                 value
             };
             let value = node.declared(&value, &variable.marks());
-            // Apply evaluates a variable with validations, although nothing uses it.
+            // Apply evaluates a variable with validations even if nothing uses it.
             let place = (node.config.path.clone(), key.clone());
             let unused = variable.validations.is_empty() && node.evaluation.unused.variables.contains(&place);
             let value = match unused {
@@ -87,20 +87,20 @@ impl ModuleNode {
     }
 
     /// The value of a reference to a variable during validation: an unknown value of its type. A module must be valid
-    /// for all arguments, not only for those of this call. The given value is still checked.
+    /// for all arguments, not only for those of this call. The given value is checked, too.
     pub(crate) async fn variable_in_validation(self: &Arc<Self>, name: &SmolStr) -> Result<Value, Failed> {
         self.variable(name).await?;
         let variable = self.config.variables.get(name).ok_or(Failed)?;
         Ok(Value::unknown(variable.ty.without_optional()).mark(&variable.marks()))
     }
 
-    /// The value from the caller.
+    /// The value that the caller gives to a variable.
     async fn argument(self: &Arc<Self>, variable: &Variable) -> Result<Value, Failed> {
         let caller = self.caller.as_ref().ok_or(Failed)?;
         let Some((expression, _)) = caller.call.arguments.get(&variable.name) else {
             return match self.default_of(variable).await? {
                 Some(value) => Ok(value),
-                // The missing argument was reported with the call.
+                // The missing argument has been reported with the call.
                 None => Err(Failed),
             };
         };
@@ -132,8 +132,8 @@ impl ModuleNode {
         }
     }
 
-    /// Whether an ephemeral value is reported. Validation leaves ephemeral parts of unknown values to the plan, as
-    /// OpenTofu does.
+    /// Whether to report an ephemeral value. As in OpenTofu, validation leaves ephemeral parts of unknown values to the
+    /// plan.
     fn tells_ephemeral(&self, value: &Value) -> bool {
         self.evaluation.purpose().has_values() || value.is_wholly_known() || value.marks() != &Marks::default()
     }
@@ -166,7 +166,7 @@ impl ModuleNode {
         }
     }
 
-    /// The converted default; `None` if there is none.
+    /// The converted default. `None` if the variable has none.
     pub(super) async fn default_of(self: &Arc<Self>, variable: &Variable) -> Result<Option<Value>, Failed> {
         let Some(expression) = &variable.default else { return Ok(None) };
         let value = self.evaluate(expression, &RepetitionData::default()).await?;
@@ -177,7 +177,7 @@ impl ModuleNode {
         }
     }
 
-    /// An output.
+    /// The value of an output.
     pub(crate) fn output(self: &Arc<Self>, name: &SmolStr) -> PendingValue {
         let (node, key) = (self.clone(), name.clone());
         self.outputs.get(name.clone(), move || async move {
@@ -270,9 +270,9 @@ impl ModuleNode {
         })
     }
 
-    /// Evaluates the `validation` blocks of a variable, which see the variable while its cell is still being computed.
-    /// Unknown ones become checks at apply, one after the other. Returns their origin: what reads the variable waits for
-    /// them.
+    /// Evaluates the `validation` blocks of a variable. They can refer to the variable, although its cell is still
+    /// being computed. Unknown conditions become checks at apply, in order. Returns the origin of these checks, which
+    /// readers of the variable wait for.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<Option<Origin>, Failed> {
         let validating = !self.evaluation.purpose().decides_conditions();
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {
@@ -296,7 +296,7 @@ impl ModuleNode {
                 kind: CheckKind::Validation,
                 of_resource: false,
             };
-            // Later rules may rely on the earlier ones.
+            // Later rules may rely on the success of earlier ones.
             let waits = Origin::union(checks.iter().cloned());
             let at_apply = |condition, message, again| {
                 self.evaluation.glue.open_check(crate::glue::OpenCheck {
@@ -336,7 +336,7 @@ impl ModuleNode {
                 }
             }
             if failed {
-                // Later rules may rely on this one.
+                // Later rules may rely on the success of this one.
                 break;
             }
         }
@@ -348,15 +348,15 @@ impl ModuleNode {
 
     /// Adds the marks of a declaration to a value.
     ///
-    /// A value that is ephemeral only by declaration comes from the configuration or from state, so a plan may contain
-    /// it: as a formula instead of a constant, which must not be stored.
+    /// A value that is ephemeral only because of its declaration comes from the configuration or from state. So a plan
+    /// may contain it, but as a formula, because constants that are ephemeral must not be stored.
     fn declared(&self, value: &Value, marks: &Marks) -> Value {
         let yielded = marks.is_ephemeral() && !value.deep().ephemeral && self.evaluation.purpose().has_values();
         let value = if yielded { value.with_formula(Some(value.to_formula())) } else { value.clone() };
         value.mark(marks)
     }
 
-    /// The range of the argument for a variable; without one, the variable's own block.
+    /// The source range of the argument for a variable. Without an argument, the header of the variable's block.
     fn given_at(&self, variable: &Variable) -> SourceRange {
         let argument = self.caller.as_ref().and_then(|caller| caller.call.arguments.get(&variable.name));
         argument.map_or_else(|| variable.range.clone(), |(value, _)| value.range())

@@ -1,4 +1,4 @@
-//! Unknown arguments of variables that must not be null.
+//! Variables that must not be null, with unknown arguments.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::config::Variable;
 use crate::glue::{Failed, OpenCheck};
 
 impl ModuleNode {
-    /// The value of a variable, converted from an argument at `at`. If only apply finds out whether it is null, apply takes
-    /// the default instead of a null, or refuses it if there is no default.
+    /// The value of a variable, converted from an argument at `at`. If only apply can decide whether the argument is
+    /// null, apply replaces a null by the default, or reports it if there is no default.
     pub(super) async fn not_null(
         self: &Arc<Self>,
         variable: &Variable,

@@ -1,4 +1,4 @@
-//! Diagnostics of evaluation, by subject.
+//! Diagnostics about failed evaluations, by subject.
 
 pub(super) mod blocks;
 pub(super) mod conditions;

@@ -1,4 +1,4 @@
-//! What provider instances that can disappear are made of, so that the state can remember them.
+//! The inputs of provider instances that can disappear. The state remembers them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use crate::config::ProviderBlock;
 use crate::glue::{ProviderBasis, RootVariable};
 
 impl ModuleNode {
-    /// Reports the basis of an instance of a provider block, unless only the removal of the block can remove it.
+    /// Records the inputs of an instance of a provider block. An instance that only disappears with its block needs no
+    /// record.
     pub(super) fn note_basis(
         self: &Arc<Self>,
         block: &ProviderBlock,
@@ -29,7 +30,7 @@ impl ModuleNode {
         self.evaluation.glue.provider_basis(instance, basis);
     }
 
-    /// The arguments of a block that are root variables.
+    /// The arguments of a block that are root variables or parts of them.
     fn argument_variables(self: &Arc<Self>, block: &ProviderBlock) -> BTreeMap<SmolStr, RootVariable> {
         let arguments = block.body.arguments();
         let found = arguments.attributes.iter().filter_map(|(tree, attribute)| {
@@ -39,8 +40,8 @@ impl ModuleNode {
         found.collect()
     }
 
-    /// The root variable that an expression refers to, directly or through the arguments of calls; `None` if it is any
-    /// other expression.
+    /// The root variable that an expression refers to, directly or through the arguments of calls. `None` for any other
+    /// expression.
     fn variable_behind(self: &Arc<Self>, expression: &Expression) -> Option<RootVariable> {
         let mut node = self;
         let (mut name, mut attributes) = variable(expression)?;

@@ -1,4 +1,4 @@
-//! Provider blocks: resolves the provider of a resource, and configures the instances.
+//! Provider blocks: finds the provider of a resource, and configures provider instances.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use crate::glue::Failed;
 type PendingProviders = Shared<BoxFuture<'static, Result<Arc<ProviderInstances>, Failed>>>;
 
 impl ModuleNode {
-    /// The provider instance for `reference`, or the default configuration of `local_name`. `user` is the referring
-    /// object, with its range.
+    /// The provider instance of `reference`. Without a reference, the default configuration of `local_name`. `user` is
+    /// the referring object, with its range.
     pub(crate) async fn choose_provider(
         self: &Arc<Self>,
         local_name: &SmolStr,
@@ -61,7 +61,7 @@ impl ModuleNode {
         (user, at): (&str, &SourceRange),
     ) -> Result<Chosen, Failed> {
         let key = match (&found.key, own_key) {
-            // The call already chose an instance.
+            // The module call has already chosen an instance.
             (Some(key), None) => key.clone(),
             (Some(_), Some((_, range))) => {
                 return self.fail(problems::key_of_passed(range));
@@ -134,7 +134,7 @@ impl ModuleNode {
         }
     }
 
-    /// Follows a provider name through the callers to the block that configures it.
+    /// Follows a provider name through the callers to the block that configures the provider.
     pub(super) fn find_provider(
         self: &Arc<Self>,
         local_name: &SmolStr,
@@ -148,12 +148,12 @@ impl ModuleNode {
             let passed = node.caller.as_ref().and_then(|caller| {
                 let name = (&local_name, &alias);
                 let passed = caller.call.providers.iter().find(|p| (&p.child_name, &p.child_alias) == name)?;
-                // A configuration of another provider is ignored, as in OpenTofu.
+                // As in OpenTofu, a passed configuration of another provider is ignored.
                 let theirs = caller.parent.config.provider_source(&passed.parent.local_name);
                 (theirs == source || alias.is_some() || passed.value.is_some()).then(|| passed.clone())
             });
             let own = match block {
-                // An empty block in a child stands for the configuration from the caller, if there is one.
+                // An empty block in a child represents the configuration from the caller, if the caller passes one.
                 Some(block) => block.is_configured() || passed.is_none(),
                 None => false,
             };
@@ -166,7 +166,7 @@ impl ModuleNode {
                 if node.evaluation.purpose().accepts_modules_alone()
                     && node.config.promises(&local_name, alias.as_ref())
                 {
-                    // A module that is checked on its own may be a called one.
+                    // A module without a caller may be checked although it is meant to be called.
                     let instances = BTreeMap::new();
                     let keyed = node.config.promises_whole(&local_name, alias.as_ref());
                     let blocks = Arc::new(ProviderInstances::new(keyed, instances, None));
@@ -204,7 +204,7 @@ impl ModuleNode {
                     }
                     Ok(found)
                 }
-                // The default configuration of the same provider is inherited.
+                // A module inherits the default configuration of the same provider.
                 None if alias.is_none() => {
                     let parent_name = inherited_name(&caller.parent.config, local_name, &source);
                     caller.parent.find_provider(&parent_name, None, &at).await
@@ -215,7 +215,7 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// The instances of a provider block of this module, or of the empty block that stands for a missing one.
+    /// The instances of a provider block of this module. A missing block is treated as an empty one.
     pub(crate) fn provider(self: &Arc<Self>, local_name: &SmolStr, alias: Option<&SmolStr>) -> PendingProviders {
         let node = self.clone();
         let key = (local_name.clone(), alias.cloned());
@@ -264,8 +264,8 @@ impl ModuleNode {
         })
     }
 
-    /// Configures the instances of keys that the block no longer has, for the objects that still need them. Nothing else
-    /// can refer to them. Problems are reported, and stop nothing else.
+    /// Configures the former instances whose keys the block no longer has, for the objects that still need them.
+    /// Nothing else can refer to these instances. Problems are reported, and do not stop the evaluation.
     async fn configure_former(
         self: &Arc<Self>,
         block: &ProviderBlock,
@@ -282,7 +282,7 @@ impl ModuleNode {
             }
             let repeated = RepetitionData::of(&key, Some(value));
             let instance: ProviderInstance = ProviderParts { key, ..parts.clone() }.into();
-            // The cause is reported.
+            // The cause of a failure has been reported.
             let _ = self.configure(Some(block), schema, &instance, &repeated).await;
         }
     }
@@ -295,13 +295,13 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<(), Failed> {
         let (config, problems, range) = match block {
-            // There are no instances to configure.
+            // A mocked provider is not configured.
             Some(block) if block.is_mock => (Value::null(schema.implied_type()), Vec::new(), block.range.clone()),
             Some(block) => {
                 let scope = self.scope(&block.references, repeated).await?;
                 let (config, problems) = decode(&block.body, schema, &scope);
                 let config = self.tell_deprecated_in_body(config, &block.body, "");
-                // The providers of a module wait for everything that the module waits for.
+                // The providers of a module wait for the same origins as the module.
                 (config.add_origin(self.waits().as_ref()), problems, block.range.clone())
             }
             None => {
@@ -325,13 +325,13 @@ impl ModuleNode {
     }
 }
 
-/// The caller's local name of a provider whose default configuration a module inherits.
+/// The local name that a caller uses for a provider whose default configuration a module inherits.
 fn inherited_name(above: &CompiledModule, local_name: SmolStr, source: &ProviderSource) -> SmolStr {
     let required = above.settings.required_providers.iter().find(|(_, required)| required.source == *source);
     match required {
         Some((name, _)) => name.clone(),
         None if above.provider_source(&local_name) == *source => local_name,
-        // The caller's name may belong to another provider. The address is unique.
+        // The caller may use this name for another provider. The source address is unique.
         None => source.to_string().into(),
     }
 }

@@ -1,6 +1,6 @@
-//! Provider functions: resolves the provider of a name, and calls it.
+//! Provider functions: finds the provider of a function, and calls it.
 //!
-//! Expression evaluation is synchronous. A call of a provider blocks its thread.
+//! Expression evaluation is synchronous, so a call of a provider blocks its thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ struct FunctionName<'a> {
 }
 
 impl FunctionName<'_> {
-    /// The provider, in the form of a `provider` argument.
+    /// A reference to the provider, as in a `provider` argument.
     fn reference(&self) -> ProviderReference {
         ProviderReference {
             local_name: self.provider.clone(),
@@ -57,7 +57,7 @@ impl FunctionName<'_> {
     }
 }
 
-/// Blocks on a future in synchronous code. `None` if the runtime does not allow that.
+/// Waits for a future in synchronous code. `None` if the runtime does not allow that.
 fn wait<T>(future: impl Future<Output = T>) -> Option<T> {
     let runtime = Handle::try_current().ok()?;
     match runtime.runtime_flavor() {
@@ -66,7 +66,7 @@ fn wait<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// The signature of an unknown function.
+/// A signature that accepts everything, for unknown functions.
 fn anything() -> FunctionSignature {
     let argument = FunctionParameter {
         name: String::from("argument"),
@@ -101,7 +101,7 @@ pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
 }
 
 impl ModuleNode {
-    /// The function of a name, with its provider.
+    /// Finds a function by its name, with its provider.
     pub(super) fn provider_function(self: &Arc<Self>, name: &str) -> Result<ProviderFunction, Diagnostic> {
         let Some(wanted) = FunctionName::read(name) else {
             return Err(problems::unreadable_function(name));
@@ -118,7 +118,7 @@ impl ModuleNode {
             schema.functions.get(wanted.function).cloned()
         };
         let instance = wait(self.function_instance(&wanted, &source)).ok_or_else(not_here)??;
-        // Unknown functions are reported at plan.
+        // Validation accepts unknown functions. The plan reports them.
         let found = found.or_else(|| (!self.evaluation.purpose().has_values()).then(anything));
         let Some(signature) = found else {
             return Err(match source.is_builtin() {
@@ -133,7 +133,7 @@ impl ModuleNode {
         })
     }
 
-    /// The configured instance of an alias. Without an alias the function runs in an unconfigured provider.
+    /// The configured instance for an alias. Without an alias, the function runs in an unconfigured provider.
     async fn function_instance(
         self: &Arc<Self>,
         wanted: &FunctionName<'_>,
@@ -188,7 +188,7 @@ impl ModuleNode {
         }
     }
 
-    /// Calls a resolved function.
+    /// Calls a function that was found by [`Self::provider_function`].
     pub(super) fn call_provider_function(
         &self,
         function: &ProviderFunction,

@@ -19,9 +19,9 @@ pub(crate) struct ProviderInstances {
     pub(crate) keyed: bool,
     /// The instances.
     pub(crate) instances: BTreeMap<InstanceKey, ProviderInstance>,
-    /// The origin of their keys.
+    /// The origin of the keys.
     pub(crate) origin: Option<Origin>,
-    /// All of them as a value. It is cached, since many expressions may need it.
+    /// All instances as a value. It is cached, because many expressions may need it.
     whole: OnceLock<Value>,
 }
 
@@ -34,7 +34,7 @@ impl ProviderInstances {
         ProviderInstances { keyed, instances, origin, whole: OnceLock::new() }
     }
 
-    /// References to all instances by key; unknown if validation does not know the keys.
+    /// A map of references to all instances by key. Unknown if validation does not know the keys.
     fn map(&self, ty: Type) -> Value {
         let origin = self.origin.as_ref();
         let mut entries = BTreeMap::new();
@@ -46,12 +46,12 @@ impl ProviderInstances {
     }
 }
 
-/// The block of a name, and the instance if a call chose one.
+/// The provider block for a name, and the key of the instance if a call has chosen one.
 pub(super) struct FoundProvider {
     pub(super) blocks: Arc<ProviderInstances>,
     pub(super) key: Option<InstanceKey>,
     pub(super) origin: Option<Origin>,
-    /// The target of the name.
+    /// The configuration that the name refers to.
     pub(super) named: (ModuleInstance, ProviderSource, Option<SmolStr>),
 }
 
@@ -63,7 +63,8 @@ impl FoundProvider {
         problems::absent_instance(user, key, &config, self.blocks.instances.keys(), at)
     }
 
-    /// A reference to the instance, or a map of references if instances have keys. Its origin is that of the keys.
+    /// A reference to the instance, or a map of references if the instances have keys. Its origin is the origin of the
+    /// keys.
     pub(super) fn value(&self) -> Value {
         let ty = Type::provider(self.named.1.clone());
         let origin = self.origin.as_ref();
@@ -80,7 +81,7 @@ impl FoundProvider {
     }
 }
 
-/// The provider of an instance, and the origin of its choice.
+/// The chosen provider instance, and the origin of the choice.
 pub(crate) struct Chosen {
     pub(crate) instance: ProviderInstance,
     pub(crate) origin: Option<Origin>,

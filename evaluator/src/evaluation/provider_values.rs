@@ -1,4 +1,5 @@
-//! References to providers as values: the values of such expressions, and the provider of a `provider` argument.
+//! References to providers as values: the values of such expressions, and the provider that a `provider` argument
+//! selects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl ModuleNode {
             return Err(Failed);
         }
         let found = self.find_provider(local_name, alias, at).await?;
-        // A module that is checked on its own has no caller.
+        // A module that is checked without its caller has no value for this configuration.
         let promised = self.caller.is_none() && self.config.promises(local_name, alias);
         if promised && found.blocks.instances.is_empty() && self.evaluation.purpose().accepts_modules_alone() {
             let ty = Type::provider(found.named.1.clone());
@@ -45,7 +46,8 @@ impl ModuleNode {
         Ok(found.value())
     }
 
-    /// The provider instance of a `provider` argument's value. It must belong to the provider of the resource type.
+    /// The provider instance that the value of a `provider` argument refers to. It must belong to the provider of the
+    /// resource type.
     pub(super) async fn provider_of_value(
         self: &Arc<Self>,
         expression: &Expression,
@@ -61,8 +63,8 @@ impl ModuleNode {
         }
     }
 
-    /// The instance of a reference, which must have this source. During validation any instance may stand for an
-    /// unknown one.
+    /// The instance that a value refers to. Its provider must have this source. During validation, any instance may
+    /// stand for an unknown one.
     fn instance_of(
         &self,
         value: &Value,
@@ -110,8 +112,8 @@ impl ModuleNode {
         if names.is_empty() { String::from("values") } else { names.join(" and ") }
     }
 
-    /// The configurations that the caller passes as a value: a reference, or a map of references for a name that stands
-    /// for all instances.
+    /// The configuration that the caller passes as a value: a reference, or a map of references if the name stands for
+    /// all instances.
     pub(super) async fn passed_value(
         self: &Arc<Self>,
         local_name: &SmolStr,
@@ -154,14 +156,14 @@ impl ModuleNode {
         passed.await
     }
 
-    /// The placeholder for an unknown instance.
+    /// The placeholder for an unknown instance of a provider.
     fn any_provider(&self, source: &ProviderSource) -> ProviderInstance {
         let module = self.address.clone();
         ProviderParts { module, source: source.clone(), alias: None, key: InstanceKey::None }.into()
     }
 }
 
-/// Reports references to providers in arguments: they cannot be stored or sent to providers.
+/// Reports references to providers in arguments. They can be neither stored nor sent to providers.
 pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceRange) -> Option<Diagnostic> {
     if !config.deep().provider {
         return None;
@@ -174,7 +176,7 @@ pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceR
         }
     });
     let path = place.unwrap_or(Path::ROOT);
-    // The place of a part of a value may be the header of the block. The argument is nearer.
+    // The range of a part of a value may be the header of the block. The range of the whole argument is more precise.
     let whole = locate(&Path::ROOT);
     let start = |length: usize| Path(path.0.iter().take(length).cloned().collect());
     let near = (1..=path.0.len()).rev().map(|length| locate(&start(length))).find(|at| *at != whole);

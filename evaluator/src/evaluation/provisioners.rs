@@ -1,4 +1,4 @@
-//! Provisioners: validated, and prepared for apply, where they run.
+//! Provisioners: validates them, and prepares them for apply, where they run.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const KINDS: [&str; 3] = [LOCAL_EXEC, "remote-exec", "file"];
 /// The provisioner without a connection.
 const LOCAL_EXEC: &str = "local-exec";
 
-/// Provisioners that would need a plugin, which is not supported.
+/// Reports provisioners that would need a plugin. Plugins are not supported.
 pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
     let own = module.resources.values().flat_map(|block| &block.provisioners);
     let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
@@ -36,10 +36,11 @@ pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// A provisioner with its arguments. Problems are reported when it runs, since the arguments are not evaluated before.
+/// A provisioner with its arguments. Their problems are reported when the provisioner runs, because it is the first to
+/// use them.
 ///
-/// The arguments of a provisioner on another machine are in an object beside those of its connection, which are null
-/// without a `connection` block. `base` is the connection of the resource.
+/// For a provisioner that connects to another machine, the result is an object with its arguments and those of the
+/// connection. The latter are null without a `connection` block. `base` is the connection of the resource.
 pub(super) fn made_ready(provisioner: &Provisioner, base: Option<&BodySource>, scope: &dyn Scope) -> Option<Provision> {
     let schema = provisioner_schema(&provisioner.kind)?;
     let arguments = computed(&provisioner.body, &schema, scope, &[]);
@@ -65,7 +66,7 @@ pub(super) fn made_ready(provisioner: &Provisioner, base: Option<&BodySource>, s
     })
 }
 
-/// The value of a body. A problem outside of the ignored places becomes a formula that fails.
+/// The value of a body. The first error outside of the `ignored` source ranges becomes a formula that fails.
 fn computed(body: &BodySource, schema: &Block, scope: &dyn Scope, ignored: &[SourceRange]) -> Value {
     let is_ignored =
         |problem: &Diagnostic| problem.subject.as_ref().is_some_and(|at| ignored.iter().any(|range| range.holds(at)));
@@ -81,7 +82,7 @@ fn computed(body: &BodySource, schema: &Block, scope: &dyn Scope, ignored: &[Sou
 }
 
 impl ModuleNode {
-    /// The provisioners after a create. `repeated` has the value of `self`.
+    /// The provisioners that run after a create. `repeated` contains the value of `self`.
     pub(crate) async fn provisions(
         self: &Arc<Self>,
         block: &ResourceBlock,
@@ -106,7 +107,7 @@ impl ModuleNode {
         Ok(found)
     }
 
-    /// Validates the provisioners and connections of a resource, with an unknown object.
+    /// Validates the provisioners and connections of a resource. The value of `self` is unknown.
     pub(crate) async fn validate_provisioners(
         self: &Arc<Self>,
         block: &ResourceBlock,
@@ -144,7 +145,7 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// The value of a body in a block, by its schema. An error without a value is a problem of its references.
+    /// Decodes a body in a block by its schema. `Err(None)` means that its references have problems.
     pub(super) async fn decoded(
         self: &Arc<Self>,
         block: &ResourceBlock,
@@ -160,7 +161,7 @@ impl ModuleNode {
     }
 }
 
-/// The problems that a built-in provisioner finds in its arguments. They have no places.
+/// The problem that a built-in provisioner finds in its arguments, without a source range.
 fn unsound(kind: &str, arguments: &Value) -> Option<Diagnostic> {
     let fields = arguments.as_fields()?;
     let given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());

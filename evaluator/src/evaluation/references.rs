@@ -1,8 +1,8 @@
-//! Checks references without values, after schemas are available: whether their targets exist and are referred to
-//! correctly.
+//! Checks references without values, when schemas are available: whether their targets exist, and whether the form of
+//! the reference is right.
 //!
-//! Runs once for each configured module, before evaluation. Blocks with invalid references then fail without another
-//! diagnostic.
+//! The check runs once for each configured module, before evaluation. Blocks with invalid references then fail without
+//! another diagnostic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::unsound::Unsound;
 use crate::config::{CompiledModule, Condition, ModuleCall, ProviderBlock, Repetition, ResourceBlock};
 use crate::reference::{Reference, Referent};
 
-/// The location of references determines which names are valid.
+/// The names that are valid in the current block.
 #[derive(Clone, Copy)]
 pub(super) struct Allowed {
     count: bool,
@@ -48,7 +48,7 @@ pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<Compile
     unsound
 }
 
-/// The problems of an expression outside of any block, with the checks for a module.
+/// The problems of references outside of any block, checked as references of the module.
 pub(super) async fn check_loose(
     evaluation: &Evaluation,
     module: &Arc<CompiledModule>,
@@ -61,7 +61,7 @@ pub(super) async fn check_loose(
     checking.take(&[])
 }
 
-/// The same for a condition outside of any block.
+/// The problems of a condition outside of any block, checked as a condition of the module.
 pub(super) async fn check_condition(
     evaluation: &Evaluation,
     module: &Arc<CompiledModule>,
@@ -70,7 +70,7 @@ pub(super) async fn check_condition(
 ) -> Vec<Diagnostic> {
     let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
     let mut unsound = Vec::new();
-    // The problem concerns the module itself, not values from outside.
+    // Names with values from outside are not part of the module, so the check ignores them.
     let mut alone = module.clone();
     if !module.outside.is_empty() {
         Arc::make_mut(&mut alone).outside.clear();
@@ -81,7 +81,7 @@ pub(super) async fn check_condition(
     checking.take(&[])
 }
 
-/// The schemas of all resources of a module whose attributes are referred to.
+/// The schemas of the resources of a module whose attributes are referred to.
 pub(super) struct Schemas {
     by_resource: BTreeMap<Resource, Arc<Schema>>,
 }
@@ -115,7 +115,7 @@ impl Schemas {
         for resource in wanted {
             let Some(block) = module.resources.get(resource) else { continue };
             let source = module.provider_source(&block.provider_local_name());
-            // An unavailable provider is reported when its resources are evaluated.
+            // If a provider is unavailable, the evaluation of its resources reports it.
             let Ok(schema) = evaluation.glue.provider_schema(&source).await else { continue };
             if let Some(schema) = schema.types(resource.mode).get(&resource.type_name) {
                 by_resource.insert(resource.clone(), schema.clone());
@@ -125,7 +125,7 @@ impl Schemas {
     }
 }
 
-/// Checks all references of a module, without those of validations.
+/// All references of a module, except those of validations.
 pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &Reference> {
     let locals = module.locals.values().flat_map(|l| &l.references);
     let outputs = module.outputs.values().flat_map(|o| &o.references);
@@ -155,7 +155,7 @@ pub(super) struct Checking<'a> {
     schemas: Schemas,
     /// The problems of the current block.
     pub(super) found: Vec<Diagnostic>,
-    /// The place of the problem, and whether it only counts once all referenced objects are declared.
+    /// By the source range of a problem: whether it only counts if all referenced objects are declared.
     late: BTreeMap<SourceRange, bool>,
     unsound: &'a mut Vec<Unsound>,
 }
@@ -176,7 +176,7 @@ impl<'a> Checking<'a> {
         self.block(std::iter::empty());
         for variable in module.variables.values() {
             self.all(&variable.references, NOTHING);
-            // A condition of a variable refers to the variable itself, and is checked with the given value.
+            // A condition of a variable refers to the variable itself. That reference is checked with the given value.
             let others = |reference: &&Reference| reference.subject != Referent::Variable(variable.name.clone());
             self.block_with(&variable.validations, variable.references.iter().filter(others));
         }
@@ -187,14 +187,14 @@ impl<'a> Checking<'a> {
         for output in module.outputs.values() {
             self.all(&output.references, NOTHING);
             if self.conditions(&together(&output.preconditions)) {
-                // Then the value is not evaluated.
+                // If a precondition is invalid, the value is not evaluated, so its problems are not reported.
                 let of_value = output.value.range();
                 self.found.retain(|problem| !problem.subject.as_ref().is_some_and(|at| of_value.holds(at)));
             }
             self.depends_on(&output.depends_on);
             self.block_with(&output.preconditions, output.references.iter().chain(&output.depends_on));
         }
-        // As in OpenTofu, nothing is said about a provider block that nothing uses.
+        // As in OpenTofu, problems of a provider block that nothing uses are not reported.
         let is_used = |provider: &&Arc<ProviderBlock>| {
             let place = (module.path.clone(), provider.local_name.clone(), provider.alias.clone());
             !evaluation.unused.providers.contains(&place)
@@ -213,7 +213,7 @@ impl<'a> Checking<'a> {
             self.block_with(&check.asserts, &check.references);
         }
         for import in &module.statements.imports {
-            // Planning evaluates the keys of the address, and checks them then.
+            // Planning evaluates the keys of the address, and checks their references then.
             let is_read = |reference: &&Reference| !import.to.range.holds(&reference.range);
             let read: Vec<Reference> = import.references.iter().filter(is_read).cloned().collect();
             self.all(&read, Allowed { each: true, ..NOTHING });
@@ -224,7 +224,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Assigns the problems so far to a block with these references.
+    /// Records the problems so far as those of a block with these references.
     fn block<'r>(&mut self, references: impl IntoIterator<Item = &'r Reference>) {
         self.block_with(&[], references);
     }
@@ -301,15 +301,16 @@ impl<'a> Checking<'a> {
         any
     }
 
-    /// Unsupported arguments and blocks of a resource and its provisioners, and parts of connections that none of them uses.
-    /// Content of `dynamic` blocks is checked when a block is generated, `prevent_destroy` when a plan needs it.
+    /// The parts of a resource whose references are not checked: unsupported arguments and blocks of the resource and
+    /// its provisioners, and parts of connections that no provisioner uses. The content of `dynamic` blocks is checked
+    /// when a block is generated, and `prevent_destroy` when a plan needs it.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
         }
         found.extend(unused_parts(resource));
-        // Planning checks it when it is evaluated.
+        // Planning checks `prevent_destroy` when it evaluates it.
         found.extend(resource.lifecycle.prevent_destroy.as_ref().map(Expression::range));
         for provisioner in &resource.provisioners {
             if let Some(schema) = provisioner_schema(&provisioner.kind) {
@@ -325,7 +326,8 @@ impl<'a> Checking<'a> {
         schema.is_some_and(|schema| !unknown_parts(&resource.body, &schema.block).is_empty())
     }
 
-    /// Each argument of a call is evaluated separately. None is if `depends_on` is wrong.
+    /// Checks the references of a module call. Each argument is evaluated separately, but none is evaluated if
+    /// `depends_on` is invalid.
     fn call(&mut self, call: &ModuleCall) {
         self.depends_on(&call.depends_on);
         if !self.found.is_empty() {
@@ -356,7 +358,7 @@ impl<'a> Checking<'a> {
         if problem.is_some() {
             return self.note(reference, problem);
         }
-        // A wrong key and a missing attribute are separate problems.
+        // A wrong key and a missing attribute are reported separately.
         for problem in [self.wrongly_keyed(reference), self.no_attribute(reference)] {
             self.note(reference, problem);
         }
@@ -370,8 +372,8 @@ impl<'a> Checking<'a> {
         self.found.push(problem);
     }
 
-    /// Records the problems. Problems of attributes are not reported if the same expressions also refer to invalid
-    /// objects. `apart` are expressions that are evaluated separately.
+    /// Takes the problems found so far. Problems of attributes are dropped if the same expressions also refer to
+    /// invalid objects. The expressions of each group in `apart` are evaluated separately.
     fn take(&mut self, apart: &[Group<'_>]) -> Vec<Diagnostic> {
         let late = std::mem::take(&mut self.late);
         let mut found = std::mem::take(&mut self.found);
@@ -385,8 +387,8 @@ impl<'a> Checking<'a> {
         found
     }
 
-    /// The references of `depends_on` lead to whole objects, which must exist. As in OpenTofu, missing objects are not
-    /// reported after the first problem of a list.
+    /// Checks that `depends_on` refers to whole objects that exist. As in OpenTofu, missing objects are not reported
+    /// after the first problem of a list.
     fn depends_on(&mut self, references: &[Reference]) {
         let before = self.found.len();
         for reference in references {
@@ -402,9 +404,9 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// The problem of a reference to an object that does not exist here.
+    /// The problem of a reference in `depends_on` to an object that does not exist or has no value here.
     fn missing(&self, reference: &Reference) -> Option<Diagnostic> {
-        // The outputs of a module do not matter: everything in it does.
+        // A reference to an output of a module counts as a reference to the whole module.
         let whole = match &reference.subject {
             Referent::Module(name, _) => {
                 &Reference { subject: Referent::Module(name.clone(), None), ..reference.clone() }
@@ -434,7 +436,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Attributes in `ignore_changes` must exist, and must not be only computed.
+    /// Checks that attributes in `ignore_changes` exist and can be set.
     fn ignored(&mut self, block: &ResourceBlock) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
@@ -451,7 +453,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// A repeated resource must be referred to by instance, and only a repeated one can be.
+    /// Reports references without a key to a repeated resource, and references with a key to another one.
     fn wrongly_keyed(&self, reference: &Reference) -> Option<Diagnostic> {
         let Referent::Resource(resource) = &reference.subject else { return None };
         let block = self.module.resources.get(resource)?;
@@ -493,7 +495,7 @@ impl<'a> Checking<'a> {
 /// Expressions whose references are checked together.
 struct Group<'c> {
     ranges: Vec<SourceRange>,
-    /// Those that are evaluated even if a reference is invalid.
+    /// The expressions that are evaluated even if a reference is invalid.
     evaluated: Vec<&'c Expression>,
 }
 
@@ -507,31 +509,31 @@ impl<'c> Group<'c> {
     }
 }
 
-/// Conditions of outputs, variables and checks: each with its message.
+/// Groups for the conditions of outputs, variables and checks: each condition with its message.
 fn together<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<Group<'c>> {
     let both = |condition: &'c Condition| Group::of(vec![&condition.condition, &condition.error_message]);
     conditions.into_iter().map(both).collect()
 }
 
-/// The same for assertions, of which only the messages are evaluated.
+/// Groups for assertions, of which only the messages are evaluated.
 fn messages_of<'a>(assertions: &'a [Condition]) -> Vec<Group<'a>> {
     let message = |group: Group<'a>| Group { evaluated: group.evaluated.into_iter().skip(1).collect(), ..group };
     together(assertions).into_iter().map(message).collect()
 }
 
-/// Conditions of resources. Their messages are validated separately.
+/// Groups for the conditions of resources: messages are separate from conditions.
 fn apart<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<Group<'c>> {
     let each = |condition: &'c Condition| [&condition.condition, &condition.error_message];
     conditions.into_iter().flat_map(each).map(|expression| Group::of(vec![expression])).collect()
 }
 
-/// The expressions of conditions, which are evaluated separately.
+/// The source ranges of conditions and messages.
 fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<SourceRange> {
     let both = |condition: &Condition| [condition.condition.range(), condition.error_message.range()];
     conditions.into_iter().flat_map(both).collect()
 }
 
-/// The parts of a resource that are evaluated apart from its arguments.
+/// The source ranges of a resource's parts that are evaluated separately from its arguments.
 fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
     let mut found = places_with_self(resource);
     found.extend(expressions(&resource.lifecycle.preconditions));
@@ -539,7 +541,7 @@ fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
     found
 }
 
-/// The parts of a resource in which `self` is its object.
+/// The source ranges of a resource's parts in which `self` refers to its object.
 fn places_with_self(resource: &ResourceBlock) -> Vec<SourceRange> {
     let mut found = expressions(&resource.lifecycle.postconditions);
     found.extend(resource.provisioners.iter().map(|provisioner| provisioner.body.whole()));
@@ -547,7 +549,7 @@ fn places_with_self(resource: &ResourceBlock) -> Vec<SourceRange> {
     found
 }
 
-/// Reports a name without a value at its location.
+/// Reports a name that has no value at its position.
 fn out_of_place(reference: &Reference, allowed: Allowed) -> Option<Diagnostic> {
     match &reference.subject {
         Referent::CountIndex if !allowed.count => Some(out_of_scope(reference)),

@@ -1,11 +1,11 @@
-//! The values of `each`, `count` and `self` for one instance.
+//! The values of `each`, `count` and `self` in an instance.
 
 use weft_graph_format::address::InstanceKey;
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
 
-/// The values of `each`, `count` and `self`.
+/// The values of `each`, `count` and `self` in an instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepetitionData {
     /// `count.index`
@@ -37,12 +37,12 @@ impl RepetitionData {
         }
     }
 
-    /// The data of a module instance during validation. The repetition of its call is checked at plan.
+    /// The data of a module instance during validation. The plan checks the repetition of the call.
     pub(crate) fn anything() -> RepetitionData {
         RepetitionData { index: RepetitionData::unknown(true).index, ..RepetitionData::unknown(false) }
     }
 
-    /// The unknown data of an instance during validation.
+    /// The data of an instance during validation, with unknown values.
     pub(crate) fn unknown(count: bool) -> RepetitionData {
         if count {
             let index = Value::refined(Type::Number, Refinement::not_null());
@@ -55,7 +55,7 @@ impl RepetitionData {
         }
     }
 
-    /// The same, with `self`.
+    /// Adds the object that `self` refers to.
     pub(crate) fn with_self(&self, object: Value) -> RepetitionData {
         RepetitionData { self_object: Some(object), ..self.clone() }
     }

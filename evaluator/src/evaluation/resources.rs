@@ -116,19 +116,19 @@ impl ModuleNode {
         })
     }
 
-    /// Whether a resource outside the selection is read from state.
+    /// Whether a resource is outside the selection and therefore read from state.
     fn is_left_out(&self, resource: &Resource) -> bool {
         let config = || ConfigResource { module: self.config.path.clone(), resource: resource.clone() };
         let late = self.evaluation.late.load(Ordering::Relaxed);
         late && self.evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config()))
     }
 
-    /// A resource whose instances are unknown. Validation still checks the rest of it.
+    /// Handles a resource whose instances are unknown. Validation still checks the rest of it.
     async fn unexpanded(self: &Arc<Self>, block: &Arc<ResourceBlock>) -> Result<Arc<Instances>, Failed> {
         let Some(expression) = block.repetition.expression().filter(|_| !self.evaluation.purpose().repeats()) else {
             return Err(Failed);
         };
-        // If this follows from another failure, nothing is reported.
+        // If this failure follows from another one, further problems are not reported.
         let own = Referent::Resource(block.resource.clone());
         let mut others = references_of(expression, &mut Vec::new());
         others.retain(|reference| reference.subject != own);
@@ -142,9 +142,9 @@ impl ModuleNode {
         Err(Failed)
     }
 
-    /// Plans all instances, even if one fails.
+    /// Plans all instances, even if one of them fails.
     ///
-    /// Each future is boxed when it starts: many of them finish before the next one starts, without waiting.
+    /// Each future is boxed when it starts, because many of them finish without waiting before the next one starts.
     async fn all_instances(
         self: Arc<Self>,
         common: Arc<Common>,
@@ -175,7 +175,7 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(values) }
     }
 
-    /// The alias of the provider in a block, with its range.
+    /// The alias of the provider that a block refers to, with its range.
     fn provider_named_by<'b>(&self, block: &'b ResourceBlock) -> (Option<&'b SmolStr>, SourceRange) {
         match &block.provider {
             Some(provider) => (provider.alias.as_ref(), provider.range.clone()),
@@ -224,7 +224,7 @@ impl ModuleNode {
         direct
     }
 
-    /// The value of an instance; `None` if it does not exist and is not planned.
+    /// The value of an instance. `None` if it does not exist and is not planned.
     async fn instance(
         self: &Arc<Self>,
         common: &Common,
@@ -246,7 +246,7 @@ impl ModuleNode {
         outcome.map(|value| Some(value).filter(|_| !absent))
     }
 
-    /// The arguments of an instance, and in validation the problems of its provisioners.
+    /// The arguments of an instance. During validation, also reports problems of its provisioners.
     async fn arguments(
         self: &Arc<Self>,
         common: &Common,
@@ -335,7 +335,7 @@ impl ModuleNode {
         }
     }
 
-    /// The desired instance. `waits` is what its block waits for.
+    /// The desired instance. `waits` are the origins that its block waits for.
     async fn desired(
         self: &Arc<Self>,
         common: &Common,
@@ -358,7 +358,7 @@ impl ModuleNode {
         let config_text = config_address.to_string();
         let mut waits = waits;
         if common.rules.is_provisioned && !idle && evaluation.purpose().plans_provisioners() {
-            // The references of its provisioners must be available before the object changes.
+            // The provisioners run right after the object changes, so their references must be available before.
             let unknown = Value::unknown(common.schema.block.implied_type());
             let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
             let named = provisions.iter().filter_map(|provision| provision.config.deep_origin());
@@ -425,12 +425,12 @@ impl ModuleNode {
         Ok(value.add_origin(settled.results.as_ref()))
     }
 
-    /// The repetition of a block. A self-reference in it would wait for itself.
+    /// Expands the repetition of a block. A self-reference in it is an error, because it would wait for itself.
     async fn expanded(self: &Arc<Self>, block: &ResourceBlock) -> Result<Expanded, Failed> {
         let references = block.repetition.expression().map(|e| references_of(e, &mut Vec::new())).unwrap_or_default();
         let own = Referent::Resource(block.resource.clone());
         match references.iter().find(|reference| reference.subject == own) {
-            // A reference without a key is reported when references are checked.
+            // References without a key are reported when references are checked.
             Some(circle)
                 if circle.attribute.is_some()
                     && circle.key.is_none()
@@ -443,7 +443,7 @@ impl ModuleNode {
         }
     }
 
-    /// The values of the references in a block's arguments. A self-reference has no value yet.
+    /// The values of the references in a block's arguments. A self-reference has no value.
     async fn block_scope(
         self: &Arc<Self>,
         block: &ResourceBlock,
@@ -458,7 +458,8 @@ impl ModuleNode {
         }
     }
 
-    /// The values of references in a block. The object of the block has no value yet: waiting for it would not end.
+    /// The values of references in a block. The object of the block itself is unknown, because waiting for it would
+    /// never end.
     pub(super) async fn scope_in_block(
         self: &Arc<Self>,
         block: &ResourceBlock,
@@ -476,7 +477,7 @@ impl ModuleNode {
     }
 }
 
-/// The parts that all instances of a block share.
+/// The data that all instances of a block share.
 struct Common {
     block: Arc<ResourceBlock>,
     rules: Arc<BlockRules>,
@@ -488,14 +489,14 @@ struct Common {
 }
 
 impl Common {
-    /// A provider, shared with other instances that have the same one.
+    /// Returns the shared copy of a provider if it is the same as the first one.
     fn shared(&self, provider: ProviderInstance) -> ProviderInstance {
         let first = self.provider.get_or_init(|| provider.clone());
         if *first == provider { first.clone() } else { provider }
     }
 }
 
-/// Ephemeral values can only be used where they are not stored.
+/// Reports ephemeral values in attributes that are stored.
 fn ephemeral_problems(config: &Value, schema: &Schema, block: &ResourceBlock, address: &str) -> Vec<Diagnostic> {
     if !config.deep().ephemeral || block.resource.mode == ResourceMode::Ephemeral {
         return Vec::new();

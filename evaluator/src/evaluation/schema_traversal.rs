@@ -1,6 +1,7 @@
-//! Checks the steps of a reference to a resource against its schema, independently of values.
+//! Checks the steps of a reference to a resource against its schema. Values are not needed.
 //!
-//! Blocks are checked by their nesting. Steps into an attribute are tried on an unknown value of its type.
+//! Steps into blocks are checked by the nesting of the blocks. Steps into an attribute are tried on an unknown value of
+//! its type.
 
 use smol_str::SmolStr;
 use weft_expressions::access;
@@ -17,7 +18,7 @@ use crate::config::BodySource;
 /// A step with its range.
 pub(crate) type Placed = (ValueStep, SourceRange);
 
-/// The first problem of steps into an object of this schema.
+/// The first problem of steps into an object with this schema.
 pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic> {
     let ((step, at), rest) = steps.split_first()?;
     let name = match step {
@@ -57,7 +58,7 @@ fn wrong_in_block(name: &str, nested: &NestedBlock, steps: &[Placed]) -> Option<
     }
 }
 
-/// The problem that evaluation would report for steps into a value.
+/// The problem that evaluation would report for these steps into a value.
 fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
     let mut value = start;
     for (step, at) in steps {
@@ -74,7 +75,7 @@ fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
     None
 }
 
-/// Reports arguments and blocks that the schema does not have.
+/// The source ranges of arguments and blocks that the schema does not have.
 pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
     let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
     let content = body.content(&with_dynamic);
@@ -88,7 +89,8 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     found
 }
 
-/// The same, but only the contents of unsupported `dynamic` blocks: the rest of such a block is evaluated.
+/// The source ranges of a body's parts that are not evaluated, because the schema does not have them. For an
+/// unsupported `dynamic` block, this is only its content, because the rest of the block is evaluated.
 pub(super) fn unread_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
     let unknown = unknown_parts(body, schema);
     if unknown.is_empty() {
@@ -111,7 +113,7 @@ fn with_dynamic(name: &str) -> NameRole<'static> {
     if name == "dynamic" { NameRole::Block(&["type"]) } else { NameRole::Unknown }
 }
 
-/// The contents of `dynamic` blocks, also nested ones.
+/// The source ranges of the content of `dynamic` blocks, including nested ones.
 pub(super) fn dynamic_contents(body: &BodySource) -> Vec<SourceRange> {
     let in_dynamic = |name: &str| if name == "content" { NameRole::Block(&[]) } else { NameRole::Argument };
     let mut found = Vec::new();

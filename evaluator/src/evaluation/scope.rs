@@ -1,4 +1,4 @@
-//! The scope of expressions, with evaluated values.
+//! The scope of expressions: the evaluated values of names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,13 +31,13 @@ use crate::reference::{Reference, Referent, references_of, resolve};
 /// The environment of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// Directory of the root module.
+    /// The directory of the root module.
     pub root_dir: PathBuf,
-    /// The directory in which the command was started.
+    /// The working directory in which the command was started.
     pub cwd: PathBuf,
     /// The workspace.
     pub workspace: SmolStr,
-    /// The time of the plan, RFC 3339; empty during validation.
+    /// The time of the plan, in RFC 3339 format. Empty during validation.
     pub timestamp: String,
     /// Decoded files, by path.
     pub decoded: Arc<Decoded>,
@@ -56,7 +56,7 @@ pub(crate) struct ReadyScope {
 }
 
 impl ReadyScope {
-    /// Adds a value whose cell is still being computed.
+    /// Adds the value of a name whose cell is still being computed.
     pub(crate) fn insert(&mut self, subject: Referent, value: Value) {
         self.values.insert(subject, value);
     }
@@ -77,7 +77,7 @@ impl ReadyScope {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
             Referent::Terraform(_, name) if name == "applying" && self.evaluation.purpose().has_values() => {
-                // False at plan. Only apply runs the formula.
+                // `terraform.applying` is false at plan. Only apply evaluates the formula.
                 let applying = Formula::constant(Value::bool(true));
                 Some(Value::bool(false).with_formula(Some(applying)).mark(&Marks::EPHEMERAL))
             }
@@ -107,7 +107,8 @@ impl Scope for ReadyScope {
         }
         match self.value(&reference) {
             Some(value) => Ok(ResolvedReference { value, consumed: reference.steps }),
-            // Nothing was said before about a block that nothing in the configuration uses.
+            // References are not checked in a block that nothing in the configuration uses, so the problem is reported
+            // here.
             None => Err(vec![undeclared(&self.node.config, &reference).unwrap_or_else(|| out_of_scope(&reference))]),
         }
     }
@@ -140,7 +141,7 @@ impl Scope for ReadyScope {
     }
 }
 
-/// The error for a name that has no value at its location.
+/// The error for a name that has no value at its position.
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let at = reference.range.clone();
     let problem = match &reference.subject {
@@ -159,7 +160,7 @@ pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     }
 }
 
-/// The targets of references, each once.
+/// The targets of references. Each target occurs once.
 struct ReferenceTargets<'a> {
     subjects: BTreeSet<&'a Referent>,
     /// Module calls with the named outputs; `None` for the whole module.
@@ -186,7 +187,7 @@ impl<'a> ReferenceTargets<'a> {
                     }
                 }
                 subject if node.declares(subject) => drop(wanted.subjects.insert(subject)),
-                // An undeclared name is only a problem where its value is used.
+                // An undeclared name is a problem only if its value is used.
                 _ => {}
             }
         }
@@ -194,9 +195,9 @@ impl<'a> ReferenceTargets<'a> {
     }
 }
 
-/// How failures are handled while values are collected.
+/// The handling of failures while values are collected.
 struct FailureHandling {
-    /// A failed value is unknown.
+    /// Whether a failed value becomes unknown. Otherwise, it fails the whole scope.
     lenient: bool,
     failed: bool,
 }
@@ -221,11 +222,11 @@ impl ModuleNode {
         references: &[Reference],
         repeated: &RepetitionData,
     ) -> Result<ReadyScope, Failed> {
-        // Inspection shows what is available despite failures.
+        // Inspections show what is available despite failures.
         self.scope_of(references, repeated, self.evaluation.purpose().tolerates_failures()).await
     }
 
-    /// The same. If `lenient`, failed values are unknown.
+    /// Like `scope`. If `lenient` is set, failed values are unknown.
     pub(super) async fn scope_of(
         self: &Arc<Self>,
         references: &[Reference],
@@ -268,7 +269,7 @@ impl ModuleNode {
         })
     }
 
-    /// Whether this module declares the subject.
+    /// Whether this module declares the target of a reference.
     pub(super) fn declares(&self, subject: &Referent) -> bool {
         match subject {
             Referent::Variable(name) => self.config.variables.contains_key(name),
@@ -304,7 +305,7 @@ impl ModuleNode {
                     Ok(match (validating, &instances.in_validation) {
                         (false, _) => instances.whole.clone(),
                         (true, Some(known)) => known.mark(&marks),
-                        // Validation knows nothing about objects, not even their types.
+                        // Validation does not know objects, not even their types.
                         (true, None) => Value::unknown(Type::Dynamic).mark(&marks),
                     })
                 }
@@ -314,7 +315,7 @@ impl ModuleNode {
         }
     }
 
-    /// Evaluates one expression, and reports the deprecations in it.
+    /// Evaluates an expression, and reports deprecated values that it uses.
     pub(crate) async fn evaluate(
         self: &Arc<Self>,
         expression: &Expression,
@@ -324,7 +325,7 @@ impl ModuleNode {
         Ok(self.tell_deprecated(value, &|| expression.range()))
     }
 
-    /// Evaluates one expression.
+    /// Evaluates an expression.
     pub(crate) async fn evaluated(
         self: &Arc<Self>,
         expression: &Expression,
@@ -336,7 +337,7 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(value) }
     }
 
-    /// Evaluates one expression. Returns its value as far as it could be computed, with its problems.
+    /// Evaluates an expression. Returns its value, as far as it could be computed, and its problems.
     pub(super) async fn attempted(
         self: &Arc<Self>,
         expression: &Expression,
@@ -362,7 +363,7 @@ impl ModuleNode {
         self.report_all(vec![problem])
     }
 
-    /// The managed resources of this module among the references.
+    /// The managed resources of this module that are among the targets of these references.
     pub(crate) fn named_resources(&self, references: &[Reference]) -> BTreeSet<Resource> {
         references
             .iter()

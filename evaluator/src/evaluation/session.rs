@@ -1,4 +1,4 @@
-//! An open evaluation that answers questions about the root module, for the console.
+//! An open evaluation that answers questions about the root module, as in the console.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::given_variables::GivenVariables;
 use crate::glue::{Failed, Glue};
 use crate::reference::references_of;
 
-/// A function for questions only: it returns the type of its argument, as text instead of a value.
+/// A function that only questions can call. It returns the type of its argument as text.
 const TYPE: &str = "type";
-/// A function that questions cannot call, since there is no plan whose time it could return.
+/// A function that questions cannot call, because there is no plan whose time it could return.
 const PLAN_TIME: &str = "plantimestamp";
 
-/// An open evaluation. It ends when it is dropped.
+/// An open evaluation. Dropping it ends the evaluation.
 pub struct Session {
     pub(super) root: Arc<ModuleNode>,
 }
@@ -35,7 +35,7 @@ pub struct Session {
 /// The result of a question.
 #[derive(Debug)]
 pub struct Answer {
-    /// The answer; `None` after an error.
+    /// The answer. `None` after an error.
     pub said: Option<SessionAnswer>,
     /// The diagnostics of the question.
     pub problems: Vec<Diagnostic>,
@@ -53,8 +53,8 @@ pub enum SessionAnswer {
 }
 
 impl Session {
-    /// The targets of the import blocks whose resources are selected. Empty in plans that import nothing, and targets of
-    /// blocks with errors are missing.
+    /// The targets of the import blocks whose resources are selected. Empty if the plan imports nothing. Targets of
+    /// blocks with errors are left out.
     pub async fn import_targets(&self) -> BTreeSet<ResourceInstance> {
         let evaluation = &self.root.evaluation;
         let mut found = BTreeSet::new();
@@ -73,10 +73,10 @@ impl Session {
         found
     }
 
-    /// Starts a session without evaluating anything. Problems go to `glue`.
+    /// Starts a session without evaluating anything. Problems are reported to `glue`.
     ///
     /// # Errors
-    /// The configuration is invalid as a whole.
+    /// Returns an error if the configuration is invalid as a whole.
     pub fn begin(
         root: Arc<CompiledModule>,
         glue: Arc<dyn Glue>,
@@ -89,16 +89,16 @@ impl Session {
     /// Evaluates everything that the purpose requires, so that problems are known before the first question.
     ///
     /// # Errors
-    /// Something failed. Questions can still be asked.
+    /// Returns an error if something failed. Questions can still be asked.
     pub async fn everything(&self) -> Result<(), Failed> {
         self.root.everything().await
     }
 
-    /// Evaluates an output of the root module that the plan leaves out, for an apply that evaluates it. Resources outside
-    /// the selection are as state has them.
+    /// Evaluates an output of the root module that the plan leaves out, for an apply that evaluates it. Resources
+    /// outside the selection have their values in the state.
     ///
     /// # Errors
-    /// It failed. The cause is reported.
+    /// Returns an error if the evaluation of the output failed. The cause has been reported.
     pub async fn late_output(&self, name: &SmolStr) -> Result<(), Failed> {
         self.root.evaluation.late.store(true, Ordering::Relaxed);
         self.root.output(name).await.map(|_| ())
@@ -154,7 +154,8 @@ impl Drop for Session {
     }
 }
 
-/// The argument of a top-level `type(...)` call, also in parentheses or alone in a template.
+/// The argument of a `type(...)` call that is the whole expression, possibly in parentheses or as the only part of a
+/// template.
 fn type_question(expression: &Expression) -> Option<Expression> {
     let mut here = expression.clone();
     loop {

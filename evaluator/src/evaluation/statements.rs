@@ -1,4 +1,4 @@
-//! Checks of the configuration as a whole before evaluation: statements about missing objects, and unknown
+//! Checks of the configuration as a whole before evaluation: `removed` blocks for objects that still exist, and unknown
 //! provisioners.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Glue};
 use crate::purpose::Purpose;
 
-/// Reports warnings and errors about statements. Returns `Failed` if an error prevents evaluation.
+/// Reports the problems of these checks. Returns `Failed` if an error prevents evaluation.
 pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Glue) -> Result<(), Failed> {
     let modules = root.all();
     let mut found: Vec<Diagnostic> = modules.iter().flat_map(|module| provisioners::unknown_kinds(module)).collect();
@@ -23,7 +23,7 @@ pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Gl
     if failed { Err(Failed) } else { Ok(()) }
 }
 
-/// Reports `removed` blocks for declared objects.
+/// Reports `removed` blocks for objects that are still declared.
 fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for block in modules.iter().flat_map(|module| &module.statements.removed) {

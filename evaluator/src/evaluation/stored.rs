@@ -1,4 +1,4 @@
-//! Evaluation for inspections: stored objects, and named values over them.
+//! Evaluation for inspections: stored objects, and the named values that refer to them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::config::{Repetition, ResourceBlock};
 use crate::glue::Failed;
 
 impl ModuleNode {
-    /// The value of a resource from state, in the shape of its repetition.
+    /// The value of a resource from state, in the form that matches its repetition.
     pub(super) async fn stored(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Instances>, Failed> {
         let schema = self.schema_of(block).await?;
         let whole = match block.resource.mode {
@@ -59,8 +59,8 @@ impl ModuleNode {
     }
 }
 
-/// The objects of a resource, as references see them. A resource without stored objects is unknown, unless the state is
-/// settled. `unknown` makes the value of a missing object.
+/// The value of a resource for references. A resource without stored objects is unknown, unless `settled` says that the
+/// state is complete. `unknown` returns the placeholder for a missing object.
 fn in_shape_of(
     repetition: &Repetition,
     objects: Vec<(InstanceKey, Value)>,
@@ -113,7 +113,7 @@ mod tests {
         let one = || Value::string("one");
         assert_eq!(in_shape_of(&Repetition::Single, vec![]), unknown);
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::None, one())]), one());
-        // An object from before, when the resource was repeated.
+        // This object was stored when the resource was still repeated.
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::Int(0), one())]), unknown);
         let count = repetition(Repetition::Count);
         let beyond = [-1, 1, i64::MAX].map(|index| (InstanceKey::Int(index), one()));

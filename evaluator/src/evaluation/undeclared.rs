@@ -90,7 +90,7 @@ fn undeclared_output(
     output: &SmolStr,
 ) -> Option<Diagnostic> {
     let child = module.children.get(name)?;
-    // Without an index the name may be the key of an instance.
+    // Without an index, the name may be intended as the key of an instance.
     let of_instance = |call: &Arc<ModuleCall>| matches!(call.repetition, Repetition::ForEach(_));
     let by_name = reference.key.is_none() && module.calls.get(name).is_some_and(of_instance);
     if by_name || reference.tried || child.outputs.contains_key(output) {

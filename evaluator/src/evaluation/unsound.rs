@@ -1,5 +1,5 @@
 //! Blocks with invalid references. They are not evaluated. Their problems are reported only if none of their
-//! dependencies has failed, since the fix of a dependency may resolve them.
+//! dependencies has failed, because fixing a dependency may resolve them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub(super) struct Unsound {
 }
 
 impl ModuleNode {
-    /// Whether the reference at this place is invalid.
+    /// Whether the reference at this source range is invalid.
     pub(super) fn is_unsound(&self, at: &SourceRange) -> bool {
         self.evaluation.unsound.get().is_some_and(|unsound| unsound.contains(at))
     }
 }
 
-/// The places of invalid references.
+/// The source ranges of invalid references.
 pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
     let wrong = |one: &Unsound| {
         let at: BTreeSet<SourceRange> = one
@@ -51,7 +51,7 @@ pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
     unsound.iter().flat_map(wrong).collect()
 }
 
-/// Reports the problems, after evaluation.
+/// Reports the problems. Called after evaluation.
 pub(super) async fn report(root: &Arc<ModuleNode>, unsound: Vec<Unsound>) -> Result<(), Failed> {
     let mut failed = false;
     for one in unsound {
@@ -63,7 +63,7 @@ pub(super) async fn report(root: &Arc<ModuleNode>, unsound: Vec<Unsound>) -> Res
     if failed { Err(Failed) } else { Ok(()) }
 }
 
-/// Whether one of its dependencies has failed.
+/// Whether a dependency of the block has failed.
 async fn follows(root: &Arc<ModuleNode>, one: &Unsound) -> bool {
     let mut node = root.clone();
     for name in one.module.0.iter() {

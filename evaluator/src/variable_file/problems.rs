@@ -1,4 +1,4 @@
-//! The diagnostics of variable files, as constructors.
+//! Diagnostics of variable files.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;

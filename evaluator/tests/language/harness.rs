@@ -1,4 +1,4 @@
-//! The harness: from files to problems and evaluated instances, as text.
+//! The test harness: turns files into problems and evaluated instances, as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -36,37 +36,37 @@ pub struct Script {
 }
 
 impl Script {
-    /// A configuration with this `main.tf`.
+    /// Creates a configuration with this `main.tf`.
     pub fn of(main: &str) -> Script {
         let files = vec![("main.tf".into(), main.into())];
         Script { files, given: Vec::new(), selection: Selection::All, details: false }
     }
 
-    /// With another file.
+    /// Adds another file.
     pub fn file(mut self, path: &str, text: &str) -> Script {
         self.files.push((path.into(), text.into()));
         self
     }
 
-    /// With a given variable.
+    /// Adds a given variable.
     pub fn given(mut self, name: &str, value: impl Into<Given>) -> Script {
         self.given.push((name.into(), value.into().0));
         self
     }
 
-    /// With `-target` options.
+    /// Adds `-target` options.
     pub fn target(mut self, addresses: &[&str]) -> Script {
         self.selection = Selection::Only(selected(addresses));
         self
     }
 
-    /// With `-exclude` options.
+    /// Adds `-exclude` options.
     pub fn exclude(mut self, addresses: &[&str]) -> Script {
         self.selection = Selection::AllBut(selected(addresses));
         self
     }
 
-    /// With the details of diagnostics. Rarely wanted, since details are free to change.
+    /// Includes the details of diagnostics. Most tests leave them out, because their texts may change.
     pub fn with_details(mut self) -> Script {
         self.details = true;
         self
@@ -95,12 +95,12 @@ impl Script {
         (root, problems)
     }
 
-    /// Problems of the files alone: they are loaded and linked.
+    /// The problems of loading and linking the files.
     pub fn load_problems(&self) -> String {
         self.text(self.loaded().1)
     }
 
-    /// Problems of validation: as `weft validate` finds them.
+    /// The problems that `weft validate` finds.
     pub async fn problems(&self) -> String {
         let (root, mut problems) = self.loaded();
         if !has_errors(&problems) {
@@ -109,7 +109,7 @@ impl Script {
         self.text(problems)
     }
 
-    /// Problems of the evaluation for a plan, and what was evaluated. The configuration must load.
+    /// The problems of an evaluation for a plan, and what was evaluated. The configuration must load without errors.
     pub async fn planned(&self) -> String {
         let (root, problems) = self.loaded();
         if has_errors(&problems) {
@@ -132,7 +132,7 @@ impl Script {
         said
     }
 
-    /// One line for each problem: severity, place, summary, and the object that it is about.
+    /// One line for each problem: severity, position, summary, and the object that it is about.
     fn text(&self, mut problems: Vec<Diagnostic>) -> String {
         problems.sort_by(|a, b| (&a.subject, &a.summary).cmp(&(&b.subject, &b.summary)));
         problems.dedup();
@@ -172,7 +172,7 @@ fn selected(addresses: &[&str]) -> Vec<SelectedAddress> {
     addresses.iter().map(|text| SelectedAddress::parse(text).expect("an address")).collect()
 }
 
-/// What an evaluation reported.
+/// The output of an evaluation.
 #[derive(Default)]
 struct Said {
     problems: Vec<Diagnostic>,
@@ -180,7 +180,7 @@ struct Said {
     evaluated: Vec<String>,
 }
 
-/// A planner that writes down what evaluation asks for.
+/// A planner that records the calls of the evaluation.
 struct Recorder {
     brief: Brief,
     said: Mutex<Said>,

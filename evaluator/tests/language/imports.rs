@@ -1,4 +1,4 @@
-//! import, moved and removed blocks.
+//! `import`, `moved` and `removed` blocks.
 
 use expect_test::expect;
 
@@ -295,7 +295,7 @@ async fn removed_blocks_contradict_declarations() {
         error main.tf:2 Removed module block still exists
     "#]]
     .assert_eq(&script.planned().await);
-    // Without a lifecycle block it is only a warning.
+    // Without a `lifecycle` block, the problem is only a warning.
     let script = Script::of(
         r#"
             removed {

@@ -1,4 +1,4 @@
-//! Problems of files: one row for each rule. Summaries and lines are OpenTofu's, as recorded.
+//! Problems of files: one row for each rule. Summaries and lines are those that OpenTofu reported, as recorded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The provider of the tests: schemas, and what planning would make of a configuration.
+//! The provider of the tests: its schemas, and the results of planning.
 //!
 //! | type | attributes |
 //! |---|---|
@@ -52,7 +52,7 @@ fn thing() -> Block {
     thing
 }
 
-/// The schema of the provider `test`. Others are not installed.
+/// The schema of the provider `test`. Other providers are not installed.
 pub fn provider_schema(source: &ProviderSource) -> Option<Arc<ProviderSchema>> {
     if source.type_name != "test" {
         return None;
@@ -93,7 +93,7 @@ pub fn provider_schema(source: &ProviderSource) -> Option<Arc<ProviderSchema>> {
     }))
 }
 
-/// The planned value of a managed instance: computed attributes without a value are unknown.
+/// The planned value of a managed instance. Computed attributes without a value are unknown.
 pub fn planned(config: &Value, schema: &Schema) -> Value {
     with(config, |name, value| {
         let computed = schema.block.attributes.get(name).is_some_and(|attribute| attribute.computed);
@@ -101,7 +101,7 @@ pub fn planned(config: &Value, schema: &Schema) -> Value {
     })
 }
 
-/// The value that a data source or an ephemeral resource gives: the computed attribute is made of the name.
+/// The value of a data source or an ephemeral resource. The computed attribute is derived from the name.
 pub fn made(mode: ResourceMode, config: &Value) -> Value {
     let (attribute, word) = match mode {
         ResourceMode::Ephemeral => ("token", "token of"),
@@ -117,7 +117,7 @@ pub fn made(mode: ResourceMode, config: &Value) -> Value {
     })
 }
 
-/// The object with some attributes replaced.
+/// A copy of the object with some attributes replaced.
 fn with(object: &Value, change: impl Fn(&str, &Value) -> Option<Value>) -> Value {
     let fields: BTreeMap<_, _> = object.as_fields().map(Entries::to_map).unwrap_or_default();
     Value::object(fields.into_iter().map(|(name, value)| {

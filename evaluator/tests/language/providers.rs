@@ -1,4 +1,4 @@
-//! Provider blocks, requirements, and what modules are passed.
+//! Provider blocks, requirements, and configurations that are passed to modules.
 
 use expect_test::expect;
 

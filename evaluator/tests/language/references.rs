@@ -1,4 +1,4 @@
-//! References: what a name may refer to.
+//! References: the names that they can refer to.
 
 use expect_test::expect;
 

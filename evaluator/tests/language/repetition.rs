@@ -1,4 +1,4 @@
-//! count, for_each and enabled.
+//! `count`, `for_each` and `enabled`.
 
 use expect_test::expect;
 
@@ -190,7 +190,7 @@ async fn a_for_each_is_a_map_or_a_set_of_known_strings() {
         test_thing.z {}
     "#]]
     .assert_eq(&script.planned().await);
-    // Unknown values under known keys are fine.
+    // Unknown values under known keys are allowed.
     let script = Script::of(
         r#"
             resource "test_thing" "z" {}

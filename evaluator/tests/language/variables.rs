@@ -88,7 +88,7 @@ async fn null_is_refused_where_it_is_not_allowed() {
         error main.tf:2 Required variable not set
     "#]]
     .assert_eq(&script.planned().await);
-    // With a default, null stands for the default.
+    // If the variable has a default, null is replaced by the default.
     let script = Script::of(
         r#"
             variable "n" {

@@ -61,7 +61,7 @@ fn a_result_goes_to_the_spool_when_it_is_not_acknowledged_soon() {
     assert_eq!(held.not_durable(), 0);
     held.acknowledged(&run(), task(1));
     assert_eq!(held.spool_work(true, "one").forget, [(run(), task(1))]);
-    // A result that no intent precedes is not uncertain when it is lost.
+    // Without an intent, nothing is uncertain if the result is lost.
     held.start(&run(), 0, task(2));
     held.finished(&run(), task(2), done());
     assert_eq!(held.spool_work(true, "one"), SpoolWork::default());

@@ -11,19 +11,19 @@ use super::text_of;
 
 /// The default user.
 const USER: &str = "root";
-/// The default time for connecting.
+/// The default time limit for connecting.
 const TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// The default places of scripts, by platform. `%RAND%` is replaced by a number.
+/// The default paths of scripts, by platform. `%RAND%` is replaced by a number.
 const UNIX_SCRIPT: &str = "/tmp/terraform_%RAND%.sh";
 const WINDOWS_SCRIPT: &str = "C:/windows/temp/terraform_%RAND%.cmd";
 /// The variable with the socket of the user's agent.
 const AGENT_SOCKET: &str = "SSH_AUTH_SOCK";
 
-/// A connection, as its arguments describe it.
+/// A connection, as described by its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Connection {
     pub(super) target: RemoteTarget,
-    /// Where scripts are written.
+    /// The path to which scripts are written.
     pub(super) script_path: String,
 }
 
@@ -67,7 +67,7 @@ impl Arguments<'_> {
         self.text(name).map(Secret::new)
     }
 
-    /// A port; 0 is no port.
+    /// A port. 0 counts as absent.
     fn port(&self, name: &'static str) -> Result<Option<u16>, Unsuitable> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let port: u16 = text.parse().map_err(|_| Unsuitable::Port { name })?;
@@ -86,7 +86,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// The bastion. What is not set is as for the machine.
+    /// The bastion host. Missing settings have the values for the machine.
     fn bastion(&self, machine: &Endpoint) -> Result<Option<Endpoint>, Unsuitable> {
         let Some(host) = self.text("bastion_host") else { return Ok(None) };
         Ok(Some(Endpoint {
@@ -135,7 +135,7 @@ pub(super) fn agent_socket() -> Option<PathBuf> {
     std::env::var_os(AGENT_SOCKET).filter(|socket| !socket.is_empty()).map(PathBuf::from)
 }
 
-/// Reads the arguments of a connection. `socket` is that of the user's agent.
+/// Reads the arguments of a connection. `socket` is the socket of the user's agent.
 pub(super) fn read(arguments: Option<&Value>, socket: Option<PathBuf>) -> Result<Connection, Unsuitable> {
     let arguments = Arguments(arguments.filter(|value| !value.is_null()).ok_or(Unsuitable::Missing)?);
     match arguments.text("type").as_deref() {
@@ -152,7 +152,7 @@ pub(super) fn read(arguments: Option<&Value>, socket: Option<PathBuf>) -> Result
         bastion: arguments.bastion(&machine)?,
         proxy: arguments.proxy()?,
         agent: arguments.agent(socket)?,
-        // As in OpenTofu, another text stands for the default.
+        // As in OpenTofu, an invalid text gives the default.
         timeout: arguments.text("timeout").and_then(|text| go_duration(&text)).unwrap_or(TIMEOUT),
         platform,
         machine,

@@ -1,4 +1,4 @@
-//! `file`: uploads files to another machine.
+//! The provisioner `file`: uploads files to another machine.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use super::{Assignment, Setback, text_of};
 use crate::context::TaskContext;
 use crate::problems::{no_destination, upload_failed};
 
-/// What is uploaded.
+/// The content of an upload.
 #[derive(Debug, PartialEq, Eq)]
 enum Upload {
     Content(Vec<u8>),
     File(PathBuf),
-    /// Without `contents` the folder itself appears in the destination.
+    /// A folder. If `contents` is false, the folder itself appears in the destination.
     Folder {
         path: PathBuf,
         contents: bool,
@@ -32,7 +32,7 @@ impl Upload {
     }
 }
 
-/// Reads what is uploaded. A folder whose name ends in `/` stands for its contents.
+/// Reads the content of an upload. A folder name that ends in `/` stands for the contents of the folder.
 async fn upload(arguments: &Value, base: &Path) -> Result<Upload, String> {
     let field = |name: &str| arguments.as_fields().and_then(|fields| fields.get(name)).filter(|value| !value.is_null());
     if let Some(content) = text_of(field("content")) {
@@ -49,7 +49,7 @@ async fn upload(arguments: &Value, base: &Path) -> Result<Upload, String> {
     }
 }
 
-/// A path whose `~` is the home of the user.
+/// A path whose `~` is replaced by the home directory of the user.
 fn expanded(path: &str) -> Result<PathBuf, String> {
     match path.strip_prefix('~') {
         None => Ok(PathBuf::from(path)),

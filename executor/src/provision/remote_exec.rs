@@ -1,4 +1,4 @@
-//! `remote-exec`: runs scripts on another machine.
+//! The provisioner `remote-exec`: runs scripts on another machine.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ async fn scripts(arguments: &Value, base: &Path) -> Result<Vec<Vec<u8>>, ScriptE
         if lines.is_empty() {
             return Err(ScriptError::Nothing);
         }
-        // The last line ends too.
+        // The last line also ends with a newline.
         lines.push(String::new());
         return Ok(vec![lines.join("\n").into_bytes()]);
     }
@@ -151,7 +151,8 @@ async fn run_script(
         .into(),
     });
     if !matches!(outcome, Err(Setback::Uncertain(_))) {
-        // The script may contain secrets. It is not deleted, since it may be at a place where it must exist.
+        // The script may contain secrets. It is emptied and not deleted, because the file may have to exist at its
+        // path.
         if let Err(error) = session.upload_bytes(&path, Vec::new()).await {
             tracing::warn!(path, %error, "the script is still on the machine");
         }

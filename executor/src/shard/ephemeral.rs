@@ -1,7 +1,8 @@
-//! Ephemeral objects of a run. They are opened when an operation of a shard here first needs them, shared by all shards
-//! of the run on this worker, renewed while they are open, and closed after the last operation here that needs them.
+//! Ephemeral objects of a run. An object is opened when an operation at this worker first needs it. It is shared by all
+//! shards of the run at this worker, renewed while it is open, and closed after the last operation at this worker that
+//! needs it.
 //!
-//! Nothing about them leaves the process. Another worker, or a later process, opens its own.
+//! No value of these objects leaves the process. Another worker, or a later process, opens its own objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use crate::subject::{DiagnosticSubject, Problems, has_errors};
 #[derive(Default)]
 pub(crate) struct LiveObjects {
     slots: Mutex<BTreeMap<String, Arc<ObjectSlot>>>,
-    /// Counts openings and closings. A value computed from objects is valid as long as the count does not change.
+    /// The number of openings and closings. A value computed from objects is valid while the number does not change.
     generation: AtomicU64,
 }
 
@@ -39,7 +40,7 @@ impl std::fmt::Debug for LiveObjects {
 }
 
 impl LiveObjects {
-    /// The slot of an object, which all shards share.
+    /// The slot of an object. All shards share it.
     pub(crate) fn slot(&self, address: &ResourceInstance) -> Arc<ObjectSlot> {
         let text = address.to_string();
         let slot = || ObjectSlot { text: text.clone(), users: Mutex::default(), state: AsyncMutex::default() };
@@ -77,9 +78,10 @@ pub(crate) struct ObjectSlot {
 /// Users of an object.
 #[derive(Default)]
 struct Users {
-    /// Operations, and shards whose provider is configured from it.
+    /// The number of users: operations, and shards whose provider is configured from the object.
     count: usize,
-    /// The number of shards that were opened here and of all shards that have it. Others may still be opened here.
+    /// The shards with this object that were opened at this worker, and the number of all shards with it. Others may
+    /// still be opened here.
     shards: BTreeSet<u32>,
     expected: usize,
 }
@@ -93,7 +95,7 @@ impl Users {
 #[derive(Default)]
 struct State {
     open: Option<OpenedObject>,
-    /// Why it could not be opened. Its other users fail in the same way, without another try.
+    /// Why it could not be opened. Its other users fail with the same error, and do not open it again.
     failure: Option<Problems>,
 }
 
@@ -105,12 +107,12 @@ struct OpenedObject {
 }
 
 impl ObjectSlot {
-    /// Counts users.
+    /// Adds users.
     pub(crate) fn used(&self, more: usize) {
         self.users.lock().count += more;
     }
 
-    /// A shard that may need it is opened here, one of so many.
+    /// Adds a shard of this worker that may need the object. `of` is the number of such shards.
     pub(crate) fn wanted_by(&self, shard: u32, of: u32) {
         let mut users = self.users.lock();
         users.shards.insert(shard);
@@ -129,12 +131,13 @@ impl ObjectSlot {
         users.are_gone()
     }
 
-    /// Forgets an earlier failure, since a new term of the run begins.
+    /// Forgets an earlier failure, because a new term of the run begins.
     pub(crate) async fn retry(&self) {
         self.state.lock().await.failure = None;
     }
 
-    /// The object. This operation opens it if it is not open; `live` has the values that its configuration reads.
+    /// The value of the object. If the object is not open, this operation opens it. `live` has the values that its
+    /// configuration reads.
     pub(crate) async fn value(
         &self,
         shard: &Arc<Shard>,
@@ -236,7 +239,7 @@ impl ObjectSlot {
         OpenObject::new(address.resource.type_name.clone(), opened, again, heard)
     }
 
-    /// Closes the object if it has no users, or in any case with `anyway`.
+    /// Closes the object if it has no users, or regardless of users if `anyway` is set.
     pub(crate) async fn close(&self, objects: &LiveObjects, host: &Host, anyway: bool) {
         let mut state = self.state.lock().await;
         if !anyway && !self.is_unused() {

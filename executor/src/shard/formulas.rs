@@ -104,7 +104,7 @@ impl Shard {
         self.run(host, index, address, live).await
     }
 
-    /// The same, with unknown parts where the plan says that they stay unknown.
+    /// Like `evaluate`, but keeps unknown parts that the plan expects to stay unknown.
     pub(crate) async fn evaluate_in_part(
         self: &Arc<Shard>,
         host: &Arc<Host>,
@@ -157,7 +157,7 @@ impl Shard {
         match outcome {
             Ok(value) => Ok(value),
             Err(Fault::Failed(problems)) => {
-                // A problem with its own position needs no other, as in planning.
+                // A problem that has a position needs no other, as in planning.
                 let placed = |problem: Diagnostic| match problem.subject {
                     Some(_) => problem,
                     None => subject.place(problem, &Path::ROOT),

@@ -19,7 +19,7 @@ use crate::host::Host;
 use crate::problems;
 use crate::subject::DiagnosticSubject;
 
-/// Calls functions for the run of one formula. Plugins that it started stay in use until it is dropped.
+/// Calls functions for one run of a formula. Plugins that it started stay in use until it is dropped.
 pub(crate) struct FunctionCaller<'a> {
     shard: &'a Arc<Shard>,
     host: &'a Arc<Host>,
@@ -122,7 +122,7 @@ impl<'a> FunctionCaller<'a> {
     }
 }
 
-/// Whether it is the built-in provider, whose functions need no process.
+/// Whether this is the built-in provider, whose functions need no process.
 fn is_terraform(provider: &FunctionProvider) -> bool {
     provider.instance().is_none() && *provider.source() == ProviderSource::builtin("terraform")
 }

@@ -1,5 +1,5 @@
-//! Live values that formulas of a shard read: ephemeral objects, and values computed from them and from inputs. They
-//! are prepared before a formula runs, since formulas do not await.
+//! Live values that formulas of a shard read: ephemeral objects, and values computed from these and from inputs. They
+//! are prepared before a formula runs, because formulas do not await.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::subject::Problems;
 /// Which operations of a shard need which ephemeral objects, and the known live values.
 #[derive(Default)]
 pub(crate) struct LiveParts {
-    /// Rows of the formula table that read a live result, with what each of them reads.
+    /// Rows of the formula table that read a live result, with the operations that each row reads.
     reads: FxHashMap<u32, Read>,
-    /// The objects by the number of their `open_ephemeral`.
+    /// The objects, by the number of their `open_ephemeral`.
     slots: BTreeMap<OperationId, Arc<ObjectSlot>>,
-    /// The instances of each ephemeral resource. A block is opened as a whole.
+    /// The instances of each ephemeral resource. All instances of a block are opened together.
     instances: BTreeMap<AbsResource, Vec<OperationId>>,
-    /// Objects that an operation needs, until it ends.
+    /// Objects that an operation needs until it ends.
     users: Mutex<FxHashMap<u32, Vec<OperationId>>>,
-    /// Objects that a provider was configured from, until the shard is closed.
+    /// Objects that a provider was configured from. They are needed until the shard is closed.
     kept: Mutex<Vec<OperationId>>,
     /// Values that were computed while the objects of this generation were open.
     known: Mutex<(u64, FxHashMap<u32, Value>)>,
@@ -77,7 +77,7 @@ impl LiveParts {
         let row = |id: OperationId| place(id).and_then(|at| fragment.rows.get(at));
         let (mut users, mut kept) = (FxHashMap::default(), BTreeSet::new());
         for of in &fragment.rows {
-            // Operations that run inside a tracked one. Providers live longer.
+            // Operations that run inside a tracked one. Providers are left out, because they live longer.
             let mut roots: Vec<FormulaIndex> = Vec::new();
             let mut pending = match &of.operation {
                 Operation::OpenProvider { .. } => vec![of.id],
@@ -144,20 +144,20 @@ impl LiveParts {
         found
     }
 
-    /// An operation ended. Returns the objects without users here.
+    /// Handles the end of an operation. Returns the objects that have no users at this worker.
     pub(crate) fn ended(&self, operation: u32) -> Vec<Arc<ObjectSlot>> {
         let needed = self.users.lock().remove(&operation).unwrap_or_default();
         self.released(needed)
     }
 
-    /// The shard is closed. Returns the objects without users here.
+    /// Handles the end of the shard. Returns the objects that have no users at this worker.
     pub(crate) fn over(&self) -> Vec<Arc<ObjectSlot>> {
         let users = std::mem::take(&mut *self.users.lock());
         let kept = std::mem::take(&mut *self.kept.lock());
         users.into_values().flatten().chain(kept).filter_map(|id| self.slots.get(&id)).for_each(|slot| {
             slot.released();
         });
-        // Some may have been opened again after their last user.
+        // Some objects may have been opened again after their last user.
         self.slots.values().filter(|slot| slot.is_unused()).cloned().collect()
     }
 
@@ -186,7 +186,8 @@ impl Shard {
     /// Opens and computes every live value that a formula needs.
     ///
     /// # Errors
-    /// Why an object cannot be opened or a value cannot be computed. Whatever needs it fails.
+    /// Returns an error if an object cannot be opened or a value cannot be computed. Every operation that needs it
+    /// fails.
     pub(crate) fn live_values<'a>(
         self: &'a Arc<Shard>,
         host: &'a Arc<Host>,

@@ -1,5 +1,5 @@
-//! The provider instances of a shard. They are started when a task first needs them, shared by concurrent tasks, and
-//! returned to the pool when unused, so that other shards may use the room.
+//! The provider instances of a shard. An instance is started when a task first needs it, and shared by concurrent
+//! tasks. When it is unused it returns to the pool, so that other shards may use its room.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -28,24 +28,24 @@ pub(crate) struct ProviderSlot {
     plugin: Option<Plugin>,
     /// The name of the instance in the pool. Instances of different runs differ.
     key: String,
-    /// The bound that it shares with other instances of the run.
+    /// The limit that it shares with other instances of the run.
     bound: Option<SharedBound>,
     current: Mutex<Weak<Provider>>,
     opening: AsyncMutex<Opening>,
-    /// It was asked to end early. A process that was is not used for new work.
+    /// Whether it was asked to end early. Such a process is not used for new work.
     stopped: AtomicBool,
 }
 
 #[derive(Default)]
 struct Opening {
     config: Option<Value>,
-    /// Why it could not be opened. Other tasks fail in the same way, without another try.
+    /// Why it could not be opened. Other tasks fail with the same error, and do not open it again.
     failure: Option<Problems>,
-    /// The latest attempt of an operation for which it was opened.
+    /// The highest attempt of an operation for which it was opened.
     attempt: Attempt,
 }
 
-/// A provider in use, and the warnings of its configuration for the first task.
+/// A provider in use. For the first task, with the warnings of its configuration.
 pub(crate) struct Opened {
     pub(crate) provider: Arc<Provider>,
     pub(crate) warnings: Problems,
@@ -76,7 +76,7 @@ impl ProviderSlot {
         }
     }
 
-    /// The configured provider. The caller must not hold another one: both could wait for room.
+    /// The configured provider. The caller must not hold another one, because both could then wait for room.
     pub(crate) async fn acquire(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Opened, Problems> {
         let Some(plugin) = &self.plugin else {
             let provider = Provider::Builtin(host.pool.builtin()).standing_in(&self.instance, host.pool.stand_ins());
@@ -127,7 +127,7 @@ impl ProviderSlot {
         Ok(Opened { provider: Arc::new(provider), warnings })
     }
 
-    /// The provider, if a task uses it and it runs.
+    /// The provider, if a task uses it and its process runs.
     fn live(&self) -> Option<Arc<Provider>> {
         self.current.lock().upgrade().filter(|provider| is_alive(provider))
     }
@@ -144,7 +144,7 @@ impl ProviderSlot {
         }
     }
 
-    /// Forgets the failure of an earlier attempt. Operations that are tried again open it once for each attempt.
+    /// Forgets the failure of an earlier attempt. Retried operations open the provider once for each attempt.
     pub(crate) async fn forgive(&self, attempt: Attempt) {
         if attempt <= Attempt(1) {
             return;
@@ -156,7 +156,7 @@ impl ProviderSlot {
         }
     }
 
-    /// Forgets an earlier failure, since a new term of the run begins.
+    /// Forgets an earlier failure, because a new term of the run begins.
     pub(crate) async fn retry(&self) {
         *self.opening.lock().await = Opening::default();
     }

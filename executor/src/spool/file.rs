@@ -1,11 +1,12 @@
 //! A spool in a file, which only its owner may read.
 //!
-//! Each frame of the file is the length of its payload (4 bytes, little-endian), a digest of the payload, and the payload:
-//! a sealed record. The record is the time in seconds since 1970 (8 bytes, little-endian) and a frame of the protocol. A
-//! frame with a greeting keeps the result in it, and the greeting names the process that made it. A frame without a
-//! greeting forgets the tasks that it gives back. An incomplete frame ends the file: it was never said to be durable.
+//! Each frame of the file has the length of its payload (4 bytes, little-endian), a digest of the payload, and the
+//! payload, which is a sealed record. The record has the time in seconds since 1970 (8 bytes, little-endian) and a
+//! frame of the protocol. A frame with a greeting keeps a result: the greeting names the process that made it. A frame
+//! without a greeting forgets the tasks that it returns. Reading stops at an incomplete frame, because it was never
+//! reported as durable.
 //!
-//! A file beside it is locked as long as the process lives, so that two processes never share a spool.
+//! A lock file beside it is locked while the process lives, so that two processes never share a spool.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,10 +33,10 @@ const LOCK: &str = ".lock";
 const NEW: &str = ".new";
 /// Only the owner has access: results contain values.
 const PRIVATE: u32 = 0o600;
-/// The maximum size of a spool, in bytes: some hundred results, the largest of which have megabytes. A worker has at most
-/// 256 results of a run without an acknowledgement.
+/// The maximum size of a spool, in bytes. This is enough for some hundred results, the largest of which have megabytes.
+/// A worker has at most 256 unacknowledged results of a run.
 const LARGEST: u64 = 1 << 30;
-/// The size from which on a file is written again without forgotten results, if these are more than half of it.
+/// The minimum size of a file that is rewritten without forgotten results, if these are more than half of it.
 const WORTH_SHRINKING: u64 = 16 << 20;
 /// The room that a spool reserves on its disk, in bytes, so that a disk that fills up during a run does not cost results:
 /// 256 results of 64 KiB, the same as the journal of an embedded store reserves.
@@ -46,17 +47,17 @@ const LONGEST_WAIT: u64 = 30 * 24 * 3600;
 /// Why a spool cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpoolError {
-    /// The operating system refuses.
+    /// The operating system refuses an operation.
     #[error("{doing} {path}: {error}")]
     Io {
-        /// What was attempted.
+        /// The attempted operation.
         doing: &'static str,
         /// The file or folder.
         path: String,
         /// The reason of the operating system.
         error: String,
     },
-    /// Another process uses it.
+    /// Another process uses the spool.
     #[error("another worker uses {0}: give this one another name with -name, or another folder with -spool")]
     InUse(String),
     /// A record cannot be decrypted.
@@ -67,17 +68,17 @@ pub enum SpoolError {
     Sealed {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The reason.
         error: String,
     },
 }
 
-/// What a spool had when it was opened.
+/// The results in a spool when it was opened.
 #[derive(Debug, Default)]
 pub struct FoundResults {
     /// The results that no coordinator has acknowledged.
     pub results: Vec<SpooledResult>,
-    /// The number of results that waited for too long, and are dropped.
+    /// The number of results that waited too long and are dropped.
     pub outdated: usize,
     /// Why the spool has no reserved room. Results may then not fit when they have to be written.
     pub without_room: Option<SpoolError>,
@@ -88,14 +89,14 @@ pub struct FileSpool {
     path: PathBuf,
     seal: Arc<dyn SpoolSeal>,
     inner: Mutex<Inner>,
-    /// Locked as long as this lives.
+    /// Locked while this exists.
     _lock: File,
 }
 
 struct Inner {
     file: File,
     length: u64,
-    /// The lengths of the frames whose results are wanted.
+    /// The lengths of the frames whose results are still wanted.
     wanted: BTreeMap<(RunId, Task), u64>,
 }
 
@@ -122,10 +123,11 @@ fn now() -> u64 {
 }
 
 impl FileSpool {
-    /// Opens the spool of the worker with this name in a folder, and reads what earlier processes left.
+    /// Opens the spool of the worker with this name in a folder, and reads the results that earlier processes left.
     ///
     /// # Errors
-    /// When the folder cannot be used, another process uses the spool, or its records cannot be decrypted.
+    /// Returns an error if the folder cannot be used, another process uses the spool, or its records cannot be
+    /// decrypted.
     pub fn open(folder: &Path, name: &str, seal: Arc<dyn SpoolSeal>) -> Result<(FileSpool, FoundResults), SpoolError> {
         std::fs::create_dir_all(folder).map_err(io_error("cannot make", folder))?;
         let path = folder.join(format!("{PREFIX}{name}"));
@@ -168,7 +170,7 @@ impl FileSpool {
         let bytes = frames.concat();
         let written = inner.file.write_all(&bytes).and_then(|()| if durable { inner.file.sync_data() } else { Ok(()) });
         if let Err(error) = written {
-            // What was written in part would end the file for its readers.
+            // A partly written frame would end the file for its readers.
             let _ = inner.file.set_len(inner.length);
             return Err(io_error("cannot write", &self.path)(error));
         }
@@ -176,7 +178,7 @@ impl FileSpool {
         Ok(())
     }
 
-    /// Removes what nothing wants any more: all at once, or when that is most of the file.
+    /// Shrinks the file: empties it if no result is needed, or rewrites it if forgotten results are most of it.
     fn shrink(&self, inner: &mut Inner) -> Result<(), SpoolError> {
         let wanted: u64 = inner.wanted.values().sum();
         if inner.wanted.is_empty() && inner.length > 0 {
@@ -221,7 +223,7 @@ impl Spool for FileSpool {
         } else if !forget.is_empty() {
             let returned = forget.into_iter().map(|(run, task)| (run, Report::Returned(task)));
             let frame = self.frame(now(), WorkerFrame::of_reports(returned))?;
-            // A lost one only brings back a result that is acknowledged again.
+            // If this frame is lost, a result only appears again and is acknowledged again.
             self.append(&mut inner, &[frame], false).map_err(|error| error.to_string())?;
             self.shrink(&mut inner).map_err(|error| error.to_string())?;
         }
@@ -285,7 +287,7 @@ fn lock(path: &Path, spool: &Path) -> Result<File, SpoolError> {
     }
 }
 
-/// The complete frames of a file. A file that is not there has none.
+/// The complete frames of a file. A missing file has none.
 fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
     let mut bytes = Vec::new();
     match File::open(path) {
@@ -339,7 +341,7 @@ mod tests {
     use super::super::PlainSpool;
     use super::*;
 
-    /// Encrypts with a byte.
+    /// Encrypts with a single byte.
     struct Key(u8);
 
     impl SpoolSeal for Key {
@@ -419,7 +421,7 @@ mod tests {
             std::fs::write(&path, &bytes[..length]).unwrap();
             let (spool, found) = open(folder.path());
             assert_eq!(found, std::slice::from_ref(&one), "{length} bytes");
-            // What comes next is found behind it.
+            // Later frames are found behind it.
             spool.write(&keep(std::slice::from_ref(&two))).unwrap();
             drop(spool);
             assert_eq!(open(folder.path()).1.len(), 2);

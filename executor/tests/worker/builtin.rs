@@ -1,4 +1,4 @@
-//! Every kind of operation over the built-in provider.
+//! Every kind of operation with the built-in provider.
 
 use weft_executor::encode_value;
 use weft_graph_format::formula::{Formula, FormulaOp};
@@ -221,7 +221,7 @@ async fn a_final_plan_that_differs_is_refused() {
     let draft = Draft::builtin();
     let first = draft.create("terraform_data.a", Value::string("x"));
     let input = result(first.id(), &["output"], Type::String);
-    // What was reviewed said that the input would be something else.
+    // The reviewed plan expected another input.
     let planned = data(unknown_id(), &Value::string("promised"), Value::unknown(Type::String));
     let planned = Draft::planned(Action::Create, planned, false);
     draft.change("terraform_data.b", None, configured(&input).to_formula(), planned);
@@ -264,12 +264,12 @@ async fn uncertain_attempts_are_settled() {
         }
         other => panic!("{other:?}"),
     }
-    // Reading `terraform_data` gives what is known already.
+    // A read of `terraform_data` returns what is already known.
     let b = run.operation("terraform_data.b");
     assert!(matches!(run.settle(b, None).await, Verdict::NotApplied(not) if not.holder_dead));
     let c = run.operation("terraform_data.c");
     assert!(matches!(run.settle(c, None).await, Verdict::NotApplied(_)));
-    // Attempts that look first find the same and go on.
+    // Attempts that read first find the same object and continue.
     (run.attempt, run.read_first) = (2, true);
     run.run_all().await;
     assert!(run.object(b).contains("new"));

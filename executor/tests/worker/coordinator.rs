@@ -1,5 +1,5 @@
-//! A tiny coordinator for tests: it opens every shard at one worker, starts what is ready, grants intents, forwards
-//! results, and keeps what comes back. No store, no lease.
+//! A tiny coordinator for tests. It opens every shard at one worker, starts ready operations, grants intents, forwards
+//! results, and keeps the reports. It has no store and no lease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub use proto::worker_item::Item;
 /// The one run.
 pub const RUN: &str = "run-1";
 
-/// How long anything may take in a test.
+/// The time limit for every wait in a test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The coordinator's side.
@@ -33,13 +33,13 @@ pub struct Coordinator {
     working: JoinHandle<(Worker, Ended)>,
     pub handle: WorkerHandle,
     pub hello: proto::WorkerHello,
-    /// What other shards read: by operation, the paths and their reader.
+    /// The parts that other shards read: by operation, the paths and their reader.
     exports: BTreeMap<u32, Vec<(Vec<Path>, u32)>>,
     /// Results by operation.
     pub outcomes: BTreeMap<u32, Outcome>,
     /// Operations that asked for an intent.
     pub intents: Vec<u32>,
-    /// Items that were read and not yet looked at.
+    /// Items that were received and not handled yet.
     items: std::collections::VecDeque<Item>,
     started: BTreeSet<u32>,
     pub inputs: BTreeMap<String, Vec<u8>>,
@@ -70,12 +70,12 @@ impl Coordinator {
         coordinator
     }
 
-    /// The same with a worker that is there already, and nothing opened.
+    /// Connects a worker that already exists. No shard is open.
     pub async fn connect(plan: PlanFile, worker: Worker) -> Coordinator {
         Coordinator::connect_with(plan, worker, |_| ()).await
     }
 
-    /// The same with another greeting.
+    /// Like `connect`, with a changed welcome.
     pub async fn connect_with(
         plan: PlanFile,
         mut worker: Worker,
@@ -160,7 +160,7 @@ impl Coordinator {
         let _ = self.to_worker.send(frame.encode_to_vec()).await;
     }
 
-    /// What the worker says next.
+    /// The next item from the worker.
     pub async fn next(&mut self) -> Item {
         loop {
             if let Some(item) = self.items.pop_front() {
@@ -172,7 +172,7 @@ impl Coordinator {
         }
     }
 
-    /// The tracked operation about this.
+    /// The number of the tracked operation with this address.
     pub fn operation(&self, address: &str) -> u32 {
         self.find(|row| row.address == address)
     }
@@ -237,7 +237,8 @@ impl Coordinator {
         Some(ready)
     }
 
-    /// Carries everything out that can be, granting each intent. Operations behind a failed one stay undone.
+    /// Carries out all operations that can start, and grants each intent. Operations behind a failed one are not
+    /// started.
     pub async fn run_all(&mut self) {
         loop {
             let ready: Vec<u32> = self
@@ -258,7 +259,7 @@ impl Coordinator {
         }
     }
 
-    /// Carries everything out in one frame's order: for operations that wait for nothing.
+    /// Starts all operations in one frame, in its order. For operations that wait for nothing.
     pub async fn run_all_at_once(&mut self) {
         let all: Vec<u32> = self.plan.graph.outline.iter().map(|row| row.id.0).collect();
         let shard = self.shard_of(all[0]);
@@ -272,7 +273,7 @@ impl Coordinator {
         }
     }
 
-    /// Looks at one item: grants, notes results, forwards what is read elsewhere.
+    /// Handles one item: grants intents, records results, and forwards results to other shards.
     pub async fn step(&mut self) {
         match self.next().await {
             Item::Intent(intent) => {
@@ -331,7 +332,7 @@ impl Coordinator {
         String::from_utf8(writes.outputs[0].value.clone()).unwrap()
     }
 
-    /// Breaks the connection; the worker lives on.
+    /// Breaks the connection. The worker keeps running.
     pub async fn hang_up(self) -> (Worker, Ended) {
         drop(self.to_worker);
         drop(self.from_worker);
@@ -364,7 +365,7 @@ pub fn put(write: &proto::ObjectWrite) -> &proto::ResourceObject {
     }
 }
 
-/// Grants the intent that the worker asks for next.
+/// Grants the next intent that the worker asks for.
 pub async fn granted(run: &mut Coordinator) {
     match run.next().await {
         Item::Intent(intent) => run.order(Order::Granted(run.name(intent.operation))).await,

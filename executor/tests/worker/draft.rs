@@ -59,7 +59,7 @@ impl Draft {
         }
     }
 
-    /// A create of anything.
+    /// A create of an object of any type.
     pub fn change(
         &self,
         text: &str,
@@ -116,7 +116,7 @@ impl Draft {
     }
 }
 
-/// The part of a result that comes to be.
+/// A part of a result that is known only after the apply.
 pub fn result(of: OperationId, path: &[&str], ty: Type) -> Value {
     let path = path.iter().fold(Path::ROOT, |path, name| path.attribute(*name));
     Value::unknown(ty.clone()).with_formula(Some(Formula::result(of, path, ty)))
@@ -141,7 +141,7 @@ pub fn configured(input: &Value) -> Value {
     ])
 }
 
-/// An object that is there.
+/// An existing object.
 pub fn prior(id: &str, input: &str) -> PriorObject {
     PriorObject {
         value: data(Value::string(id), &Value::string(input), Value::string(input)),

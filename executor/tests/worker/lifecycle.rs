@@ -62,7 +62,7 @@ async fn results_survive_the_connection() {
     assert_eq!(asked(&mut run).await, c);
 }
 
-/// A worker with the spool in this folder, as the process with this incarnation.
+/// A worker with the spool in this folder. Its process has this incarnation.
 fn with_spool(folder: &std::path::Path, incarnation: &str) -> Worker {
     let (spool, found) = FileSpool::open(folder, "w", Arc::new(PlainSpool)).unwrap();
     let spool = WorkerSpool { place: Arc::new(spool), results: found.results };
@@ -83,7 +83,7 @@ async fn results_outlive_the_process_in_its_spool() {
         assert!(matches!(result(&mut run).await, (_, Outcome::Done(_))));
     }
     run.order(Order::Acknowledged(run.name(b))).await;
-    // The coordinator is gone before it has acknowledged the other one, and so is the worker.
+    // The coordinator disappears before it has acknowledged the other one, and so does the worker.
     let (mut worker, _) = run.hang_up().await;
     worker.wait_for(tokio::time::sleep(Duration::from_millis(50))).await;
     assert_eq!(worker.settle_spool().await, 0, "nothing is lost with the process");
@@ -93,7 +93,7 @@ async fn results_outlive_the_process_in_its_spool() {
     let mut run = Coordinator::connect_with(plan.clone(), heir, |welcome| welcome.protocol = 1).await;
     let held: Vec<(u32, &str)> = run.hello.held.iter().map(|held| (held.operation, held.maker.as_str())).collect();
     assert_eq!(held, [(a, "one")]);
-    // An older coordinator does not get it. The next one does.
+    // An older coordinator does not receive it. The next one does.
     run.open_all().await;
     run.begin(b).await;
     assert_eq!(asked(&mut run).await, b);
@@ -139,7 +139,7 @@ async fn a_stopped_run_returns_its_tasks() {
     run.begin(c).await;
     assert!(matches!(run.next().await, Item::Returned(task) if task.operation == c));
     run.order(Order::Leave(true)).await;
-    // A grant for what is not held is answered.
+    // The worker answers a grant for a task that it does not hold.
     run.order(Order::Granted(proto::TaskName { operation: c, attempt: 9 })).await;
     match run.next().await {
         Item::Result(result) => {
@@ -181,7 +181,7 @@ async fn late_grants_are_not_acted_on() {
     run.begin(a).await;
     asked(&mut run).await;
     let (worker, _) = run.hang_up().await;
-    // The next coordinator wants young intents.
+    // The next coordinator demands young intents.
     let mut run = Coordinator::connect_with(plan, worker, |welcome| welcome.intent_age_ms = 1).await;
     asked(&mut run).await;
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -210,7 +210,7 @@ async fn damaged_plans_and_missing_packages_are_refused() {
     }
     run.order(Order::Start(proto::StartTask { shard: 99, operation: 1, attempt: 1, read_first: false })).await;
     assert!(matches!(result(&mut run).await, (1, Outcome::Failed(_))));
-    // Each byte changed in turn: refused or opened, never a panic.
+    // Each byte is changed once: the fragment is refused or opened, and nothing panics.
     for at in (0..package.len()).step_by(37) {
         let mut fragment = package.clone();
         fragment[at] ^= 0x55;
@@ -277,7 +277,7 @@ async fn a_refused_worker_reports_that() {
     assert_eq!(run.ended().await, Ended::Refused("another has this name".into()));
 }
 
-/// Not a measurement: it fails when the work of a task grows with its fragment.
+/// Not a measurement: it fails if the cost of a task grows with its fragment.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_work_of_a_task_does_not_grow_with_its_fragment() {
     const COUNT: usize = 5_000;

@@ -1,4 +1,4 @@
-//! A worker against a tiny coordinator, over the built-in provider and, where there are any, real plugins.
+//! A worker with a tiny coordinator, with the built-in provider and, if there are any, with real plugins.
 
 mod builtin;
 mod coordinator;

@@ -1,5 +1,5 @@
-//! The same over a real plugin. `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled;
-//! without it these tests say loudly that they are skipped.
+//! A worker with a real plugin. `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled.
+//! Without it, these tests print that they are skipped.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Lab {
         let platform = folder.join(SOURCE).join("1.1.0").read_dir().unwrap().next().unwrap().unwrap().path();
         let original = platform.join("terraform-provider-lab_v1.1.0");
         let folder = tempfile::tempdir().unwrap();
-        // A program of its own, so that a test can tell its processes from others.
+        // A separate program, so that a test can distinguish its processes from others.
         let program = folder.path().join("terraform-provider-lab");
         std::fs::copy(original, &program).unwrap();
         let plugin = Plugin { spec: LaunchSpec::new("lab", program), checksum: Some("h1:lab".into()) };
@@ -74,7 +74,7 @@ impl Lab {
         Draft::new(SOURCE.parse().unwrap(), Formula::constant(self.config()))
     }
 
-    /// Plans a change of a `lab_thing` as a planner would, and drafts it.
+    /// Plans a change of a `lab_thing` like a planner, and drafts it.
     async fn change(
         &self,
         draft: &Draft,
@@ -123,7 +123,7 @@ impl Lab {
         run
     }
 
-    /// Creates a thing and gives it as state has it.
+    /// Creates a thing and returns it in the form of the state.
     async fn made(&self, name: &str, more: Vec<(&'static str, Value)>) -> PriorObject {
         let draft = self.draft();
         let fields = [("name", Value::string(name))].into_iter().chain(more).collect();
@@ -315,7 +315,7 @@ async fn the_outcome_of_an_attempt_is_found_by_reading() {
     assert!(matches!(run.settle(update, None).await, Verdict::NotApplied(_)));
     let gone = of(&run, "lab_thing.gone");
     assert!(matches!(run.settle(gone, None).await, Verdict::Applied(_)));
-    // Another does the update; the doubtful attempt is found to have taken effect.
+    // Another attempt does the update. The attempt in doubt is found to have taken effect.
     let draft = lab.draft();
     lab.change(&draft, "lab_thing.old", Some(old), fields, |_| ()).await;
     lab.run(draft).await;
@@ -323,7 +323,7 @@ async fn the_outcome_of_an_attempt_is_found_by_reading() {
         Verdict::Applied(done) => assert!(!done.writes.unwrap().objects.is_empty()),
         other => panic!("{other:?}"),
     }
-    // The next attempt looks first: nothing is left to do for the object that is there, nor for the one that is gone.
+    // The next attempt reads first: nothing is left to do for the object that exists, nor for the one that is gone.
     (run.attempt, run.read_first) = (2, true);
     run.run_all().await;
     run.done(there);
@@ -333,7 +333,7 @@ async fn the_outcome_of_an_attempt_is_found_by_reading() {
     called.sort();
     let mut wanted = vec![absent, blind];
     wanted.sort();
-    // The one that cannot be looked up fails before its call.
+    // The object that cannot be looked up fails before its call.
     wanted.retain(|operation| *operation != blind);
     assert_eq!(called, wanted);
     assert_eq!(run.failed(blind).1[0].summary, "Object cannot be read");
@@ -367,7 +367,7 @@ async fn a_plugin_that_dies_leaves_a_doubt() {
         other => panic!("{other:?}"),
     }
     run.order(Order::Acknowledged(run.name(slow))).await;
-    // Others go on with a new process.
+    // Other operations continue with a new process.
     run.begin(next).await;
     while !run.outcomes.contains_key(&next) {
         run.step().await;

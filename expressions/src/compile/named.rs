@@ -12,8 +12,8 @@ use super::run::Run;
 use super::{Node, NodeId, ResultSource};
 use crate::involved;
 
-/// The maximum number of nodes that are searched per problem. Enough for typical expressions, and fast compared to
-/// running them.
+/// The maximum number of nodes that are searched for one problem. Enough for typical expressions, and little work
+/// compared to running them.
 const MOST_NODES: usize = 256;
 
 /// The origin of a value in a formula.
@@ -21,7 +21,7 @@ const MOST_NODES: usize = 256;
 pub(super) enum Source {
     /// A part of the result of an operation.
     Result(OperationId, Path),
-    /// A part of a variable that is supplied again at apply. Such variables are ephemeral.
+    /// A part of a variable that the user supplies again at apply. Such variables are ephemeral.
     Input(SmolStr, Path),
 }
 
@@ -52,7 +52,7 @@ impl Source {
 }
 
 impl Run<'_> {
-    /// The values that a node was computed from, by user-visible name: results and variables.
+    /// The named values that a node was computed from: results of operations, and variables.
     pub(super) fn involved(&self, node: &Node) -> Vec<InvolvedValue> {
         let mut found: Vec<InvolvedValue> = Vec::new();
         let mut seen: Vec<NodeId> = Vec::new();

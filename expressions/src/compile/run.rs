@@ -30,7 +30,7 @@ enum NodeProgress {
     NeedAll,
 }
 
-/// The operands of a node have the form that its formula has, so their number is known.
+/// The number of a node's operands is determined by its formula.
 impl Node {
     fn all_operands<const N: usize>(&self) -> [NodeId; N] {
         (*self.operands).try_into().unwrap_or_else(|_| panic!("a node with {} operands, not {N}", self.operands.len()))
@@ -112,7 +112,7 @@ impl<'p> Run<'p> {
     fn step(&mut self, node: &Node) -> NodeProgress {
         match &node.action {
             Action::Constant(value) => NodeProgress::Done(Ok(value.clone())),
-            // The loop around it sets its value. A damaged plan file may have it elsewhere.
+            // The surrounding loop sets its value. In a damaged plan file, it may be outside of the loop.
             Action::Parameter => NodeProgress::Done(Err(Arc::new(Fault::Skipped))),
             Action::Strict(compute) => {
                 let mut values = Vec::with_capacity(node.operands.len());
@@ -372,7 +372,7 @@ impl<'p> Run<'p> {
         let found = iteration::splat_source(&bare).map_err(|problem| fault_at(node, problem.diagnostic()))?;
         let (items, as_list) = match found {
             SplatSource::List(items) if items.is_empty() => {
-                // The type of the missing elements: that of the result for an unknown element.
+                // The type of the missing elements: the type of the result for an unknown element.
                 let element = bare.ty().element().cloned().unwrap_or(Type::Dynamic);
                 self.begin_step(body, None, Value::unknown(element));
                 let ty = self.outcome(result_id).map_or(Type::Dynamic, |value| value.ty());
@@ -429,7 +429,7 @@ fn fault_at(node: &Node, problem: Diagnostic) -> Arc<Fault> {
     Arc::new(Fault::Failed(vec![problem]))
 }
 
-/// Combines faults. A missing input outweighs errors. A shared fault is reported once.
+/// Combines faults. A skipped input takes precedence over errors. A fault that occurs several times is reported once.
 fn joined(faults: &[&Arc<Fault>]) -> Arc<Fault> {
     let mut distinct: Vec<&Arc<Fault>> = Vec::new();
     for fault in faults {

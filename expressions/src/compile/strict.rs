@@ -43,7 +43,7 @@ impl ErrorRange {
     }
 }
 
-/// An operand that the form of the formula guarantees.
+/// An operand of a node. It exists, because the formula determines the number of operands.
 fn operand(values: &[Value], index: usize) -> &Value {
     values.get(index).expect("a node has the operands of its formula")
 }

@@ -14,8 +14,8 @@ const ELEMENTS: &str = "";
 
 /// Replaces missing and null attributes with their defaults.
 ///
-/// Objects and maps use the defaults of their attributes. Lists, sets and tuples use those of their elements. A wholly
-/// unknown value gets the step as part of its formula. Null stays null.
+/// Objects and maps use the defaults of their attributes. Lists, sets and tuples use the defaults of their elements. If
+/// the value is unknown as a whole, filling in the defaults becomes part of its formula. Null stays null.
 pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
     if defaults.is_empty() {
         return value.clone();
@@ -77,7 +77,7 @@ fn followed(formula: &Formula, defaults: &TypeDefaults) -> Formula {
     Formula::new(op, weft_graph_format::types::Type::Dynamic, formula.range().cloned())
 }
 
-/// The missing attributes of an unknown object are known only from its type, so the type is open from here on.
+/// The result for an unknown value. At apply, attributes may be added, so its type is dynamic from here on.
 fn unknown_filled(value: &Value, defaults: &TypeDefaults) -> Value {
     let open = Value::unknown(weft_graph_format::types::Type::Dynamic).mark(value.marks()).add_origin(value.origin());
     match value.formula() {

@@ -1,4 +1,4 @@
-//! Which types convert to each other, and the common type of several.
+//! Which types can be converted to which, and the common type of several types.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,17 @@ use weft_graph_format::types::Type;
 
 use super::replaced_dynamic;
 
-/// Which conversions are allowed.
+/// The conversions that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
     /// Only conversions that succeed for every value.
     Safe,
-    /// Also conversions that fail for some values.
+    /// All conversions, including those that fail for some values.
     Unsafe,
 }
 
-/// Whether values of type `have` can be converted to `want`, if they are suitable.
+/// Whether values of type `have` can be converted to `want`. With [`Safety::Unsafe`], this may still fail for some
+/// values.
 pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
     let every = |mut parts: Box<dyn Iterator<Item = &Type> + '_>, want: &Type| -> bool {
         parts.all(|part| can_convert(part, want, safety))
@@ -73,9 +74,9 @@ fn has_single_type(types: &[Type], safety: Safety, again: bool) -> bool {
     }
 }
 
-/// Whether values of these types have one type after conversion to `found`, which may contain open parts. Lists of
-/// anything, made from `[true, null]` and `[[1]]`, do not. If `again` is set, the results may be converted once more,
-/// to a type without open parts.
+/// Whether values of these types have one type after conversion to `found`, which may contain dynamic parts. For
+/// example, `[true, null]` and `[[1]]` do not: both can be converted to `list(any)`, but become lists of different
+/// types. If `again` is set, the results may be converted once more, to a type without dynamic parts.
 fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
     if !found.has_dynamic() {
         return true;
@@ -130,7 +131,7 @@ pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
     order.into_iter().find(|want| types.iter().all(|t| t == *want || can_convert(t, want, safety))).cloned()
 }
 
-/// The rank of a type. Values of more types convert to a lower rank, so it is preferred.
+/// The rank of a type for unification. A type that more types can be converted to has a lower rank.
 fn generality(ty: &Type) -> u8 {
     match ty {
         Type::String => 0,

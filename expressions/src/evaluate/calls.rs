@@ -33,11 +33,11 @@ impl Argument {
     }
 }
 
-/// The arguments of a call, as far as `...` determines them.
+/// The arguments of a call, as far as they are known.
 enum Arguments {
-    /// All arguments. If the sequence behind `...` is live, it is kept for the formula.
+    /// All arguments. If the sequence before `...` is live, it is included for the formula.
     Known(Vec<Argument>, Option<Value>),
-    /// The sequence behind `...` is unknown.
+    /// The sequence before `...` is unknown, and so is the number of arguments.
     Open(Value),
     /// An argument has an error.
     Failed(Value),
@@ -181,7 +181,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a failed call. Its formula is kept if live arguments or open types may let it succeed at apply.
+    /// The value of a failed call. It has the formula of the call if the call may succeed at apply, because arguments
+    /// are live or their types are open.
     fn failed_arguments(
         &self,
         failure: Value,
@@ -362,7 +363,7 @@ impl Evaluator<'_> {
         let mut told: Vec<Diagnostic> = Vec::new();
         // Arguments that failed but may succeed at apply.
         let mut values: Vec<Value> = Vec::new();
-        // Whether one of them failed because of an unknown value. Later arguments then say little about the result.
+        // Whether an argument failed because of an unknown value. Then later arguments say little about the result.
         let mut reopened = false;
         for (index, argument) in arguments.iter().enumerate() {
             let before = self.reopened;
@@ -379,7 +380,7 @@ impl Evaluator<'_> {
             if !deep.unknown && !deep.live && values.is_empty() {
                 return value;
             }
-            // It may fail once it is known. Then the next arguments count.
+            // This argument may fail once it is known. Then one of the next arguments is chosen.
             values.push(value.clone());
             for later in arguments.get(index.saturating_add(1)..).unwrap_or_default() {
                 let (value, problems) = self.argument_apart(later);

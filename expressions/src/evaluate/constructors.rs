@@ -84,8 +84,8 @@ impl Evaluator<'_> {
         }
         let object = if open { Value::unknown(Type::Dynamic) } else { Value::object(attributes) };
         if open && !live {
-            // Nothing computes it, as in a validation. There, as in OpenTofu, it does not keep the marks of its keys, and
-            // the plan decides.
+            // No formula computes the value, as during validation. There, as in OpenTofu, the value does not get the
+            // marks of its keys. The plan adds them.
             marks = Marks::NONE;
         }
         let object = object.mark(&marks);

@@ -1,4 +1,4 @@
-//! `for` and splat.
+//! Evaluates `for` expressions and splats.
 
 use smol_str::SmolStr;
 use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
@@ -44,7 +44,7 @@ struct Walk {
     /// The result, or `None` if a condition or a key is unknown.
     result: Option<Value>,
     marks: Marks,
-    /// Whether a condition or key is live, so that the shape may change at apply.
+    /// Whether a condition or key is live, so that the result may have other elements at apply.
     live: bool,
     /// Whether a round has an error that may not occur at apply.
     open_failure: bool,
@@ -99,8 +99,8 @@ impl Evaluator<'_> {
         result.mark(&marks).add_origin(origin.as_ref())
     }
 
-    /// Checks the condition before anything is known about the elements, so that a condition that is always wrong is
-    /// reported once. Returns the value that replaces the `for`. The error is recorded.
+    /// Evaluates the condition for an unknown element, so that a condition that is wrong for all elements is reported
+    /// only once. If it is wrong, records the error and returns the value that replaces the `for`.
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);
@@ -109,7 +109,7 @@ impl Evaluator<'_> {
         if failed(&problems) {
             let failure = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
-            // Unknown parts of the element alone do not make the error uncertain.
+            // The element is unknown here. That alone does not make the error uncertain.
             let doubtful = self.reopened > before && condition.deep_origin().is_some();
             return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
@@ -294,7 +294,7 @@ impl Evaluator<'_> {
         let (result, open) = match found {
             SplatSource::Open => (Value::unknown(Type::Dynamic), true),
             SplatSource::Perhaps(single) => {
-                // Elements that are invalid even then are reported now.
+                // Elements that are invalid even if the value is not null are reported now.
                 self.each(splat, single);
                 (Value::unknown(Type::Dynamic), true)
             }
@@ -338,7 +338,7 @@ impl Evaluator<'_> {
             };
         }
         let result = result.mark(&marks);
-        // Only whether a single value is null matters. For an unknown value that is not null, that is settled.
+        // The result depends on whether a single value is null. If the value is unknown but not null, that is settled.
         let live = source.formula().is_some() && bare.is_known();
         if !open && !live && !unsettled_set {
             return result.add_origin(source.origin());

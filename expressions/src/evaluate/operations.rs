@@ -1,4 +1,4 @@
-//! Binary operators and conditionals. In both, one operand can make an error in another irrelevant.
+//! Binary operators and conditionals. In both, one operand can make an error in another operand irrelevant.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
@@ -29,7 +29,8 @@ impl Evaluator<'_> {
         if let (Err(error), false) = (&right_converted, right_failed) {
             right_problems.push(self.placed(problems::failed(error), self.span(right_id), id));
         }
-        // A deciding operand makes errors in the computation of the other one irrelevant, but not an unsuitable type.
+        // If one operand decides the result, errors in the other one are irrelevant. An unsuitable type is still an
+        // error.
         if left_failed != right_failed
             && let (Ok(left_fits), Ok(right_fits)) = (&left_converted, &right_converted)
         {
@@ -70,8 +71,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of `&&` or `||` with one failed operand, if the other decides it. If the left operand is sound but
-    /// unknown, the result is what it may decide at apply. `None` if it decides nothing.
+    /// The result of `&&` or `||` if one operand failed and the other one decides the result. If the left operand is
+    /// valid but unknown, the result is that which it may decide at apply. `None` if the error stays relevant.
     fn forgiven(
         &self,
         operator: BinaryOperator,
@@ -116,12 +117,12 @@ impl Evaluator<'_> {
                 return if given.deep().live { self.open_failure(id, &all, whole) } else { failure };
             }
         };
-        // The formula converts the chosen branch and reports an error of the conversion. A failed branch has its error
-        // as formula. The common type of the results may be wider than the type of the chosen branch. The lengths of
-        // live tuples and the attributes of live objects are those at apply.
+        // The formula converts the chosen branch, and reports errors of the conversion. A failed branch has its error
+        // as formula. The common type may be wider than the type of the chosen branch. Live tuples may have other
+        // lengths at apply, and live objects other attributes.
         let live = [&yes, &no].iter().any(|branch| branch.value.deep().live);
-        // If the type of a branch is open, so is the common type, even if a type that fits both is known now. At apply,
-        // they may have no common type.
+        // If the type of a branch is open, the common type is open too, even if some type fits both now. At apply, they
+        // may have no common type.
         let open_type = live && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
         let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
         let range = self.range(id);
@@ -150,7 +151,7 @@ impl Evaluator<'_> {
                 return if open { self.open_failure(id, &all, whole) } else { failed_value(&problem) };
             }
         };
-        // The result also has the marks of the other branch, as in OpenTofu.
+        // As in OpenTofu, the result also has the marks of the branch that was not chosen.
         let marks = marks.union(other.value.marks());
         // The types of both branches determine the type of the result. If one is known only at apply, nothing is
         // decided yet.

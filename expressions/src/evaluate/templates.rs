@@ -27,7 +27,7 @@ pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
     Ok(text.as_str().map(SmolStr::new))
 }
 
-/// Joins the parts of a template. Each problem has the index of the part at fault.
+/// Joins the parts of a template. Each problem comes with the index of the part that has it.
 pub(crate) fn join_parts(parts: &[Value]) -> Result<Value, Vec<(usize, Problem)>> {
     let mut text = String::new();
     let mut known = true;
@@ -146,7 +146,7 @@ impl Evaluator<'_> {
             },
             None => Value::refined(Type::String, Refinement::not_null()),
         };
-        // As in HCL, a directive contributes no prefix to an unknown string.
+        // As in HCL, a directive adds nothing to the known prefix of an unknown string.
         let joined = if joined.is_known() {
             joined
         } else {

@@ -37,12 +37,12 @@ enum Charset {
     Utf16Be,
     Ascii,
     Latin1,
-    /// Latin 1, except for these bytes.
+    /// Latin 1, but these bytes are other characters.
     Latin1But(&'static [(u8, char)]),
-    /// ASCII, with these characters for the upper half.
+    /// ASCII in the lower half, and these characters in the upper half.
     Upper(&'static str),
     Whatwg(&'static Encoding),
-    /// The web standard's encoding, without the control characters from 0x80.
+    /// An encoding of the web standard, without its control characters from 0x80 on.
     WithoutControls(&'static Encoding),
 }
 

@@ -1,5 +1,5 @@
-//! Grapheme clusters, by the rules of the library that OpenTofu uses: those of Unicode before 15.1, in which an Indic
-//! consonant after a virama starts a new cluster.
+//! Grapheme clusters, by the same rules as the library that OpenTofu uses. These are the rules of Unicode before 15.1,
+//! by which an Indic consonant after a virama begins a new cluster.
 
 use unicode_segmentation::{Graphemes, UnicodeSegmentation};
 
@@ -81,7 +81,7 @@ fn parts(cluster: &str) -> Parts<'_> {
     let mut cuts = vec![0];
     let mut before: Option<(usize, char)> = None;
     for (at, c) in cluster.char_indices() {
-        // Two neighbours, without the text before them, are separate exactly if no other rule joins them.
+        // If these two characters alone are separate clusters, no other rule joins them.
         if let Some((from, _)) = before
             && c.is_alphabetic()
             && graphemes(cluster, from, at + c.len_utf8()).count() > 1

@@ -1,4 +1,4 @@
-//! Functions that evaluation itself implements, since it handles errors in their arguments.
+//! Functions that are implemented by evaluation itself, because they handle errors in their arguments.
 
 use weft_graph_format::types::Type;
 

@@ -16,7 +16,7 @@ const DEFAULT_COST: u32 = 10;
 /// The costs that bcrypt is defined for.
 const COSTS: std::ops::RangeInclusive<i64> = 4..=31;
 
-/// The maximum length of a password in bytes. A longer one is an error. It is not truncated.
+/// The maximum length of a password, in bytes. Longer passwords are refused and not truncated.
 const LONGEST_PASSWORD: usize = 72;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -94,8 +94,8 @@ const LEAST_PADDING: usize = 8;
 /// Decrypts RSAES-PKCS1-v1_5 (RFC 8017, section 7.2.2).
 ///
 /// Uses big integers, because the cryptography library rejects keys below 2048 bits, and users still have such keys.
-/// The running time depends on the key. That is acceptable for a plan that the owner of the key makes, but not for a
-/// server.
+/// The running time depends on the key. That is acceptable for a plan, which is made by the owner of the key, but it
+/// would not be acceptable for a server.
 fn decrypt(key: &PrivateKey, cipher: &[u8]) -> Option<Vec<u8>> {
     let length = usize::try_from(key.modulus.bits().div_ceil(8)).ok()?;
     if cipher.len() > length {

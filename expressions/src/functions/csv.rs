@@ -1,4 +1,4 @@
-//! CSV text with a header line, by RFC 4180 as Go's reader implements it.
+//! Parses CSV text with a header line. Follows RFC 4180 as Go's reader implements it.
 
 use std::collections::BTreeMap;
 

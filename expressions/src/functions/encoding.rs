@@ -26,7 +26,7 @@ pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) fn functions() -> Vec<Function> {
     vec![
         text_function("base64encode", "The text in base64.", |_, a, _| Ok(Value::string(BASE64.encode(text(a, 0)?)))),
-        text_function("base64decode", "The text that base64 stands for.", base64decode),
+        text_function("base64decode", "Decodes base64 text.", base64decode),
         text_function("base64gzip", "The text compressed with gzip, in base64.", base64gzip),
         text_function("base64gunzip", "The text that was compressed with gzip and put into base64.", base64gunzip),
         text_function("urlencode", "The text with what means something in a URL escaped.", urlencode),

@@ -76,7 +76,7 @@ fn all_equal(a: &[Value], b: &[Value]) -> Option<bool> {
     together(a.iter().zip(b))
 }
 
-/// `Some(false)` as soon as one pair differs, otherwise `None` if a pair is undecided.
+/// Combines the results of pairs: `Some(false)` if one pair differs, otherwise `None` if one is undecided.
 fn together<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     let mut known = true;
     for (a, b) in pairs {
@@ -89,7 +89,7 @@ fn together<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<b
     known.then_some(true)
 }
 
-/// A wholly known value, ordered by content, for ordered sets and maps of values of one type.
+/// Orders a wholly known value by content, for ordered sets and maps of values of one type.
 pub(super) struct ByContent<'a>(pub(super) &'a Value);
 
 impl PartialEq for ByContent<'_> {

@@ -1,4 +1,5 @@
-//! Files and file names. Names are relative to the working directory. `~` is the user's home directory.
+//! Functions of files and file names. Relative names are resolved against the working directory. `~` is the user's home
+//! directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -172,7 +173,7 @@ impl FileContent {
 }
 
 fn read_limited(context: &CallContext<'_>, path: &Path) -> io::Result<Vec<u8>> {
-    // Devices and the like may be endless.
+    // Devices and similar files may have endless content.
     match context.files.kind(path)? {
         FileKind::Directory => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
         FileKind::Other => return Err(io::Error::from(io::ErrorKind::Unsupported)),

@@ -21,7 +21,7 @@ const LONGEST_LIST: usize = 1 << 20;
 
 pub(super) fn functions() -> Vec<Function> {
     let arguments =
-        || Parameter::new("args", Type::Dynamic, "What the verbs stand for.").nullable().unknowns().dynamic();
+        || Parameter::new("args", Type::Dynamic, "The values for the verbs.").nullable().unknowns().dynamic();
     vec![
         Function::new("format", "A text in which verbs are replaced by the arguments.", Symbolic::Opaque)
             .parameter(Parameter::new("format", Type::String, "Text with verbs."))
@@ -48,7 +48,7 @@ fn format_one(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::refined(Type::String, Refinement::with_prefix(safe_prefix(literal))))
 }
 
-/// The contribution of an argument of `formatlist` to each round.
+/// What an argument of `formatlist` contributes to each round.
 enum Source<'a> {
     Each(&'a [Value]),
     Same(&'a Value),

@@ -134,7 +134,7 @@ fn first_braces(pattern: &str) -> Option<(usize, usize, Vec<usize>)> {
 struct Search<'a> {
     files: &'a dyn Files,
     found: BTreeSet<String>,
-    /// Pairs of a directory and the number of segments that were matched on entry.
+    /// The visited directories, each with the number of segments that were matched before it.
     seen: BTreeSet<(PathBuf, usize)>,
     directories: usize,
 }
@@ -209,9 +209,9 @@ fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Whether a name matches a pattern without slashes and braces. If the last `*` matched too little, the search
-/// continues one character later. It never goes back before the last `*`, so the time is at most the product of the
-/// lengths.
+/// Whether a name matches a pattern without slashes and braces. On a mismatch, the search goes back to the last `*`,
+/// which then matches one more character. It never goes back to an earlier `*`, so the time is at most the product of
+/// the lengths.
 fn fits(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();

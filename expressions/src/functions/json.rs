@@ -19,7 +19,7 @@ pub(super) fn functions() -> Vec<Function> {
             .returns(Type::String)
             .not_null()
             .calls(jsonencode),
-        Function::new("jsondecode", "The value that JSON text stands for.", Symbolic::Opaque)
+        Function::new("jsondecode", "The value of a JSON text.", Symbolic::Opaque)
             .parameter(Parameter::new("str", Type::String, "The text."))
             .returns_of(jsondecode_type)
             .calls(jsondecode),

@@ -1,5 +1,5 @@
-//! IP addresses and prefixes, as Go's `net` package and related libraries treat them: an IPv6 address of the form
-//! `::ffff:a.b.c.d` counts as IPv4 in most places.
+//! IP addresses and prefixes. They are treated as in Go's `net` package and related libraries: in most places, an IPv6
+//! address of the form `::ffff:a.b.c.d` counts as IPv4.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -20,7 +20,7 @@ pub(super) fn functions() -> Vec<Function> {
     let number = |name, description| Parameter::new(name, Type::Number, description);
     let network = |name, description| Function::new(name, description, Symbolic::Opaque).not_null();
     vec![
-        network("cidrcontains", "Whether a prefix holds an address or another prefix.")
+        network("cidrcontains", "Whether a prefix contains an address or another prefix.")
             .parameter(Parameter::new("containing_prefix", Type::String, "The prefix."))
             .parameter(Parameter::new("contained_ip_or_prefix", Type::String, "What it may hold."))
             .returns(Type::Bool)
@@ -55,7 +55,7 @@ struct Address {
     value: u128,
 }
 
-/// The prefix of IPv4 addresses in IPv6.
+/// The prefix of IPv6 addresses that stand for IPv4 addresses.
 const MAPPED: u128 = 0xffff << 32;
 
 impl Address {
@@ -167,7 +167,8 @@ fn cidrcontains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Va
     if outer.address.v4().is_some() != first.v4().is_some() {
         return Err(problems::network::families_differ(outer_text, inner_text));
     }
-    // Both in the longer form, so that an IPv4 address compares with one in IPv6.
+    // Compares both in the longer form, so that an IPv4 address can be compared with the IPv6 address that stands for
+    // it.
     let long = |address: Address| match address.v4() {
         Some(v4) => Address { bits: 128, value: MAPPED | u128::from(u32::from(v4)) },
         None => address,
@@ -212,12 +213,12 @@ fn cidrsubnet(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     let Some(new_prefix) = u32::try_from(new_prefix).ok().filter(|p| *p <= bits) else {
         return Err(problems::network::no_space_to_extend(prefix, new_bits));
     };
-    // OpenTofu does not check a negative extension, except for the range of a machine word.
+    // As in OpenTofu, a negative extension does not limit the subnet number, except to 64 bits.
     let count_bits = u32::try_from(new_bits).unwrap_or(u64::BITS);
     if subnet.magnitude().bits() > u64::from(count_bits) {
         return Err(problems::network::no_such_subnet(new_bits, &subnet));
     }
-    // A negative number gives the address formed by its bits without the sign, as in OpenTofu.
+    // As in OpenTofu, a negative number is used without its sign.
     let joined = BigInt::from_biguint(Sign::Plus, network.address.value.into()) | (subnet << (bits - new_prefix));
     let value = joined.magnitude() & num_bigint::BigUint::from(mask(bits, bits));
     let value = u128::try_from(value).map_err(|_| problems::network::address_out_of_range())?;
@@ -243,7 +244,7 @@ fn cidrsubnets(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Val
         }
         let value = match previous {
             None => Some(network.address.value),
-            // The previous subnet ends in a block of the new size. That block is used. The next one is free.
+            // If the previous subnet ends within a block of the new size, that block is taken. The next one is free.
             Some(previous) => {
                 let used = previous.last().masked(prefix);
                 let size = 1u128.checked_shl(bits - prefix);

@@ -40,7 +40,7 @@ pub(super) fn functions() -> Vec<Function> {
         numeric("min", "The least of the numbers.")
             .variadic(parameter("numbers", "One or more numbers.").dynamic())
             .calls(|_, a, _| extreme(a, |new, best| new < best)),
-        numeric("parseint", "The whole number that digits of a base stand for.")
+        numeric("parseint", "Parses an integer in a given base.")
             .parameter(Parameter::new("number", Type::Dynamic, "The digits."))
             .parameter(parameter("base", "From 2 to 62."))
             .returns_of(parseint_type)
@@ -63,8 +63,8 @@ fn real(value: f64) -> Result<Value, FunctionError> {
     Number::from_f64(value).map(Value::number).ok_or_else(problems::numeric::result_not_a_number)
 }
 
-/// A power. Whole exponents are computed by squaring, which is exact if all intermediate results are, as in OpenTofu:
-/// `pow(10, 23)` is 1e23. The function of the standard library is off by one bit.
+/// Computes a power. For whole exponents, it squares repeatedly. As in OpenTofu, that is exact if all intermediate
+/// results are: `pow(10, 23)` is 1e23. The function of the standard library is off by one bit.
 fn power(base: f64, exponent: f64) -> f64 {
     /// With a larger exponent, the result is 0, 1 or infinite for all bases that are not very close to 1.
     const LARGEST_SQUARED_EXPONENT: f64 = 4096.0;
@@ -72,7 +72,7 @@ fn power(base: f64, exponent: f64) -> f64 {
     if !scaled || exponent.fract() != 0.0 || exponent.abs() > LARGEST_SQUARED_EXPONENT {
         return base.powf(exponent);
     }
-    // Mantissas stay in [0.5, 1), and exponents are kept apart, so that no intermediate result overflows.
+    // Mantissas stay in [0.5, 1), and their exponents are separate, so that no intermediate result overflows.
     let (mut square, mut square_exponent) = mantissa(base);
     let (mut product, mut product_exponent) = (1.0f64, 0i64);
     let mut rest = exponent.abs() as u64;
@@ -106,7 +106,7 @@ fn mantissa(value: f64) -> (f64, i64) {
 }
 
 fn times_power_of_two(value: f64, exponent: i64) -> f64 {
-    // In steps: 2^exponent itself may be out of range even if the result is not.
+    // In steps, because 2^exponent may be out of range even if the result is not.
     let mut value = value;
     let mut rest = exponent.clamp(-5000, 5000);
     while rest != 0 {
@@ -138,7 +138,7 @@ fn parseint_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 /// The maximum number of digits: more than the largest supported number has in the smallest base.
 const MOST_DIGITS: usize = 1 << 17;
 
-/// The largest base in which upper and lower case letters are the same digit.
+/// The largest base in which upper and lower case letters stand for the same digits.
 const LARGEST_CASELESS_BASE: u32 = 36;
 
 fn parseint(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

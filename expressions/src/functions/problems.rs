@@ -1,4 +1,4 @@
-//! The errors of the functions, as constructors. Each concerns one argument or the whole call.
+//! Constructors of the errors of functions. Each error concerns one argument or the whole call.
 
 pub(super) mod choice;
 pub(super) mod crypto;
@@ -27,7 +27,7 @@ pub(super) fn too_many_parts(most: u32) -> FunctionError {
     FunctionError::new(format!("the result would have more than {most} parts"))
 }
 
-/// An argument has another type than `wanted`.
+/// An argument does not have the type `wanted`.
 pub(super) fn type_required(argument: usize, wanted: &str) -> FunctionError {
     FunctionError::argument(argument, format!("{wanted} required"))
 }

@@ -1,8 +1,9 @@
-//! Translates RE2 patterns, as Go reads them, for the `regex` crate.
+//! Translates RE2 patterns, with Go's syntax, for the `regex` crate.
 //!
-//! Both find the same first match. They differ in syntax: classes such as `\d` are ASCII in RE2, and much of what
-//! `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) has another meaning or is an error. So
-//! this module parses the whole pattern and writes a new one. Groups lose their names, which are stored separately.
+//! Both libraries find the same first match, but their syntax differs: classes such as `\d` are ASCII in RE2, and much
+//! of what `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) has another meaning in RE2 or is
+//! an error. So this module parses the whole pattern and writes a new one. Names of groups are not written, but stored
+//! separately.
 
 use std::fmt::Write;
 

@@ -30,7 +30,7 @@ pub(super) fn functions() -> Vec<Function> {
         Function::new("replace", "The text with every occurrence of a part replaced.", Symbolic::Opaque)
             .parameter(string("str", "The text."))
             .parameter(string("substr", "The part, or a pattern between slashes."))
-            .parameter(string("replace", "What takes its place."))
+            .parameter(string("replace", "The replacement."))
             .returns(Type::String)
             .not_null()
             .calls(replace),
@@ -76,7 +76,7 @@ fn match_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// The result of one match: the text, or the groups, with null for groups that did not take part.
+/// The result of one match: the text, or the groups. Groups that did not match are null.
 fn matched(pattern: &Pattern, captures: &Captures<'_>, ty: &Type) -> Value {
     let group = |index: usize| match captures.get(index) {
         Some(found) => Value::string(found.as_str()),

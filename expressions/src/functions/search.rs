@@ -159,7 +159,7 @@ fn length_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// The maximum length of a collection, as OpenTofu refines a length of which nothing else is known.
+/// The maximum length of a collection. OpenTofu uses it as the upper bound of an otherwise unknown length.
 const LONGEST: u64 = i64::MAX as u64;
 
 fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

@@ -1,4 +1,4 @@
-//! Text: case, trimming, slicing, joining. Positions and lengths count grapheme clusters, as in OpenTofu.
+//! Functions of text: case, trimming, slicing, joining. As in OpenTofu, positions and lengths count grapheme clusters.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{LONGEST_TEXT, MOST_PARTS, Value};
@@ -56,12 +56,12 @@ pub(super) fn functions() -> Vec<Function> {
             .returns(Type::String)
             .calls(substr),
         text_function("join", "The strings of lists with a separator between them.")
-            .parameter(string("separator", "What stands between."))
+            .parameter(string("separator", "The separator."))
             .variadic(Parameter::new("lists", Type::list(Type::String), "Lists of strings.").unknowns())
             .returns(Type::String)
             .calls(join),
         text_function("split", "The parts of a text between separators.")
-            .parameter(string("separator", "What stands between; empty for all code points."))
+            .parameter(string("separator", "The separator; empty to split into code points."))
             .parameter(string("str", "The text."))
             .returns(Type::list(Type::String))
             .calls(split),
@@ -102,8 +102,8 @@ fn upper(c: char) -> char {
     match (all.next(), all.next()) {
         (Some(one), None) => one,
         _ => match c {
-            // Greek with iota subscript: the full uppercase mapping has two letters. The simple mapping is the
-            // title-case form.
+            // Greek letters with iota subscript: their full uppercase mapping has two letters. The simple mapping is
+            // the title-case form.
             '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => {
                 char::from_u32(c as u32 + 8).unwrap_or(c)
             }

@@ -38,7 +38,7 @@ pub(super) fn functions() -> Vec<Function> {
 /// The maximum nesting of templates that are evaluated by `templatefile` and `templatestring`.
 const MAX_TEMPLATE_DEPTH: u32 = 1024;
 
-/// The name of a template from a string in messages.
+/// The name that messages use for a template from a string.
 const STRING_NAME: &str = "<templatestring argument>";
 
 fn names(value: &Value) -> Result<BTreeMap<SmolStr, Value>, FunctionError> {
@@ -83,7 +83,7 @@ fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Res
     let template = content.text()?;
     let template = template.strip_prefix('\u{feff}').unwrap_or(template);
     let name = if arguments[0].marks().is_empty() { content.name.as_str() } else { "(sensitive value)" };
-    // Names in the file are compared with variable names, which are normalized.
+    // Variable names are normalized, so the names in the template must be too.
     let template = Value::string(template);
     let result = rendered(context, name, template.as_str().unwrap_or_default(), &variables)?;
     Ok(result.mark(arguments[0].marks()).mark(&variable_marks))

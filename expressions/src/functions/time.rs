@@ -14,7 +14,7 @@ pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
     vec![
         Function::new("formatdate", "A point in time in a format of one's own.", Symbolic::Opaque)
-            .parameter(string("format", "Letters stand for parts of the time, text in quotes for itself."))
+            .parameter(string("format", "Letters are replaced by parts of the time; quoted text is copied."))
             .parameter(string("time", "The time, in RFC 3339."))
             .returns(Type::String)
             .not_null()
@@ -46,7 +46,7 @@ pub(super) fn functions() -> Vec<Function> {
 const SECONDS_PER_DAY: i64 = 86_400;
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// A point in time, with the offset that it is written in.
+/// A point in time, with its UTC offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moment {
     /// Seconds since the Unix epoch.
@@ -57,7 +57,7 @@ struct Moment {
     offset: i64,
 }
 
-/// The fields of a point in time, in its offset.
+/// A point in time as calendar fields, in its UTC offset.
 struct Clock {
     year: i64,
     month: i64,
@@ -327,7 +327,7 @@ fn formatdate(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::string(out))
 }
 
-/// Reads up to the closing quote, where two quotes mean one. Returns the text and the rest.
+/// Reads to the closing quote. Two quotes stand for one. Returns the text and the rest.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut literal = String::new();
     let mut rest = text;

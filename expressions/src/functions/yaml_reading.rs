@@ -1,4 +1,4 @@
-//! Reads YAML, with the scalars of YAML 1.1 that go-cty-yaml knows.
+//! Parses YAML, with the scalars of YAML 1.1 that go-cty-yaml supports.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,15 +18,15 @@ use crate::stack;
 /// The maximum nesting of sequences and mappings. The same as that of values in a plan file.
 const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
-/// The maximum number of values in a document. Each use of an anchor counts again. Some megabytes without anchors stay
-/// below it. A chain of anchors can exceed it by far.
+/// The maximum number of values in a document. Each use of an anchor counts its values again. Documents of some
+/// megabytes without anchors stay below it, but a chain of anchors can exceed it by far.
 const MOST_VALUES: u64 = 4 << 20;
 
 const TAGS: &str = "tag:yaml.org,2002:";
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
-        Function::new("yamldecode", "The value that YAML text stands for.", Symbolic::Opaque)
+        Function::new("yamldecode", "The value of a YAML text.", Symbolic::Opaque)
             .parameter(Parameter::new("src", Type::String, "The text: one document."))
             .calls(yamldecode),
     ]

@@ -1,4 +1,4 @@
-//! Equality of values, as far as it can be decided.
+//! Equality of values, as far as it is known.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
@@ -20,7 +20,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         (false, false) => {}
     }
     if a.is_known() && b.is_known() && a.ty() != b.ty() {
-        // Parts with an open type may still become equal, unless everything is known.
+        // If something is unknown, parts with an open type may still become equal.
         let settled = !a.deep().unknown && !b.deep().unknown;
         return if settled || differing_types(a, b) { Some(false) } else { None };
     }
@@ -67,7 +67,7 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
     for (x, y) in pairs {
         match equal(x, y) {
             Some(false) if !open => return Some(false),
-            // After an undecided pair, cty decides nothing.
+            // If a pair is undecided, cty ignores later pairs that differ.
             Some(false) | None => open = true,
             Some(true) => {}
         }

@@ -20,7 +20,7 @@ pub(crate) fn missing_attribute(name: &str) -> Problem {
     Problem::new(UNSUPPORTED_ATTRIBUTE, format!("This object does not have an attribute named {name:?}."))
 }
 
-/// An attribute that names an element which the map does not have.
+/// An attribute access to a map that does not have this element.
 pub(crate) fn missing_element(name: &str) -> Problem {
     Problem::new("Missing map element", format!("This map does not have an element with the key {name:?}."))
 }
@@ -88,7 +88,7 @@ pub(crate) fn no_indices() -> Problem {
     Problem::new(INVALID_INDEX, "This value does not have any indices.")
 }
 
-/// A number that is not an index of a sequence of `length` elements.
+/// A number that is not the index of an element in a sequence of `length` elements.
 pub(crate) fn missing_position(number: &Number, length: usize) -> Problem {
     let reason = if !number.is_integer() && !number.is_infinite() {
         "indexing a sequence requires a whole number, but the given index has a fractional part"
@@ -102,7 +102,7 @@ pub(crate) fn missing_position(number: &Number, length: usize) -> Problem {
     Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {reason}."))
 }
 
-/// A key that a collection of type `ty` does not have. `by_number`: the given key is a number.
+/// A key that a collection of type `ty` does not have. `by_number` says whether the key was given as a number.
 pub(crate) fn missing_key(ty: &Type, by_number: bool) -> Problem {
     let hint = match ty {
         Type::Object(_) if by_number => " An object only supports looking up attributes by name, not by numeric index.",

@@ -16,7 +16,7 @@ pub(crate) fn not_allowed() -> Diagnostic {
     Diagnostic::error("Function calls not allowed", "Functions may not be called here.")
 }
 
-/// A name that begins with `provider::` and is not one of a provider function.
+/// A name that begins with `provider::` and is not that of a provider function.
 pub(crate) fn invalid_provider_function(name: &str) -> Diagnostic {
     let detail = format!(
         "invalid provider function {name:?}: expected provider::<name>::<function> or \
@@ -31,7 +31,7 @@ pub(crate) fn unknown_namespace(name: &str) -> Diagnostic {
     Diagnostic::error("Unknown function namespace", detail)
 }
 
-/// A function that does not exist. `all` are the names of the functions that do.
+/// A function that does not exist. `all` are the names of all existing functions.
 pub(crate) fn unknown_function<'a>(name: &str, all: impl Iterator<Item = &'a str>) -> Diagnostic {
     let hint = did_you_mean(name, all);
     Diagnostic::error(UNKNOWN_FUNCTION, format!("There is no function named {name:?}.{hint}"))
@@ -72,7 +72,7 @@ pub(crate) fn wrong_count(error: &CountError) -> Diagnostic {
     }
 }
 
-/// A failed call of `function`. `parameter` is the name of the parameter at fault.
+/// A failed call of `function`. `parameter` is the name of the parameter whose argument is invalid.
 pub(crate) fn failed(function: &str, parameter: Option<&str>, error: &FunctionError) -> Diagnostic {
     let problem = match parameter {
         Some(parameter) => Diagnostic::error(
@@ -92,12 +92,12 @@ pub(crate) fn not_callable() -> FunctionError {
     FunctionError::new("functions may not be called here")
 }
 
-/// A provider function in a template, by the time of the call.
+/// A provider function in a template, found when it is called.
 pub(crate) fn not_callable_in_template() -> FunctionError {
     FunctionError::new("a template cannot call functions of providers")
 }
 
-/// A provider function without a configuration, by the time of the call.
+/// A provider function without a configuration, found when it is called.
 pub(crate) fn no_providers() -> FunctionError {
     FunctionError::new("no providers are available here")
 }

@@ -48,7 +48,7 @@ pub(crate) fn unsuitable_key(error: &ConvertError) -> Problem {
     Problem::new(INVALID_KEY, format!("The key expression produced an invalid result: {error}."))
 }
 
-/// A key of two results.
+/// A key that two results have.
 pub(crate) fn duplicate_key(key: &str) -> Problem {
     Problem::new(
         "Duplicate object key",

@@ -19,7 +19,7 @@ pub(crate) fn null_operand() -> OperatorError {
     OperatorError::Failed("argument must not be null".to_owned())
 }
 
-/// An operator on numbers that computes nothing from them.
+/// An operator that is not arithmetic, but was applied to numbers.
 pub(crate) fn no_numeric_operation() -> OperatorError {
     OperatorError::Failed("not an operation on numbers".to_owned())
 }

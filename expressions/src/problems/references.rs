@@ -30,7 +30,7 @@ pub(crate) fn path_attribute(name: &str) -> Diagnostic {
     Diagnostic::error("Invalid \"path\" attribute", detail)
 }
 
-/// An attribute that `root` does not have, which is `terraform` or `tofu`.
+/// An attribute that `terraform` or `tofu` does not have. `root` is one of these two.
 pub(crate) fn terraform_attribute(root: &str, name: &str) -> Diagnostic {
     let detail = format!("{root} has no attribute {name:?}. Use {root}.workspace, the name of the selected workspace.");
     Diagnostic::error(format!("Invalid {root:?} attribute"), detail)

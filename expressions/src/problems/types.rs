@@ -8,7 +8,7 @@ fn invalid(detail: impl Into<String>) -> Diagnostic {
     Diagnostic::error("Invalid type specification", detail)
 }
 
-/// A type in quotes that early versions required to be quoted.
+/// A quoted type. Early versions of Terraform required the quotes.
 pub(crate) fn quoted_type(text: &str) -> Diagnostic {
     let way_out = match text {
         "list" => " and write list(string) instead to explicitly indicate that the list elements are strings",
@@ -22,7 +22,7 @@ pub(crate) fn quoted_type(text: &str) -> Diagnostic {
     Diagnostic::error("Invalid quoted type constraints", detail)
 }
 
-/// Another text in quotes.
+/// Another quoted text.
 pub(crate) fn quoted_text() -> Diagnostic {
     let detail = "Types are written without quotes, such as string or list(string).";
     Diagnostic::error("Invalid legacy variable type hint", detail)
@@ -71,7 +71,7 @@ pub(crate) fn unknown_constructor(name: &str) -> Diagnostic {
     invalid(format!("Keyword {name:?} is not a valid type constructor."))
 }
 
-/// The constructor for providers in a module without the experiment for it.
+/// A reference to a provider as a type, in a module without the experiment for it.
 pub(crate) fn provider_values_off(constructor: &str) -> Diagnostic {
     invalid(format!(
         "Keyword {constructor:?} is not a valid type constructor. To use it, set experiments = [provider_values] in a \
@@ -79,7 +79,7 @@ pub(crate) fn provider_values_off(constructor: &str) -> Diagnostic {
     ))
 }
 
-/// The constructor for providers without exactly one name.
+/// A type constructor for providers without exactly one name.
 pub(crate) fn one_provider(constructor: &str) -> Diagnostic {
     invalid(format!("The {constructor} type constructor requires one argument: the local name of a provider."))
 }

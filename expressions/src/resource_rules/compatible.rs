@@ -1,4 +1,4 @@
-//! How a result may differ from the planned object. Source of the rules: section 8 of the reference page on providers.
+//! How a result may differ from the planned object. The rules are from section 8 of the reference page on providers.
 
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
@@ -11,7 +11,7 @@ use crate::operators::equal;
 use crate::refine::length_bounds;
 use crate::stack;
 
-/// Everything in an object after apply, or in a second plan for it, that contradicts the planned object. Messages omit
+/// Everything that contradicts the planned object, in an object after apply or in a second plan for it. Messages omit
 /// the content of sensitive attributes and marked values.
 pub fn result_problems(block: &Block, planned: &Value, actual: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();

@@ -1,4 +1,4 @@
-//! `ignore_changes`.
+//! The argument `ignore_changes`.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,18 @@ use super::schema_path::attribute_at;
 /// The ignored parts of one value.
 #[derive(Default)]
 struct Ignored {
-    /// The value that replaces the whole, if all of it is ignored.
+    /// The value that replaces this one, if all of it is ignored.
     whole: Option<Value>,
     /// The values that replace elements of a map. `None` removes an element.
     elements: BTreeMap<SmolStr, Option<Value>>,
 }
 
-/// Replaces the ignored parts of the configuration with those of the prior object. `None` ignores everything. If the
-/// prior object is null, nothing is ignored, since a new object has nothing to keep.
+/// Replaces the ignored parts of the configuration with those of the prior object. If `paths` is `None`, everything is
+/// ignored; then `prior` must come from [`prior_for_ignoring_all`]. If the prior object is null, nothing is ignored,
+/// since a new object has nothing to keep.
 ///
 /// A path that ends in a map key keeps only that element, or its absence. Paths that exist in neither value are
-/// skipped. To ignore everything, pass a prior object from [`prior_for_ignoring_all`].
+/// skipped.
 pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> Value {
     if prior.is_null() {
         return config.clone();
@@ -78,7 +79,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
     })
 }
 
-/// User-written paths do not distinguish map keys from attribute names.
+/// Converts map keys to attribute names, because paths that users write do not distinguish them.
 fn plain(path: &Path) -> Path {
     Path(
         path.0

@@ -1,4 +1,4 @@
-//! Finds where paths lead that were made for another version of an object.
+//! Finds the parts of an object for paths that were made for another version of it.
 
 use weft_graph_format::path::Path;
 use weft_graph_format::schema::Block;
@@ -6,22 +6,22 @@ use weft_graph_format::value::{Reach, Value};
 
 use super::attribute_at;
 
-/// Where a sensitive path leads in an object.
+/// The part of an object that a sensitive path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Located {
-    /// To this part. It is shorter than the path if the path continues into a set or an unknown value.
+    /// This part. The path to it is shorter than the given one if that continues into a set or an unknown value.
     There(Path),
-    /// Nowhere, so the secret may be in any part. This is the smallest part that is certain to contain it.
+    /// The part does not exist, so the secret may be anywhere in this part, the smallest that is certain to contain it.
     Lost(Path),
-    /// Nothing is hidden: the path leads into null, or the schema finds the sensitive parts of the object itself.
+    /// No part needs a mark: the path leads into null, or the schema finds the sensitive parts of the object itself.
     Nowhere,
 }
 
-/// Finds a sensitive path of the state, of a configuration or of a plan in an object of this schema.
+/// Finds the part for a sensitive path of the state, of a configuration or of a plan, in an object of this schema.
 ///
-/// A list or map may have lost the element of the path, and an upgrade may have removed or renamed its attribute. A
-/// path to an attribute that the schema marks as sensitive is not lost then: `sensitive_paths` finds all parts of the
-/// object that the attribute still has.
+/// A list or map may have lost the element of the path, and an upgrade may have removed or renamed its attribute. If
+/// the schema marks the attribute of the path as sensitive, nothing is lost: `sensitive_paths` finds the attribute
+/// wherever the object still has it.
 pub fn located(object: &Value, path: &Path, schema: &Block) -> Located {
     let prefix = |steps: usize| Path(path.0[..steps].to_vec());
     match object.reach(path) {
@@ -68,7 +68,7 @@ mod tests {
             (path("names", 0).attribute("x"), Located::Lost(path("names", 0))),
             (path("none", 0), Located::Nowhere),
             (path("users", 0).attribute("key"), Located::There(path("users", 0).attribute("key"))),
-            // The list is shorter. The schema finds the keys of the others.
+            // The list is shorter now. The schema finds the keys of its other elements.
             (path("users", 1).attribute("key"), Located::Nowhere),
             (path("users", 1).attribute("name"), Located::Lost(Path::ROOT.attribute("users"))),
             (Path::ROOT.attribute("gone"), Located::Lost(Path::ROOT)),

@@ -5,9 +5,9 @@ use weft_graph_format::value::Value;
 
 use super::plan_problems;
 
-/// Describes what is wrong with the result of opening an ephemeral object, or `None` if it is valid. A valid result is
-/// wholly known, not null, and matches the configuration by the rules for planned values (`plan_valid`). Both values
-/// are unmarked.
+/// Describes why the result of opening an ephemeral object is invalid, or returns `None`. A valid result is wholly
+/// known, not null, and matches the configuration by the rules for planned values (`plan_valid`). Both values are
+/// unmarked.
 pub fn opened_problem(schema: &Block, config: &Value, result: &Value) -> Option<String> {
     if result.is_null() {
         return Some(String::from("null"));

@@ -1,4 +1,4 @@
-//! How a plan may differ from the configuration. Source of the rules: section 8 of the reference page on providers.
+//! How a plan may differ from the configuration. The rules are from section 8 of the reference page on providers.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,8 @@ fn part(value: &Value, name: &str, ty: &Type) -> Value {
     value.step(&ValueStep::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
-/// Whether the comparison ends here because a side is absent. If only one is, that is added to `problems`.
+/// Whether nothing remains to be compared, because one or both values are absent. If only one is, that is added to
+/// `problems`.
 fn settled(config: &Value, planned: &Value, path: &Path, problems: &mut Vec<RuleProblem>) -> bool {
     match (planned.is_null(), config.is_null()) {
         (true, false) => problems.push(RuleProblem::new(path, ABSENT)),
@@ -144,7 +145,7 @@ fn check_list(
     problems: &mut Vec<RuleProblem>,
     each: &mut CheckElement<'_>,
 ) {
-    // Legacy providers and `ignore_changes` may cause a null in place of an empty list of blocks.
+    // Legacy providers and `ignore_changes` may lead to null instead of an empty list of blocks.
     let configured = config.as_items().unwrap_or_default();
     let items = planned.as_items().unwrap_or_default();
     if configured.len() != items.len() {
@@ -239,7 +240,7 @@ fn check_attribute(
     if planned.same_unmarked(config) {
         return;
     }
-    // The provider considers the configured and the prior value equivalent.
+    // The provider considers the configured value equivalent to the prior one.
     if planned.same_unmarked(prior) && !prior.is_null() && !config.is_null() {
         return;
     }

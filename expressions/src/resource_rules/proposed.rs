@@ -1,5 +1,6 @@
-//! The object that a provider is asked to plan: the configuration, with prior values for the attributes that it leaves
-//! to the provider. Source of the rules: OpenTofu's object change rules (section 7 of the reference page on providers).
+//! The object that a provider is asked to plan: the configuration, with prior values for attributes that the
+//! configuration leaves to the provider. The rules are OpenTofu's object change rules (section 7 of the reference page
+//! on providers).
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ enum NestedSchema<'s> {
     Attributes(&'s NestedAttributes),
 }
 
-/// Merges the configuration with the prior object. If one of them is null, the result is the other: a null prior object
-/// means creation. If both are null, so is the result.
+/// Merges the configuration with the prior object. If one of them is null, returns the other one: a null prior object
+/// means creation. If both are null, returns null.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return prior.clone();
@@ -30,7 +31,7 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     })
 }
 
-/// An object of the block's type without any attribute or block.
+/// An object of the block's type in which all attributes are null and all blocks are absent.
 pub fn all_null(block: &Block) -> Value {
     let attributes =
         block.attributes.iter().map(|(name, attribute)| (name.clone(), Value::null(attribute.ty.without_optional())));
@@ -92,7 +93,7 @@ fn merge_attributes(
             let prior = part(prior, name, &attribute.ty);
             let config = part(config, name, &attribute.ty);
             let merged = if attribute.computed && config.is_null() {
-                // A prior value that only a configuration can set is dropped once the configuration no longer sets it.
+                // A prior value that only a configuration can set is dropped if the configuration no longer sets it.
                 if holds_configured(attribute, &prior) { config } else { prior }
             } else {
                 match &attribute.nested {
@@ -138,7 +139,7 @@ fn merge_element(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Va
     })
 }
 
-/// Merges elements by position. An element without a prior element is taken from the configuration.
+/// Merges elements by position. Elements without a prior element are taken from the configuration.
 fn merge_list(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value {
     let Some(items) = config.as_items() else { return config.clone() };
     if items.is_empty() {
@@ -194,8 +195,7 @@ fn merge_set(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value 
     Value::set(element, merged)
 }
 
-/// Whether this configuration can have produced a prior element: all differences are in attributes that the provider
-/// sets.
+/// Whether this configuration can have produced a prior element: they differ only in attributes that the provider sets.
 fn may_come_from(content: NestedSchema<'_>, prior: &Value, config: &Value) -> bool {
     let attribute_at = |path: &Path| match content {
         NestedSchema::Block(block) => schema_path::attribute_at(block, path),

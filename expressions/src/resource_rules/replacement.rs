@@ -1,4 +1,4 @@
-//! Checks which of the replacements that a provider requests are needed.
+//! Determines which of the replacements that a provider requests are needed.
 
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
@@ -15,8 +15,8 @@ pub struct ReplacePaths {
     pub problems: Vec<RuleProblem>,
 }
 
-/// Selects the paths whose values change from those that the provider named. An unknown value counts as a change. Marks
-/// do not. Without a prior object, there is nothing to replace.
+/// Selects those of the `named` paths whose values change. The provider has named them. An unknown value counts as a
+/// change; marks do not. Without a prior object, there is nothing to replace.
 pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplacePaths {
     let mut found = ReplacePaths::default();
     if prior.is_null() {

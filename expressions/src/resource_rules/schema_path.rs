@@ -11,7 +11,8 @@ pub fn attribute_at<'s>(block: &'s Block, path: &Path) -> Option<&'s Attribute> 
     in_block(block, &path.0)
 }
 
-/// The attribute whose value contains the path, and the path of the attribute. `None` for blocks and their elements.
+/// The attribute whose value contains the part at the path, and the path of the attribute. `None` for blocks and their
+/// elements.
 pub fn attribute_above<'s>(block: &'s Block, path: &Path) -> Option<(&'s Attribute, Path)> {
     let lengths = (1..=path.0.len()).rev();
     let mut prefixes = lengths.map(|length| Path(path.0.iter().take(length).cloned().collect()));
@@ -27,7 +28,7 @@ fn in_block<'s>(block: &'s Block, steps: &[ValueStep]) -> Option<&'s Attribute> 
     in_block(&nested.block, after_element(nested.nesting, rest)?)
 }
 
-/// The attribute of a nested attribute at the path.
+/// The attribute at the path within a nested attribute.
 pub(super) fn in_nested<'s>(nested: &'s NestedAttributes, steps: &[ValueStep]) -> Option<&'s Attribute> {
     in_attributes(&nested.attributes, after_element(nested.nesting, steps)?)
 }
@@ -48,7 +49,7 @@ fn named(steps: &[ValueStep]) -> Option<(&SmolStr, &[ValueStep])> {
     }
 }
 
-/// The steps after the one that selects an element. Set elements have no step.
+/// The steps after the step that selects an element. There is no such step for elements of sets.
 fn after_element(nesting: Nesting, steps: &[ValueStep]) -> Option<&[ValueStep]> {
     match nesting {
         Nesting::Single | Nesting::Group | Nesting::Set => Some(steps),

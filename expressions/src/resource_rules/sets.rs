@@ -2,9 +2,9 @@
 
 use weft_graph_format::value::Value;
 
-/// The elements of each set that match no element of the other, in order: of the first set, and of the second.
+/// The elements that match no element of the other set, in order: those of the first set, and those of the second.
 ///
-/// The remaining elements are compared pairwise, so equal elements are removed first.
+/// Callers compare the remaining elements pairwise.
 pub(super) fn unmatched<'v>(
     first: &'v [Value],
     second: &'v [Value],

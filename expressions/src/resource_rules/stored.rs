@@ -1,10 +1,10 @@
-//! Values with parts replaced: planned values without a provider, and values that may be stored.
+//! Replaces parts of values: for planned values that are made without a provider, and for values that may be stored.
 
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::value::{Kind, Transform, Value};
 
-/// Makes every attribute unknown that the provider may set and the configuration leaves null. This is the planned
-/// object of a create without asking the provider.
+/// Makes every attribute unknown that the configuration leaves null and the provider may set. The result is a planned
+/// object for a create, without a call of the provider.
 pub fn all_unknown(schema: &Block, config: &Value) -> Value {
     let Some(fields) = config.as_fields() else { return Value::unknown(schema.implied_type()) };
     Value::object(fields.iter().map(|(name, value)| {
@@ -59,7 +59,7 @@ pub fn without_write_only(schema: &Block, value: &Value) -> Value {
     value.carry_onto(&rebuilt)
 }
 
-/// Replaces values that the provider left unknown after an apply with null, so that the object can be stored.
+/// Replaces unknown values with null. After an apply, the provider may have left some, and they cannot be stored.
 pub fn settle_unknowns(value: &Value) -> Value {
     value.transform(&mut |_, part| match part.open().1 {
         Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone()).mark(part.marks())),

@@ -1,4 +1,4 @@
-//! When values count as equal, and when a plan's promises about a value hold.
+//! When two values count as equal, and whether a value keeps the promises of its plan.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ pub fn operations_of(formula: &Formula) -> BTreeSet<u32> {
     found
 }
 
-/// The operations that an origin names.
+/// The operations in an origin.
 pub fn origins_of(origin: Option<Origin>) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     let mut pending: Vec<Origin> = origin.into_iter().collect();

@@ -1,12 +1,12 @@
 //! Generates expressions from choices: every construct of the language, and every function with valid arguments.
 //!
 //! Parts are only taken (`x[i]`, `x.a`, the source of a loop) from *shallow* containers, which cannot fail. An error in
-//! an unused part is not noticed at apply (see the page of the parent module), and with other containers nearly every
-//! case would be of that kind.
+//! an unused part is not noticed at apply, as the parent module describes. With other containers, nearly every case
+//! would have such an error.
 
 use crate::calls;
 
-/// The bytes that determine the choices. Once they are used up, the first choice is taken.
+/// The bytes that determine the choices. When they are used up, every choice is the first one.
 pub struct Choices<'c> {
     bytes: &'c [u8],
     next: usize,

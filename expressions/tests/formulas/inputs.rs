@@ -12,8 +12,8 @@ use weft_graph_format::value::{Refinement, Value};
 
 use crate::generate::Choices;
 
-/// Inputs by operation number: name, and value at apply. Live inputs, whose names start with `live.`, are known at plan
-/// and have a different value at apply.
+/// Inputs by operation number: the name, and the value at apply. Inputs whose names start with `live.` are live: known
+/// at plan, with a different value at apply.
 pub type Inputs = BTreeMap<u32, (&'static str, Value)>;
 
 /// Chooses the value of each input at apply.

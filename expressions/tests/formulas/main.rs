@@ -1,6 +1,6 @@
-//! The main property of formulas, for generated expressions and results: evaluating over unknown inputs and running the
-//! resulting formula gives the same value as evaluating with known results, including marks and errors. The properties
-//! that the plan promises (type, not null, prefix, bounds) hold for the final value.
+//! Tests the main property of formulas, for generated expressions and results: evaluating over unknown inputs and then
+//! running the formula gives the same value as evaluating over known results, including marks and errors. What the plan
+//! promises about a value (type, not null, prefix, bounds) holds for the final value.
 //!
 //! One difference is deliberate: an unused part may fail silently (`[a, tonumber(b)][0]`). So parts are only taken from
 //! containers that cannot fail.
@@ -38,7 +38,7 @@ use worlds::{ApplyResults, PlanScope};
 /// Enough cases to cover each function some hundred times, in a few seconds.
 const CASES: u32 = 20_000;
 
-/// The default seed. It is fixed, so that a passing test passes again.
+/// The default seed. It is fixed, so that the test is deterministic.
 const SEED: u64 = 2026;
 
 /// The maximum depth of generated expressions.
@@ -69,8 +69,8 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     let (symbolic, problems) = evaluate(&expression, &PlanScope::new(inputs, false));
     let story = || format!("{text}\n  with {inputs:?}\n  known {known:?} {known_problems:?}\n  plan {symbolic:?}");
     if let Some(problem) = problems.iter().find(|p| p.is_error()) {
-        // Three kinds of errors may occur only at plan: errors of live values; errors of one operand that an unknown
-        // operand cannot excuse yet; and errors of types, if a branch turns out to fail and then has no type. All other
+        // Three kinds of errors may occur only at plan: errors of live values; errors of an operand that an unknown
+        // operand may make irrelevant; and errors of types, if a branch fails at apply and then has no type. All other
         // errors at plan also occur at apply.
         let typed = problem.summary == "Inconsistent conditional result types"
             // As in OpenTofu, an element of unknown type has no common type with a tuple.
@@ -121,9 +121,9 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             if known_failed {
                 return Err(format!("ran to {value:?}\n  {}", story()));
             }
-            // Some marks are found only at apply (by `try`, in a loop, of a list of unknown length). They come too late
-            // for values that were known at plan. A conditional also marks its result like the branch that was not
-            // taken at plan, even if that branch fails. In these cases, only content is compared.
+            // Some marks are found only at apply: by `try`, in a loop, or from a list of unknown length. They come too
+            // late for values that were known at plan. A conditional also has the marks of the branch that was not
+            // taken at plan, even if that branch fails. In these cases, only the content is compared.
             let secret = text_has(text, &["secret", "sensitive("]);
             let branched = text_has(text, &[" ? ", "%{ if", "&&", "||"]);
             let late = branched || text_has(text, &["try(", "for "]);

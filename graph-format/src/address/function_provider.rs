@@ -1,4 +1,4 @@
-//! The provider of a function, as formulas name it.
+//! The provider of a function, as formulas refer to it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,8 @@ use smol_str::SmolStr;
 
 use super::{AddressError, ProviderInstance, ProviderSource};
 
-/// The provider of a function. Cheap to clone. Stored as text: the address of an instance, or of a source.
+/// The provider of a function. Cheap to clone. Serialized as text: the address of a provider instance, or a provider
+/// source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FunctionProvider {
     /// The function runs in a process without a configuration.
@@ -61,7 +62,7 @@ impl FromStr for FunctionProvider {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<FunctionProvider, AddressError> {
-        // The text of an instance has as many slashes as that of a source.
+        // The number of slashes does not distinguish the two: the text of an instance contains a source.
         match text.parse() {
             Ok(instance) => Ok(FunctionProvider::Configured(instance)),
             Err(_) => text.parse().map(ProviderSource::into),

@@ -12,12 +12,12 @@ use super::quoted;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "KeyForm", into = "KeyForm")]
 pub enum InstanceKey {
-    /// No `count`, no `for_each`.
+    /// The object has neither `count` nor `for_each`.
     #[default]
     None,
-    /// Under `count`. A state file may have negative numbers, which no configuration makes.
+    /// The index, for objects with `count`. A state file may contain negative numbers; no configuration produces them.
     Int(i64),
-    /// Under `for_each`.
+    /// The key, for objects with `for_each`.
     String(SmolStr),
 }
 
@@ -58,7 +58,7 @@ impl TryFrom<KeyForm> for InstanceKey {
 }
 
 impl InstanceKey {
-    /// The key that a configuration writes as this number. Only whole numbers of zero or more can be written.
+    /// The key that an address with this number refers to. Only whole numbers of zero or more can be written.
     pub fn written(digits: &str) -> Option<InstanceKey> {
         InstanceKey::counted(digits.parse().ok()?)
     }

@@ -1,4 +1,4 @@
-//! Reading addresses back from text.
+//! Parsing of addresses.
 
 use std::str::FromStr;
 
@@ -10,21 +10,21 @@ use super::{
     ProviderInstance, ProviderParts, ProviderSource, Resource, ResourceInstance, ResourceMode,
 };
 
-/// Text that is no address.
+/// Why a text is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddressError {
-    /// Something else was expected at a place in the text.
+    /// A part of the address is missing or invalid.
     #[error("{expected} expected at {rest:?} in the address {text:?}")]
     Expected {
         /// The expected part.
         expected: &'static str,
-        /// The text from there on.
+        /// The text from that position on.
         rest: String,
         /// The whole text.
         text: String,
     },
-    /// The text ends too early, or continues behind the end of the address.
-    #[error("the address {text:?} has {rest:?} behind its end")]
+    /// Text follows the end of the address.
+    #[error("unexpected {rest:?} after the end of the address {text:?}")]
     Trailing {
         /// The superfluous text.
         rest: String,
@@ -42,11 +42,11 @@ fn name_length(text: &str) -> usize {
 }
 
 impl Resource {
-    /// Whether a configuration can have a resource of this type and name, so that its address can be parsed. A state
-    /// can have any text for both.
+    /// Whether a configuration can contain a resource with this type and name, so that its address can be parsed. In a
+    /// state, both can be any text.
     pub fn is_valid(&self) -> bool {
         let name = |text: &str| !text.is_empty() && name_length(text) == text.len();
-        // These words begin an address.
+        // These words begin an address, so they are not types.
         let begins = ["module", "data", "ephemeral", "resource"].contains(&self.type_name.as_str());
         name(&self.type_name) && name(&self.name) && (self.mode != ResourceMode::Managed || !begins)
     }
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// `module.a["k"].module.b` and, when something follows, the dot behind it.
+    /// Parses `module.a["k"].module.b`, including the dot after it if something follows.
     fn modules(&mut self) -> Result<ModuleInstance, AddressError> {
         let mut steps = Vec::new();
         while self.eat("module.") {
@@ -267,7 +267,7 @@ impl FromStr for ConfigResource {
     }
 }
 
-/// `host/namespace/type`; with two parts the host is the default registry, with one the namespace is `hashicorp`.
+/// Accepts `host/namespace/type`, `namespace/type` in the default registry, and `type` in the namespace `hashicorp`.
 impl FromStr for ProviderSource {
     type Err = AddressError;
 
@@ -332,7 +332,7 @@ mod tests {
         }
     }
 
-    /// What is not valid has a text that is not an address.
+    /// The text of an invalid name is not a valid address.
     #[test]
     fn only_valid_names_of_resources_are_read() {
         let names = ["a", "a-b_1", "0a", "", "a b", "ä", "module", "data", "resource", "ephemeral"];

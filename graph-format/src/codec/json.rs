@@ -1,4 +1,4 @@
-//! Values as JSON, as cty's `json` package and, without a type, as `jsonencode` and `jsondecode`.
+//! Values as JSON: with a type as in cty's `json` package, without a type as in `jsonencode` and `jsondecode`.
 
 mod decode;
 mod encode;

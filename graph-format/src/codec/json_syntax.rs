@@ -1,7 +1,7 @@
-//! JSON text as a tree, with numbers as they are written.
+//! Parses JSON text into a tree. Numbers keep their digits.
 //!
-//! The parser accepts what Go's `encoding/json` accepts, with the same messages: a lone surrogate escape becomes
-//! U+FFFD, and control characters and a byte order mark are errors.
+//! The parser accepts what Go's `encoding/json` accepts, with the same error messages. An escaped surrogate without its
+//! partner becomes U+FFFD. Control characters and a byte order mark are errors.
 
 use std::fmt::Write;
 
@@ -17,17 +17,17 @@ pub(super) enum Json<'a> {
     Number(&'a str),
     String(String),
     Array(Vec<Json<'a>>),
-    /// In the order written, duplicates included.
+    /// The entries in the order written, including duplicates.
     Object(Vec<(String, Json<'a>)>),
 }
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// The input is empty or white space.
     #[error("EOF")]
     Empty,
-    /// It ends in the middle.
+    /// The input ends too early.
     #[error("unexpected EOF")]
     UnexpectedEnd,
     /// An unexpected character.
@@ -38,7 +38,7 @@ pub enum SyntaxError {
         /// The expected syntax.
         context: &'static str,
     },
-    /// Something follows the document.
+    /// Something follows the end of the document.
     #[error("extraneous data after JSON object")]
     Trailing,
 }
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error of the character that stands here.
+    /// The error for the character at the current position.
     fn unexpected(&self, context: &'static str) -> DecodeProblem {
         match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             Some(character) => SyntaxError::Character { character, context }.into(),
@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A string, from its opening quote on.
+    /// A string, beginning with its opening quote.
     fn string(&mut self) -> Result<String, DecodeProblem> {
         self.at += 1;
         let mut out = String::new();
@@ -253,7 +253,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands after a backslash.
+    /// The part of an escape after the backslash.
     fn escape(&mut self, out: &mut String) -> Result<(), DecodeProblem> {
         let character = match self.peek() {
             Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
@@ -288,7 +288,7 @@ impl<'a> Parser<'a> {
         Ok(unit)
     }
 
-    /// The character of a code unit. A high surrogate takes the next escape with it.
+    /// The character of a code unit. If it is a high surrogate, the next escape is read too.
     fn code_point(&mut self, unit: u32) -> char {
         if let Some(character) = char::from_u32(unit) {
             return character;
@@ -306,8 +306,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A JSON string with quotes, escaped as Go's `encoding/json` does: besides what JSON demands also `<`, `>`, `&`,
-/// U+2028 and U+2029.
+/// Writes a JSON string with quotes, escaped as in Go's `encoding/json`: `<`, `>`, `&`, U+2028 and U+2029 are escaped
+/// too.
 pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut written = 0;

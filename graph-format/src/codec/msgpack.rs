@@ -1,11 +1,11 @@
-//! Values as MessagePack, as cty's `msgpack` package: the wire format of provider plugins.
+//! Values as MessagePack, as in cty's `msgpack` package: the wire format of provider plugins.
 //!
-//! - Numbers are integers when they are ones of 64 bits, 64-bit floats when exactly that, otherwise decimal text.
-//! - An unknown value of which nothing is known is the extension `d4 00 00`. Otherwise it is an extension of type 12
-//!   over a map: 1 may be null, 2 prefix, 3 and 4 least and greatest number with whether it is included, 5 and 6 least
-//!   and greatest number of elements.
-//! - Sets are arrays in set order; keys of maps and attributes of objects are in order.
-//! - Where the type is dynamic: an array of the type's JSON and the value.
+//! - A number is an integer if it fits into `i64`, a 64-bit float if that is exact, and decimal text otherwise.
+//! - An unknown value without a refinement is the extension `d4 00 00`. With one, it is an extension of type 12 that
+//!   contains a map with these keys: 1 whether it may be null, 2 the prefix, 3 and 4 the lower and the upper bound of a
+//!   number and whether each is inclusive, 5 and 6 the minimum and the maximum number of elements.
+//! - A set is an array in set order. Keys of maps and attributes of objects are sorted.
+//! - Where the type is dynamic: an array of the type as JSON, and the value.
 
 mod decode;
 mod encode;
@@ -14,13 +14,14 @@ mod reader;
 pub use decode::decode;
 pub use encode::encode;
 
-/// Extension type of unknown values with refinements.
+/// The extension type of unknown values with refinements.
 const REFINED_EXTENSION: i8 = 12;
 
-/// The longest refinement that is read or written, in bytes: what cty's decoder accepts.
+/// The maximum length of an encoded refinement, in bytes. cty's decoder accepts no more.
 const MAX_REFINEMENT_LENGTH: usize = 1024;
 
-/// The longest prefix that is written, in bytes: leaves room for the rest within [`MAX_REFINEMENT_LENGTH`]. As cty's.
+/// The maximum length of an encoded prefix, in bytes. The same as cty's: leaves room for the rest within
+/// [`MAX_REFINEMENT_LENGTH`].
 const MAX_PREFIX_LENGTH: usize = 256;
 
 const _: () = assert!(MAX_PREFIX_LENGTH + 16 <= MAX_REFINEMENT_LENGTH);

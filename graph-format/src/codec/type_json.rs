@@ -10,7 +10,7 @@ use super::{DecodeError, DecodeProblem, normal};
 use crate::path::Path;
 use crate::types::{ObjectType, Type};
 
-/// The type as JSON text, attributes in order of their names.
+/// The type as JSON text. Attributes are sorted by name.
 pub fn encode(ty: &Type) -> String {
     let mut out = String::new();
     write(ty, &mut out);
@@ -42,7 +42,7 @@ pub(super) fn write(ty: &Type, out: &mut String) {
             out.push_str("]]");
         }
         Type::Object(object) => write_object(object, out),
-        // For showing: nothing reads it back.
+        // Only for display: it cannot be decoded.
         Type::Provider(source) => {
             out.push_str("[\"provider\",");
             write_string(&source.to_string(), out);
@@ -83,7 +83,7 @@ fn write_object(object: &ObjectType, out: &mut String) {
     out.push(']');
 }
 
-/// The type that parsed JSON describes. The depth is that of the JSON, which the parser limits.
+/// The type that parsed JSON describes. The parser limits the depth.
 pub(super) fn from_json(json: &Json) -> Result<Type, DecodeProblem> {
     match json {
         Json::String(word) => match word.as_str() {

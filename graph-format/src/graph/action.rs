@@ -9,18 +9,18 @@ pub enum Action {
     NoOp,
     /// The object is created.
     Create,
-    /// It is read.
+    /// The object is read.
     Read,
-    /// It is changed in place.
+    /// The object is changed in place.
     Update,
-    /// It ceases to be.
+    /// The object is deleted.
     Delete,
-    /// The object is removed from the state and not destroyed.
+    /// The object is removed from the state, but not destroyed.
     Forget,
 }
 
 impl Action {
-    /// The word in events and listings.
+    /// The name of the action in events and listings.
     pub fn word(self) -> &'static str {
         match self {
             Action::NoOp => "no-op",

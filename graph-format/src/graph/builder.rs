@@ -1,4 +1,4 @@
-//! Drafting operations while planning, through typed references.
+//! Drafting of operations during planning, with typed references to their results.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -37,55 +37,56 @@ impl<K> Ref<K> {
         Ref { id, kind: PhantomData }
     }
 
-    /// Which operation.
+    /// The number of the operation.
     pub fn id(self) -> OperationId {
         self.id
     }
 }
 
-/// Result of `evaluate` and `output`: a value.
+/// The result of `evaluate` and `output`: a value.
 #[derive(Debug)]
 pub enum Evaluated {}
-/// Result of `open_provider`: a configured provider.
+/// The result of `open_provider`: a configured provider.
 #[derive(Debug)]
 pub enum Provider {}
-/// Result of `prior_state`: an object.
+/// The result of `prior_state`: an object.
 #[derive(Debug)]
 pub enum Prior {}
-/// Result of `desired`: a configuration value.
+/// The result of `desired`: a configuration value.
 #[derive(Debug)]
 pub enum Desired {}
-/// Result of `final_plan`.
+/// The result of `final_plan`: the final plan.
 #[derive(Debug)]
 pub enum FinalPlanned {}
 /// The result of `apply` and `read_data` is the new object. `depose`, `forget` and `record` have none.
 #[derive(Debug)]
 pub enum Applied {}
-/// Result of `check`: nothing.
+/// The result of `check`: nothing.
 #[derive(Debug)]
 pub enum Checked {}
-/// Result of `provision`: nothing.
+/// The result of `provision`: nothing.
 #[derive(Debug)]
 pub enum Provisioned {}
-/// Result of `open_ephemeral`: an open object.
+/// The result of `open_ephemeral`: an open object.
 #[derive(Debug)]
 pub enum Ephemeral {}
 
-/// One operation as drafted.
+/// A drafted operation.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) operation: Operation<Formula>,
     pub(super) shard: Shard,
     pub(super) waits: Vec<Origin>,
     pub(super) after: Vec<OperationId>,
-    /// What it waits for unless that makes a cycle.
+    /// Operations that it waits for, unless that makes a cycle.
     pub(super) preferred: Vec<Origin>,
 }
 
-/// Collects operations.
+/// Collects operations for a graph.
 ///
-/// Formulas may name results of operations before these are drafted. Such operations have *reserved* numbers, below the
-/// count that the builder begins with. [`Builder::reserved`] assigns one of them to the next operation.
+/// A formula may read the result of an operation that is drafted later. Such an operation has a *reserved* number,
+/// below the count that the builder begins with. [`Builder::reserved`] assigns a reserved number to the operation that
+/// is drafted next.
 #[derive(Debug, Default)]
 pub struct Builder {
     drafts: RefCell<Drafts>,
@@ -93,11 +94,11 @@ pub struct Builder {
 
 #[derive(Debug, Default)]
 struct Drafts {
-    /// By number; `None` for a reserved number that no operation has taken yet.
+    /// The drafts by number. `None` for a reserved number that no operation has taken yet.
     rows: Vec<Option<Draft>>,
-    /// The number that the next operation takes.
+    /// The reserved number of the next draft, if it has one.
     next: Option<OperationId>,
-    /// The first number that was used wrongly: it names no draft, or two operations took it.
+    /// The first misused number: it has no draft, or two operations took it.
     misused: Option<OperationId>,
 }
 
@@ -116,7 +117,7 @@ impl Drafts {
         id
     }
 
-    /// Changes a draft. A number without a draft is a bug of the caller, which finishing reports.
+    /// Changes a draft. A number without a draft is a bug of the caller, which [`Builder::finish`] reports.
     fn change(&mut self, id: OperationId, change: impl FnOnce(&mut Draft)) {
         match self.rows.get_mut(id.0 as usize) {
             Some(Some(draft)) => change(draft),
@@ -138,7 +139,7 @@ impl Builder {
         builder
     }
 
-    /// The next operation that is drafted takes the reserved number `id`.
+    /// Assigns the reserved number `id` to the operation that is drafted next.
     pub fn reserved(&self, id: OperationId) -> &Builder {
         self.drafts.borrow_mut().next = Some(id);
         self
@@ -150,7 +151,7 @@ impl Builder {
         self.drafts.borrow_mut().add(draft)
     }
 
-    /// All drafts, or the first number that is wrong.
+    /// All drafts. The error names the first wrong number.
     pub(super) fn into_drafts(self) -> Result<Vec<Draft>, FinishError> {
         let drafts = self.drafts.into_inner();
         if let Some(id) = drafts.misused {
@@ -163,7 +164,7 @@ impl Builder {
         Ok(drafts.rows.into_iter().flatten().collect())
     }
 
-    /// Number of operations drafted so far.
+    /// The number of operations drafted so far.
     pub fn len(&self) -> usize {
         self.drafts.borrow().rows.iter().flatten().count()
     }
@@ -197,8 +198,8 @@ impl Builder {
         Ref::new(self.add(Operation::OpenProvider { instance, config }, shard, waits))
     }
 
-    /// Drafts an `open_provider` outside the shard of its instance: at home, or anywhere for built-in providers. Its
-    /// users must be in the same shard.
+    /// Drafts an `open_provider` outside the shard of its instance: at home, or anywhere for built-in providers. The
+    /// operations that use it must be in the same shard.
     pub fn open_provider_in(
         &self,
         instance: ProviderInstance,
@@ -323,7 +324,7 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Unplaced, waits))
     }
 
-    /// Stores an output with a deprecation message.
+    /// Adds a deprecation message to an output, which is stored with it.
     pub fn deprecate_output(&self, output: Ref<Evaluated>, notice: String) {
         self.drafts.borrow_mut().change(output.id, |draft| {
             if let Operation::Output { deprecated, .. } = &mut draft.operation {
@@ -362,8 +363,8 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Home, waits))
     }
 
-    /// Drafts an `open_ephemeral`. Finishing adds one, and a `close_ephemeral`, to each shard that reads it or another
-    /// instance of its resource. Objects without readers are dropped.
+    /// Drafts an `open_ephemeral`. [`Builder::finish`] copies it, with a `close_ephemeral`, into each shard that reads
+    /// the object or another instance of its resource. Objects without readers are dropped.
     pub fn open_ephemeral(
         &self,
         address: ResourceInstance,
@@ -375,20 +376,20 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Unplaced, waits))
     }
 
-    /// `later` waits for `earlier`, although it uses nothing of it.
+    /// Makes `later` wait for `earlier`, although it reads nothing from it.
     ///
-    /// `later` must have been drafted. A number that was not is a bug of the caller: [`Builder::finish`] reports it.
+    /// `later` must have been drafted. Otherwise the caller has a bug, which [`Builder::finish`] reports.
     pub fn order(&self, earlier: OperationId, later: OperationId) {
         self.drafts.borrow_mut().change(later, |draft| draft.after.push(earlier));
     }
 
-    /// `operation`, which must have been drafted, also waits for everything in `origin`.
+    /// Makes `operation`, which must have been drafted, wait for everything in `origin` too.
     pub fn wait(&self, operation: OperationId, origin: Option<Origin>) {
         self.drafts.borrow_mut().change(operation, |draft| draft.waits.extend(origin));
     }
 
-    /// `operation`, which must have been drafted, waits for the operations in `origin` unless they wait for it. These
-    /// must be tracked operations.
+    /// Makes `operation` wait for the operations in `origin`, unless that makes a cycle. `operation` must have been
+    /// drafted, and the others must be tracked.
     pub fn prefer(&self, operation: OperationId, origin: Option<Origin>) {
         self.drafts.borrow_mut().change(operation, |draft| draft.preferred.extend(origin));
     }

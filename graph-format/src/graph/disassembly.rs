@@ -1,4 +1,4 @@
-//! A graph as readable text, one operation a line: the language of planner tests.
+//! A graph as readable text, one operation per line. Tests of the planner compare it.
 
 mod secrets;
 
@@ -18,10 +18,10 @@ use crate::schema::ProviderSchema;
 use crate::value::Value;
 use crate::value::formula::FormulaOp;
 
-/// Longest text of one constant in a line.
+/// The maximum length of a printed constant.
 const LONGEST_CONSTANT: usize = 200;
 
-/// The text in place of a hidden value.
+/// The text that replaces a hidden value.
 const HIDDEN: &str = "({sensitive})";
 
 /// The graph as text. Sensitive and ephemeral constants are hidden.
@@ -29,7 +29,7 @@ pub fn disassemble(graph: &ExecutionGraph) -> String {
     disassemble_with(graph, &BTreeMap::new())
 }
 
-/// The same; what these schemas call sensitive or write-only is not shown either.
+/// Like [`disassemble`], but hides attributes that are sensitive or write-only in these schemas too.
 pub fn disassemble_with(graph: &ExecutionGraph, schemas: &BTreeMap<ProviderSource, ProviderSchema>) -> String {
     let mut out = String::new();
     let mut lines: Vec<(u32, String)> = Vec::new();
@@ -135,7 +135,7 @@ fn waits(waits: &Waits) -> String {
     operations.chain(waiters).collect::<Vec<_>>().join(" ")
 }
 
-/// The value with marks at these places.
+/// The value with the parts at these paths marked as sensitive.
 fn hiding(value: &Value, places: &[Path]) -> Value {
     let marks: Vec<(Path, Marks)> = places.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
     value.mark_paths(&marks)
@@ -154,9 +154,9 @@ fn constant(value: &Value) -> String {
     text
 }
 
-/// The maximum depth of a printed formula. Deeper parts are named by their rows.
+/// The maximum depth of a printed formula. Below it, only row numbers are printed.
 const DEEPEST_PRINT: usize = 12;
-/// The maximum length of a printed formula. Rows are shared, so their text has no bound of its own.
+/// The maximum length of a printed formula. Without it there would be no bound, because rows are shared.
 const LONGEST_FORMULA: usize = 16_384;
 
 fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> String {
@@ -166,10 +166,10 @@ fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> Str
     writer.out
 }
 
-/// Places of a value that are not shown.
+/// Paths to the parts of a value that are not shown.
 type Hidden<'p> = Vec<&'p [ValueStep]>;
 
-/// The places below an entry.
+/// The rest of each path that begins with the matching step.
 fn below<'p>(hidden: &[&'p [ValueStep]], is_entry: impl Fn(&ValueStep) -> bool) -> Hidden<'p> {
     hidden
         .iter()
@@ -177,7 +177,7 @@ fn below<'p>(hidden: &[&'p [ValueStep]], is_entry: impl Fn(&ValueStep) -> bool) 
         .collect()
 }
 
-/// Whether hidden parts of a formula's value can be followed into its operands.
+/// Whether each hidden part of a formula's value belongs to known operands, so that only these must be hidden.
 fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[ValueStep]]) -> bool {
     match op {
         FormulaOp::Constant(_)
@@ -191,7 +191,7 @@ fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[ValueStep]]) -> bool {
         FormulaOp::Tuple(_) | FormulaOp::List(..) => {
             hidden.iter().all(|path| matches!(path.first(), Some(ValueStep::Index(_))))
         }
-        // The result of an operation is only named.
+        // Only the operation is printed, not its result.
         FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) | FormulaOp::Failure(_) => true,
         _ => hidden.is_empty(),
     }
@@ -204,8 +204,8 @@ struct FormulaWriter<'t> {
 }
 
 impl FormulaWriter<'_> {
-    /// Writes a formula without the `hidden` parts of its value. If a part cannot be followed into the formula, the
-    /// whole formula is hidden.
+    /// Prints a formula without the `hidden` parts of its value. If a hidden part does not belong to known operands,
+    /// the whole formula is hidden.
     fn formula(&mut self, index: FormulaIndex, hidden: &[&[ValueStep]], depth: usize) {
         let Some(row) = self.table.rows.get(index.0 as usize) else { return self.text(format_args!("?f{}", index.0)) };
         if depth == 0 {
@@ -272,7 +272,7 @@ impl FormulaWriter<'_> {
     }
 
     fn text(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = self.out.write_fmt(text);
     }
 
@@ -287,12 +287,12 @@ impl FormulaWriter<'_> {
         self.out.push_str(&text);
     }
 
-    /// Operands that may each contain hidden parts.
+    /// Prints operands of which each may contain all hidden parts.
     fn parts(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[ValueStep]], depth: usize) {
         self.listed(name, parts, depth, |_| hidden.to_vec());
     }
 
-    /// The elements of a sequence, each with the hidden places inside it.
+    /// Prints the elements of a sequence, each without its own hidden parts.
     fn elements(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[ValueStep]], depth: usize) {
         let is = |step: &ValueStep, i: usize| matches!(step, ValueStep::Index(at) if usize::try_from(*at) == Ok(i));
         self.listed(name, parts, depth, |i| below(hidden, |step| is(step, i)));
@@ -313,7 +313,7 @@ impl FormulaWriter<'_> {
         self.out.push(')');
     }
 
-    /// The entries of a map or an object.
+    /// Prints the entries of a map or an object.
     fn entries(&mut self, entries: &[(SmolStr, FormulaIndex)], hidden: &[&[ValueStep]], depth: usize) {
         self.out.push('{');
         for (i, (name, part)) in entries.iter().enumerate() {

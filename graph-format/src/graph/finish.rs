@@ -1,12 +1,12 @@
-//! Turns drafts into a finished graph: formulas are interned, wide ones are computed once, and operations are ordered,
-//! renumbered and divided into fragments.
+//! Turns drafts into a finished graph: interns formulas, turns those that read many results into operations, and
+//! orders, numbers and divides the operations.
 //!
 //! Properties of the result:
-//! - The same drafts in another order produce the same graph, down to the numbers of parameters and waiters.
-//! - N operations that read or wait for the same M operations cost N + M edges: a shared formula that reads many
-//!   results becomes an `evaluate`, and a shared set of operations becomes a waiter.
-//! - Rows and waiters wait for tracked operations only. An operation behind an untracked one (a `desired`, an
-//!   `open_provider`) is named directly.
+//! - The order of drafting does not matter: it does not even change the numbers of parameters and waiters.
+//! - If N operations read or wait for the same M operations, this costs N + M edges. A shared formula that reads many
+//!   results becomes an `evaluate` operation, and a shared set of operations becomes a waiter.
+//! - Rows and waiters wait for tracked operations only. If a draft waits for an untracked operation (a `desired`, an
+//!   `open_provider`), its row waits for the tracked operations that this one depends on.
 //! - Operations whose results are never stored (`open_ephemeral`, `evaluate_live`) are in the shards of their readers.
 //!
 //! Every step is linear in the drafts, except for sorting.
@@ -35,10 +35,10 @@ use live::Live;
 use waiters::{Members, Waiters};
 
 impl Builder {
-    /// The finished graph. Does not depend on the order of drafting.
+    /// Finishes the graph. The order of drafting does not matter.
     ///
     /// # Errors
-    /// [`FinishError::Cycle`] names every operation on the circle.
+    /// Returns [`FinishError::Cycle`] with every operation on the cycle, or another error if a draft is invalid.
     pub fn finish(self) -> Result<ExecutionGraph, FinishError> {
         Finish::of(self.into_drafts()?)?.run()
     }
@@ -54,14 +54,14 @@ struct Drafted {
     waiters: BTreeSet<u32>,
 }
 
-/// What operations that were added for shared formulas compute: their row, by number.
+/// The formula rows of the operations that were added for shared formulas, by the number of the operation.
 type SharedRows = FxHashMap<u32, u32>;
 
 struct Finish {
     operations: Vec<Drafted>,
     formulas: Interned,
     waiters: Waiters,
-    /// Operations, and what they wait for unless that makes a cycle.
+    /// Operations that others wait for, unless that makes a cycle.
     preferred: Vec<(u32, Members)>,
     shared: SharedRows,
     live: Live,
@@ -162,7 +162,8 @@ impl Finish {
     }
 }
 
-/// Whether formulas may read its result. A `prior_state` may be read while drafting; its value replaces the reference.
+/// Whether formulas may read the result of an operation. They may read a `prior_state` while drafting; its value then
+/// replaces the reference.
 fn has_result<F>(operation: &Operation<F>) -> bool {
     matches!(
         operation,
@@ -176,7 +177,7 @@ fn has_result<F>(operation: &Operation<F>) -> bool {
     )
 }
 
-/// The values that an operation itself holds.
+/// The values that are stored in an operation itself.
 fn stored_values<F>(operation: &Operation<F>) -> Vec<&Value> {
     fn of_object(object: &PriorObject) -> &Value {
         &object.value
@@ -194,7 +195,7 @@ fn stored_values<F>(operation: &Operation<F>) -> Vec<&Value> {
 struct Numbers(Vec<Option<OperationId>>);
 
 impl Numbers {
-    /// The numbers by place in the order. Drafts that are not in it were dropped.
+    /// Numbers the drafts by position in `order`. Drafts that are not in it were dropped.
     fn of(order: &[u32], drafts: usize) -> Numbers {
         let mut numbers = vec![None; drafts];
         for (id, place) in order.iter().zip(0..) {
@@ -203,10 +204,10 @@ impl Numbers {
         Numbers(numbers)
     }
 
-    /// The number of a draft that another one names.
+    /// The final number of a draft that another draft refers to.
     ///
     /// # Panics
-    /// A draft that was dropped, which nothing may name any more.
+    /// Panics if the draft was dropped. Nothing may refer to it.
     fn at(&self, id: u32) -> OperationId {
         self.0[id as usize].unwrap_or_else(|| panic!("draft {id} was dropped, but another operation names it"))
     }

@@ -1,34 +1,34 @@
-//! Why drafts do not make a graph.
+//! Why a graph cannot be made from drafts.
 
 use thiserror::Error;
 
-/// Drafts that do not make a graph.
+/// Why a graph cannot be made from drafts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FinishError {
     /// Operations that wait for each other.
     #[error("operations wait for each other: {}", .0.join(", "))]
     Cycle(Vec<String>),
-    /// A formula that cannot be written.
+    /// A formula that cannot be stored.
     #[error("a formula cannot be written: {0}")]
     Unwritable(String),
-    /// A value or formula that holds an ephemeral constant.
+    /// A value or formula that contains an ephemeral constant.
     #[error("an ephemeral value would be stored in the plan for {0}")]
     EphemeralConstant(String),
     /// A formula reads an operation that has no result or does not exist.
     #[error("{reader} reads the result of operation {operation}, which has none")]
     NoResult {
-        /// The reader.
+        /// The operation that reads.
         reader: String,
-        /// The draft that is read.
+        /// The number of the draft that is read.
         operation: u32,
     },
     /// A reserved number that no operation took.
-    #[error("operation {operation} was promised and never drafted")]
+    #[error("operation {operation} was reserved, but never drafted")]
     NotDrafted {
         /// The number.
         operation: u32,
     },
-    /// A number that names no draft where one is needed, or that two operations took.
+    /// A number that has no draft although one is needed, or that two operations took.
     #[error("operation {operation} was used while drafting before it was drafted, or drafted twice")]
     Misused {
         /// The number.
@@ -37,15 +37,15 @@ pub enum FinishError {
     /// A formula of an earlier draft that reads a later one.
     #[error("operation {operation} is read by an operation that was drafted before it")]
     ReadBeforeDrafted {
-        /// The draft that is read.
+        /// The number of the draft that is read.
         operation: u32,
     },
-    /// An operand or order that names no draft.
+    /// An operand or a wait that refers to no draft.
     #[error("{user} uses operation {operation}, which was never drafted")]
     NoOperation {
-        /// Who uses it.
+        /// The operation that refers to it.
         user: String,
-        /// The named operation.
+        /// The number that it refers to.
         operation: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Formulas as a table: rows that name earlier rows, equal ones once.
+//! Formulas as a table without duplicates. Each row refers to earlier rows.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -11,25 +11,25 @@ use crate::value::formula::{Formula, FormulaOp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FormulaIndex(pub u32);
 
-/// One formula over earlier rows.
+/// One formula, whose operands are earlier rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormulaRow {
     /// The computation.
     pub op: FormulaOp<FormulaIndex>,
-    /// The type of its result as far as it is known.
+    /// The type of the result, as far as it is known.
     pub ty: Type,
     /// The position in the source.
     pub range: Option<SourceRange>,
 }
 
-/// Formulas, operands before what uses them.
+/// A table of formulas. Operands precede the formulas that use them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FormulaTable {
     /// The rows.
     pub rows: Vec<FormulaRow>,
 }
 
-/// A table that is not sound.
+/// Why a table is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TableError {
     /// A row refers to itself, to a later row, or to one that does not exist.
@@ -43,7 +43,7 @@ pub enum TableError {
 }
 
 impl FormulaTable {
-    /// All rows as shared formulas, in the order of the table. Linear in its size.
+    /// All rows as shared formulas, in the order of the table. Takes time linear in its size.
     pub fn formulas(&self) -> Result<Vec<Formula>, TableError> {
         let mut built: Vec<Formula> = Vec::with_capacity(self.rows.len());
         for (i, row) in self.rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Objects as the operations carry them: before a change, and as planned.
+//! Objects as they are stored in operations: before a change, and as planned.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -7,35 +7,35 @@ use super::action::Action;
 use crate::path::Path;
 use crate::value::Value;
 
-/// The object in the state after the refresh, typed by its schema.
+/// An object in the state after the refresh, typed by its schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PriorObject {
     /// The value, with marks at the sensitive paths of the state.
     pub value: Value,
-    /// The provider's own data.
+    /// Private data of the provider.
     pub private: Vec<u8>,
-    /// The object is to be replaced.
+    /// Whether the object is tainted.
     pub tainted: bool,
-    /// The instance's revision in the store that was planned from; 0 when it has none.
+    /// The revision of the instance in the store when the plan was made; 0 if it had none.
     pub revision: u64,
     /// The rest of its record in the state.
     pub record: StateRecord,
 }
 
-/// The record of an object in the state, besides its attributes.
+/// The record of an object in the state, without its attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateRecord {
-    /// Version of the schema that the attributes follow.
+    /// The version of the schema that the attributes follow.
     pub schema_version: u64,
     /// Addresses of resource configurations that must outlive this object, sorted.
     pub dependencies: Vec<SmolStr>,
-    /// Replacements create first.
+    /// Whether a replacement is created before the object is destroyed.
     pub create_before_destroy: bool,
-    /// The object is left alone when it is dropped from the configuration.
+    /// Whether the object is left alone when it is removed from the configuration.
     pub skip_destroy: bool,
-    /// Identity as JSON text, where the type has one.
+    /// The identity as JSON text, if the type has one.
     pub identity: Option<String>,
-    /// Version of the identity schema.
+    /// The version of the identity schema.
     pub identity_schema_version: u64,
 }
 
@@ -44,21 +44,21 @@ pub struct StateRecord {
 pub struct PlannedObject {
     /// The action.
     pub action: Action,
-    /// The planned value: null for a delete; unknown parts are known at apply.
+    /// The planned value: null for a delete. Unknown parts are known at apply.
     pub value: Value,
-    /// The provider's own data, to be handed to the apply.
+    /// Private data of the provider, to be passed to the apply call.
     pub private: Vec<u8>,
-    /// The provider has the legacy type system: its results are checked loosely.
+    /// Whether the provider has the legacy type system, so that its results are checked less strictly.
     pub legacy: bool,
-    /// Provisioners run after the create: the object is tainted until the last of them is done.
+    /// Whether provisioners run after the create. The object is tainted until the last of them has finished.
     pub provisioned: bool,
-    /// The configuration was wholly known during planning, so the provider has already validated it.
+    /// Whether the configuration was wholly known during planning, so that the provider has already validated it.
     pub config_known: bool,
     /// The record of the new object.
     pub record: StateRecord,
-    /// Sensitive paths, by schema and configuration.
+    /// The sensitive paths, according to schema and configuration.
     pub sensitive: Vec<Path>,
-    /// How a create in doubt is looked up: an import id with attribute names of the planned value in braces, for
-    /// types that promise that such a look-up is strongly consistent.
+    /// A template of the import id that finds the object of a create in doubt: text with names of planned attributes in
+    /// braces. `None` unless the type promises that such a look-up is strongly consistent.
     pub lookup: Option<String>,
 }

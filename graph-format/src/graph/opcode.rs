@@ -1,4 +1,4 @@
-//! The operations and their numbers on disk.
+//! The operations and their opcodes, which are stored in plan files.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -11,7 +11,7 @@ use crate::stored::is_provider_memory;
 use crate::types::Type;
 use crate::value::Value;
 
-/// Opcodes. The numbers are on disk: they are given by hand and never used again for something else.
+/// The numbers of operations in plan files. They are assigned by hand, and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 pub enum Opcode {
@@ -51,12 +51,12 @@ pub enum Opcode {
     EvaluateLive = 17,
 }
 
-/// Which condition of a block a check is.
+/// The kind of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CheckKind {
-    /// Before the action of a resource or the storing of an output.
+    /// Checked before the action of a resource or before an output is stored.
     Precondition,
-    /// After the action.
+    /// Checked after the action.
     Postcondition,
     /// A condition of a root variable.
     Validation,
@@ -64,47 +64,47 @@ pub enum CheckKind {
     Assertion,
 }
 
-/// An operation; `F` is how a formula is named: shared in memory while planning, a row of a table afterwards.
+/// An operation. `F` is a reference to a formula: shared in memory during planning, a row of a table afterwards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Operation<F> {
-    /// Computes a named value once for all that read it. Result: the value.
+    /// Computes a named value once for all its readers. Result: the value.
     Evaluate {
         /// The name of the value, as text: `local.port`.
         name: SmolStr,
-        /// How it is computed.
+        /// The formula that computes it.
         formula: F,
     },
     /// Starts and configures a provider when the first operation needs it. Result: the provider.
     OpenProvider {
-        /// Which one.
+        /// The provider instance.
         instance: ProviderInstance,
         /// Its configuration.
         config: F,
     },
-    /// Ends a provider after the last operation that needs it.
+    /// Closes a provider after the last operation that needs it.
     CloseProvider {
         /// The `open_provider`.
         provider: OperationId,
     },
-    /// Hands out an object as it was when the plan was made.
+    /// Returns an object as it was when the plan was made. Result: the object.
     PriorState {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
-        /// Which, when it is not the current object.
+        /// The key of a deposed object; `None` for the current one.
         deposed: Option<DeposedKey>,
         /// The object.
         object: Box<PriorObject>,
     },
     /// Computes the configuration of an instance. Result: the value, typed by the schema.
     Desired {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
-        /// How.
+        /// The formula that computes it.
         config: F,
     },
-    /// Makes the final plan and holds it against the reviewed one. Result: the final plan.
+    /// Makes the final plan and compares it with the reviewed one. Result: the final plan.
     FinalPlan {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
         /// The `open_provider` of the instance.
         provider: OperationId,
@@ -117,108 +117,108 @@ pub enum Operation<F> {
     },
     /// Carries out a final plan and commits the instance. Result: the new object.
     Apply {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
-        /// Which object, when it is not the current one (deletes of deposed objects).
+        /// The key of a deposed object, which is deleted; `None` for the current object.
         deposed: Option<DeposedKey>,
         /// The `final_plan`.
         plan: OperationId,
     },
     /// Sets the current object aside, so that a new one can be created first.
     Depose {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
-        /// The key that it is kept under.
+        /// The key of the deposed object.
         key: DeposedKey,
     },
-    /// Takes an object out of state and leaves it alone.
+    /// Removes an object from the state and leaves it alone.
     Forget {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
-        /// Which object, when it is not the current one.
+        /// The key of a deposed object; `None` for the current one.
         deposed: Option<DeposedKey>,
     },
     /// Reads a data source and commits the result. Result: the value.
     ReadData {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
         /// The `open_provider` of the instance.
         provider: OperationId,
         /// The configuration.
         config: F,
-        /// The planned object: the configuration with unknown results.
+        /// The planned object: the configuration, with unknown results.
         planned: Value,
         /// The record of the object.
         record: Box<StateRecord>,
-        /// Sensitive paths, by schema and configuration.
+        /// The sensitive paths, according to schema and configuration.
         sensitive: Vec<Path>,
-        /// It is read for a check block: an error is a warning.
+        /// Whether it is read for a check block, where an error is only a warning.
         for_check: bool,
     },
-    /// Writes an object that refreshing, moving or a changed configuration altered in state only. No provider is called.
+    /// Stores an object that a refresh, a move or a changed configuration altered in the state only. Calls no provider.
     Record {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
-        /// The address that the object had until now, when it is another one: nothing is left there.
+        /// The previous address of a moved object. Nothing remains there.
         previous: Option<Box<ResourceInstance>>,
-        /// The new object; `None` if it is removed.
+        /// The new object; `None` to remove it.
         object: Option<Box<PriorObject>>,
-        /// The provider that the state names from now on.
+        /// The provider instance that the state names after this.
         provider: ProviderInstance,
     },
     /// Computes and stores an output of the root module. Result: the value.
     Output {
-        /// Its name.
+        /// The name of the output.
         name: SmolStr,
-        /// The value; `None` if it is removed.
+        /// The value; `None` to remove the output.
         formula: Option<F>,
-        /// Its type where it was known at plan.
+        /// The type of the value, if the plan knew it.
         ty: Type,
-        /// Declared sensitive.
+        /// Whether the output is declared sensitive.
         sensitive: bool,
-        /// The planned value, unknown where only apply can tell.
+        /// The planned value. Parts that only apply can know are unknown.
         planned: Value,
         /// The deprecation message, stored with the output.
         deprecated: Option<String>,
     },
-    /// Checks a condition that could not be decided at plan.
+    /// Checks a condition that could not be decided during planning. Result: nothing.
     Check {
-        /// Whose condition, as text: an instance, output or variable.
+        /// The object with the condition, as text: an instance, output, variable, or assertion of a check block.
         address: SmolStr,
-        /// Which kind.
+        /// The kind of the condition.
         kind: CheckKind,
         /// The condition.
         condition: F,
-        /// The message when it does not hold.
+        /// The error message if it does not hold.
         message: F,
-        /// Where the condition stands.
+        /// The position of the condition.
         range: Option<SourceRange>,
     },
     /// Runs a provisioner, after an object was created or before it is deleted. Result: nothing.
     Provision {
-        /// Whose.
+        /// The resource instance.
         address: ResourceInstance,
-        /// Which one: `local-exec`.
+        /// The type of the provisioner: `local-exec`.
         provisioner: SmolStr,
         /// When it runs.
         when: ProvisionWhen,
-        /// The operations behind it continue if it fails.
+        /// Whether the operations that wait for it run even if it fails.
         continues: bool,
         /// Its arguments, typed by the provisioner's schema.
         config: F,
-        /// Where the block stands.
+        /// The position of the block.
         range: Option<SourceRange>,
     },
-    /// Opens an ephemeral object when the first operation of the shard needs it, and renews it while it is open. Every
-    /// shard that reads it has such an operation. Result: the object, which is never stored.
+    /// Opens an ephemeral object when the first operation of the shard needs it, and renews it while it is open. Each
+    /// shard that reads the object has such an operation. Result: the object, which is never stored.
     OpenEphemeral {
-        /// Which.
+        /// The resource instance.
         address: ResourceInstance,
         /// The `open_provider` of the instance, in the same shard.
         provider: OperationId,
         /// The configuration.
         config: F,
-        /// The number of shards that have such an operation for the object.
+        /// The number of shards that have such an operation for this object.
         shards: u32,
     },
     /// Closes an ephemeral object after the last operation that needs it.
@@ -226,12 +226,12 @@ pub enum Operation<F> {
         /// The `open_ephemeral`.
         ephemeral: OperationId,
     },
-    /// Computes a named value from values that are never stored, separately in every shard that reads it. Result: the
-    /// value, which is never stored either.
+    /// Computes a named value from values that are never stored. Each shard that reads it has such an operation.
+    /// Result: the value, which is never stored either.
     EvaluateLive {
         /// The name of the value, as text: `local.password`.
         name: SmolStr,
-        /// How it is computed.
+        /// The formula that computes it.
         formula: F,
     },
 }
@@ -239,9 +239,9 @@ pub enum Operation<F> {
 /// When a provisioner runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ProvisionWhen {
-    /// After the create; others follow.
+    /// After the create. Further provisioners follow.
     Created,
-    /// After the create, as the last: with it the object is whole, and no longer tainted.
+    /// After the create, as the last provisioner. After it, the object is no longer tainted.
     Completed,
     /// Before the delete.
     Deleting,
@@ -271,12 +271,13 @@ impl<F> Operation<F> {
         }
     }
 
-    /// Whether it changes something outside: an intent comes before it.
+    /// Whether it changes something outside of Weft, so that an intent is recorded first.
     pub fn changes_world(&self) -> bool {
         matches!(self, Operation::Apply { .. } | Operation::Provision { .. })
     }
 
-    /// Whether a coordinator schedules and journals it. The others run inside the tracked operation that needs them.
+    /// Whether it is tracked: scheduled and journalled by a coordinator. Other operations run inside the tracked
+    /// operations that need them.
     pub fn is_tracked(&self) -> bool {
         !matches!(
             self,
@@ -291,12 +292,12 @@ impl<F> Operation<F> {
         )
     }
 
-    /// Whether its result is never stored and never sent: its readers are in the same shard.
+    /// Whether its result is never stored and never sent. Its readers are in the same shard.
     pub fn is_live(&self) -> bool {
         matches!(self, Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. })
     }
 
-    /// The subject, as text.
+    /// The object of the operation, as text.
     pub fn address(&self) -> String {
         match self {
             Operation::Evaluate { name, .. } | Operation::EvaluateLive { name, .. } => name.to_string(),
@@ -312,14 +313,14 @@ impl<F> Operation<F> {
             | Operation::Record { address, .. }
             | Operation::OpenEphemeral { address, .. }
             | Operation::Provision { address, .. } => address.to_string(),
-            // What the state remembers of a provider instance has its name.
+            // The memory of a provider instance is stored under that instance's name.
             Operation::Output { name, .. } if is_provider_memory(name) => name.to_string(),
             Operation::Output { name, .. } => format!("output.{name}"),
             Operation::Check { address, .. } => address.to_string(),
         }
     }
 
-    /// The deposed object it is about, where it is about one.
+    /// The key of the deposed object, if the operation has one.
     pub fn deposed(&self) -> Option<&DeposedKey> {
         match self {
             Operation::PriorState { deposed, .. }
@@ -330,7 +331,7 @@ impl<F> Operation<F> {
         }
     }
 
-    /// Its operands that are operations, in order.
+    /// The operands that are operations, in order.
     pub fn operands(&self) -> Vec<OperationId> {
         match self {
             Operation::CloseProvider { provider }
@@ -345,7 +346,7 @@ impl<F> Operation<F> {
         }
     }
 
-    /// Its formulas, in order.
+    /// The formulas, in order.
     pub fn formulas(&self) -> Vec<&F> {
         match self {
             Operation::Evaluate { formula, .. } | Operation::EvaluateLive { formula, .. } => vec![formula],
@@ -360,7 +361,7 @@ impl<F> Operation<F> {
         }
     }
 
-    /// The same with operands and formulas named otherwise.
+    /// The operation with renamed operands and formulas.
     pub fn map<G>(
         self,
         operation: &mut impl FnMut(OperationId) -> OperationId,

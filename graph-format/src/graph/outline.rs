@@ -13,14 +13,14 @@ use crate::stored::is_provider_memory;
 /// The prefix of claims on outputs.
 const OUTPUT: &str = "output.";
 
-/// Something that a run changes or reads, and the revision that the plan was made from.
+/// Something that a run changes or reads, with its revision when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// What it is.
+    /// The instance or output.
     pub subject: ClaimedSubject,
-    /// Revision in the store; 0 for an instance that was not there.
+    /// The revision in the store; 0 for an instance that did not exist.
     pub revision: u64,
-    /// The run changes it.
+    /// Whether the run changes it.
     pub exclusive: bool,
 }
 
@@ -53,7 +53,7 @@ impl FromStr for ClaimedSubject {
     }
 }
 
-/// Stored as its text.
+/// Serialized as its text.
 impl Serialize for ClaimedSubject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -66,32 +66,32 @@ impl<'de> Deserialize<'de> for ClaimedSubject {
     }
 }
 
-/// One tracked operation.
+/// A tracked operation, with what a coordinator must know about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutlineRow {
     /// Its number.
     pub id: OperationId,
     /// Its opcode's number.
     pub opcode: u16,
-    /// The subject, as text.
+    /// The object of the operation, as text.
     pub address: String,
-    /// The deposed object it is about, where it is about one.
+    /// The key of the deposed object, if the operation has one.
     pub deposed: Option<String>,
     /// The action.
     pub action: Action,
     /// Index of its shard in the list of fragments.
     pub shard: u32,
-    /// Tracked operations and waiters (over tracked operations) that must be done before.
+    /// The tracked operations and waiters that must have finished before it starts.
     pub needs: Waits,
-    /// The operation asks a provider for a change.
+    /// Whether the operation asks a provider for a change.
     pub changes_world: bool,
-    /// The object may be looked up by the planned value when it is uncertain whether the create took place:
-    /// the import id with attribute names in braces.
+    /// A template of the import id that finds the object if it is uncertain whether it was created, with attribute
+    /// names in braces.
     pub lookup: Option<String>,
 }
 
 impl OutlineRow {
-    /// Whether it has this opcode.
+    /// Whether the operation has this opcode.
     pub fn is(&self, opcode: Opcode) -> bool {
         self.opcode == opcode as u16
     }

@@ -1,4 +1,4 @@
-//! An independent check of a graph: it derives the properties of a sound graph again.
+//! Checks a graph independently: derives the properties of a valid graph again, with other code.
 
 mod fragment;
 mod outline;
@@ -11,27 +11,27 @@ use super::{ExecutionGraph, FormulaIndex, OperationId, Row, TableError};
 pub use fragment::verify_fragment;
 pub use outline::verify_outline;
 
-/// Something that makes a graph unfit to be run.
+/// Something that is wrong with a graph, so that it must not be run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Flaw {
-    /// Operations are numbered with gaps, twice, or out of order.
+    /// Operation numbers have gaps, occur twice, or are out of order.
     #[error("operation numbers are not 0 to {count} once each, ascending in each fragment")]
     Numbering {
-        /// Number of operations the graph claims.
+        /// The number of operations that the graph claims.
         count: u32,
     },
-    /// Fragments are not in the order of their shards, or two have the same.
+    /// The fragments are not in the order of their shards, or two have the same shard.
     #[error("fragment {0} does not belong behind the one before it")]
     Fragment(u32),
-    /// An operand, wait or formula refers to something that does not exist or comes later.
+    /// An operand, wait or formula that refers to something that does not exist or comes later.
     #[error("operation {operation} refers to {to}, which does not come before it")]
     ForwardReference {
         /// The operation.
         operation: u32,
-        /// The reference.
+        /// The number that it refers to.
         to: u32,
     },
-    /// An operand is not the kind of operation it should be, of another object, or not in the same shard.
+    /// An operand that is the wrong kind of operation, belongs to another object, or is in another shard.
     #[error("operation {operation} takes operation {operand} for something that it is not")]
     WrongKind {
         /// The operation.
@@ -39,25 +39,25 @@ pub enum Flaw {
         /// The operand.
         operand: u32,
     },
-    /// A formula table that is not sound.
+    /// An invalid formula table.
     #[error(transparent)]
     Formula(#[from] TableError),
-    /// A formula row that is not in its fragment's table.
+    /// An operation with a formula that is not in its fragment's table.
     #[error("operation {operation} names formula {formula}, which is not in its fragment")]
     NoFormula {
         /// The operation.
         operation: u32,
-        /// The row.
+        /// The missing row.
         formula: u32,
     },
-    /// A formula that uses a parameter outside the body that it belongs to.
+    /// A formula that uses a parameter outside of its body.
     #[error("formula {formula} is used where its parameters have no value")]
     Parameter {
         /// The row.
         formula: u32,
     },
     /// A formula that reads an operation without a result.
-    #[error("the result of operation {0} is read, and it has none")]
+    #[error("the result of operation {0} is read, but it has no result")]
     NoResult(u32),
     /// An ephemeral value that is stored.
     #[error("an ephemeral value is stored with operation {0}")]
@@ -65,25 +65,26 @@ pub enum Flaw {
     /// An ephemeral value that is stored in a formula.
     #[error("an ephemeral value is stored in formula {0}")]
     EphemeralFormula(u32),
-    /// Results of other shards: one that is read is not listed, or one that is listed does not come from elsewhere.
+    /// The list of results from other shards is wrong: a result that is read is missing, or a listed one is not from
+    /// another shard.
     #[error("what is read of operation {0} is not what is listed as coming from another shard")]
     Foreign(u32),
-    /// A waiter refers to itself, to a later waiter, or to an operation that does not exist or is not tracked; or an
-    /// operation waits for a later one.
-    #[error("waiter {0} is not sound")]
+    /// A waiter that refers to itself, to a later waiter, or to an operation that does not exist or is not tracked; or
+    /// an operation that waits for a later one.
+    #[error("waiter {0} is invalid")]
     Waiter(u32),
     /// An operation that waits for one that is not tracked.
     #[error("operation {operation} waits for {to}, which is not tracked")]
     Untracked {
         /// The operation.
         operation: u32,
-        /// The need.
+        /// The untracked operation.
         to: u32,
     },
-    /// A result that is never stored, read in another shard than its own.
-    #[error("the result of operation {0} is read in another shard, and it is never carried there")]
+    /// A result that is never stored, but is read in another shard.
+    #[error("the result of operation {0} is read in another shard, but it is never sent there")]
     LiveElsewhere(u32),
-    /// An ephemeral object that is opened and not closed, closed twice, or closed before the rest of its shard.
+    /// An ephemeral object that is not closed, closed twice, or closed before something in its shard that may need it.
     #[error("ephemeral operation {0} is not closed exactly once and last")]
     NotClosedEphemeral(u32),
     /// An operation that cannot run in its shard.
@@ -92,34 +93,35 @@ pub enum Flaw {
     /// A plan whose parts contradict its action.
     #[error("operation {0}: the parts of the plan do not fit its action")]
     Plan(u32),
-    /// A provider that is opened and not closed, closed twice, or closed before all that uses it.
+    /// A provider that is not closed, closed twice, or closed before something that uses it.
     #[error("provider operation {0} is not closed exactly once and last")]
     NotClosed(u32),
-    /// Two operations claim to apply the same object.
+    /// Two operations that apply the same object.
     #[error("operations {first} and {second} apply the same object")]
     AppliedTwice {
-        /// One.
+        /// The first operation.
         first: u32,
-        /// The other.
+        /// The second operation.
         second: u32,
     },
-    /// A final plan that no operation, or more than one, carries out.
+    /// A final plan that is not carried out by exactly one operation.
     #[error("the plan of operation {0} is not carried out exactly once")]
     NotApplied(u32),
     /// The outline contradicts the operations.
-    #[error("the outline of operation {0} is not what the operation says")]
+    #[error("the outline of operation {0} contradicts the operation")]
     Outline(u32),
-    /// Formulas and operations share their parts so often that deriving their needs does not end.
+    /// Formulas and operations share so many parts that deriving their needs takes too many steps.
     #[error("what the operations need is entangled beyond what any plan is")]
     Entangled,
-    /// The final state of an instance is attributed to the wrong operation.
+    /// The final state of an instance is attributed to the wrong operation. Contains the address.
     #[error("the final state of {0} does not come from where the plan says")]
     FinalState(String),
 }
 
-/// All flaws of a graph, in order; empty for a sound one. Linear in the size of the graph, except for sorting.
+/// All flaws of a graph, in order. Empty for a valid graph. Takes time linear in the size of the graph, except for
+/// sorting.
 ///
-/// If the numbers or references within a fragment are flawed, checks that depend on them are skipped.
+/// If numbers or references within a fragment are wrong, checks that depend on them are skipped.
 pub fn verify(graph: &ExecutionGraph) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let rows = number_rows(graph, &mut flaws);
@@ -140,7 +142,7 @@ pub fn verify(graph: &ExecutionGraph) -> Vec<Flaw> {
     flaws
 }
 
-/// Every row with the index of its fragment, by number.
+/// All rows by number, each with the index of its fragment.
 fn number_rows<'g>(graph: &'g ExecutionGraph, flaws: &mut Vec<Flaw>) -> Vec<(&'g Row, usize)> {
     let there: usize = graph.fragments.iter().map(|part| part.rows.len()).sum();
     if there != graph.operations as usize {
@@ -159,20 +161,20 @@ fn number_rows<'g>(graph: &'g ExecutionGraph, flaws: &mut Vec<Flaw>) -> Vec<(&'g
     rows.into_iter().flatten().collect()
 }
 
-/// Whether numbers ascend, none twice.
+/// Whether each item is greater than the one before.
 fn ascending<T: Ord>(items: &[T]) -> bool {
     items.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// Facts about one formula row, from the rows before it.
+/// Facts about one formula row, derived from the rows before it.
 struct RowFacts {
-    /// The latest operation whose result is read below it.
+    /// The latest operation whose result the formula reads.
     latest: Option<OperationId>,
-    /// The parameters that must have a value where it is used, ascending.
+    /// The parameters that the formula uses without binding them, in ascending order.
     open: Box<[u32]>,
 }
 
-/// The facts of a missing row.
+/// The facts of a row; `None` if the row is missing.
 fn facts_of(facts: &[RowFacts], row: FormulaIndex) -> Option<&RowFacts> {
     facts.get(row.0 as usize)
 }

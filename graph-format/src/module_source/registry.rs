@@ -1,4 +1,4 @@
-//! Modules of registries: `[HOST/]NAMESPACE/NAME/SYSTEM[//FOLDER]`.
+//! Modules in registries: `[HOST/]NAMESPACE/NAME/SYSTEM[//FOLDER]`.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use super::slash_path::clean;
 
 /// The registry of addresses without a host.
 pub const DEFAULT_HOST: &str = "registry.opentofu.org";
-/// Hosts whose addresses name repositories.
+/// Hosts whose addresses refer to repositories.
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
-/// Longest part of an address, in characters.
+/// The maximum length of a part of an address, in characters.
 const LONGEST_PART: usize = 64;
-/// Longest name of a host that the name system knows, in bytes.
+/// The maximum length of a host name in DNS, in bytes.
 const LONGEST_HOST: usize = 253;
 
-/// A module that a registry knows.
+/// A module in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegistryModule {
-    /// The registry's host, in small letters, with its port unless that is 443.
+    /// The host of the registry, in lowercase, with its port unless that is 443.
     pub host: String,
     /// The namespace.
     pub namespace: String,
@@ -26,15 +26,15 @@ pub struct RegistryModule {
     pub name: String,
     /// The system that the module is for.
     pub system: String,
-    /// The folder in the package; empty for its top.
+    /// The folder inside the package; empty for its top.
     pub subdir: String,
 }
 
 impl RegistryModule {
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// # Errors
-    /// The text is not an address in a registry.
+    /// Returns an error if the text is not an address in a registry.
     pub fn parse(text: &str) -> Result<RegistryModule, ModuleSourceError> {
         let (address, subdir) = split_subdir(text);
         let subdir = if subdir.is_empty() { String::new() } else { clean(&subdir) };
@@ -51,7 +51,7 @@ impl RegistryModule {
             return Err(ModuleSourceError::ReservedHost(host));
         }
         if !is_name(namespace) {
-            // The host was probably given, and another part is missing.
+            // The first part is probably a host, and another part is missing.
             return Err(if namespace.contains('.') {
                 ModuleSourceError::AfterHost
             } else {
@@ -77,7 +77,7 @@ impl RegistryModule {
         format!("{}/{}", self.host, self.path())
     }
 
-    /// `NAMESPACE/NAME/SYSTEM`, as the registry's own URLs have it.
+    /// `NAMESPACE/NAME/SYSTEM`, as in the URLs of the registry.
     pub fn path(&self) -> String {
         format!("{}/{}/{}", self.namespace, self.name, self.system)
     }
@@ -90,7 +90,7 @@ impl fmt::Display for RegistryModule {
     }
 }
 
-/// A host with or without a port.
+/// Parses a host with or without a port.
 fn host_name(text: &str) -> Result<String, ModuleSourceError> {
     let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
     let wrong = || ModuleSourceError::Host(text.to_owned());

@@ -1,6 +1,6 @@
-//! Packages that are fetched, and how short forms of their addresses are recognised.
+//! Packages that are downloaded: `[HOW::]URL[//FOLDER][?QUERY]`, or one of several short forms.
 //!
-//! `[HOW::]URL[//FOLDER][?QUERY]`. The short forms and their order are those of go-getter as OpenTofu uses it.
+//! The short forms, and the order in which they are tried, are the same as in go-getter as OpenTofu uses it.
 
 use std::fmt;
 
@@ -8,30 +8,31 @@ use super::ModuleSourceError;
 use super::slash_path::{clean, join};
 use super::url_text::{encode_path, encode_query, is_url, query_pairs};
 
-/// A folder of a package that is fetched.
+/// A folder of a package that is downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RemoteModule {
-    /// The package: a URL, with the way to fetch it before `::` where that is not the URL's scheme.
+    /// The URL of the package. If the scheme does not determine how to download it, that is written before `::`.
     pub package: String,
-    /// The folder in the package; empty for its top. May contain `*`, `?` and `[..]`, which match existing folders.
+    /// The folder inside the package; empty for its top. May contain `*`, `?` and `[..]`, which match existing folders.
     pub subdir: String,
 }
 
 impl RemoteModule {
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// # Errors
-    /// The way to download it is unknown, or the folder is outside of the package.
+    /// Returns an error if the text does not say how to download the package, or if the folder is outside of the
+    /// package.
     pub fn parse(text: &str) -> Result<RemoteModule, ModuleSourceError> {
         let (address, subdir) = split_subdir(text);
         let subdir = inside(&subdir)?;
         let (package, found) = split_subdir(&recognised(&address)?);
-        // The text behind // is inside the folder that the short form names.
+        // The folder after // is inside the folder of the short form.
         let subdir = if found.is_empty() { subdir } else { inside(&join(&found, &subdir))? };
         Ok(RemoteModule { package, subdir })
     }
 
-    /// The same package with another folder inside of the one that is meant.
+    /// The same package, with a folder inside the present one.
     #[must_use]
     pub fn inner(mut self, subdir: &str) -> RemoteModule {
         self.subdir = join(&self.subdir, subdir);
@@ -60,7 +61,7 @@ fn inside(subdir: &str) -> Result<String, ModuleSourceError> {
     }
 }
 
-/// Removes the folder behind `//` from an address. The `//` of a scheme and of the query do not count.
+/// Splits the folder after `//` from an address. The `//` of a scheme or a query does not count.
 pub fn split_subdir(text: &str) -> (String, String) {
     let (address, query) = text.split_once('?').map_or((text, None), |(address, query)| (address, Some(query)));
     let start = address.find("://").map_or(0, |found| found + 3);
@@ -70,7 +71,7 @@ pub fn split_subdir(text: &str) -> (String, String) {
     (base, subdir.to_owned())
 }
 
-/// The way to fetch that stands before `::`, and the rest.
+/// Splits an address into the part before `::`, which says how to download it, and the rest.
 pub fn split_forced(text: &str) -> (Option<&str>, &str) {
     match text.split_once("::") {
         Some((way, rest)) if !way.is_empty() && !rest.is_empty() && way.bytes().all(|b| b.is_ascii_alphanumeric()) => {
@@ -80,7 +81,7 @@ pub fn split_forced(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// A package in its one form, a folder that the short form names after `//`.
+/// The normal form of a package. If a short form contains a folder, it is after `//`.
 fn recognised(text: &str) -> Result<String, ModuleSourceError> {
     let (forced, address) = split_forced(text);
     if is_url(address) {
@@ -101,7 +102,7 @@ fn recognised(text: &str) -> Result<String, ModuleSourceError> {
         },
     };
     Ok(match forced {
-        // The written part wins over that of the short form.
+        // The written part takes precedence over that of the short form.
         Some(way) => format!("{way}::{}", split_forced(&found).1),
         None => found,
     })
@@ -114,7 +115,7 @@ fn with_query(address: String, query: Option<&str>) -> String {
     }
 }
 
-/// `github.com/OWNER/REPOSITORY[/FOLDER]`
+/// Expands `github.com/OWNER/REPOSITORY[/FOLDER]`.
 fn github(address: &str) -> Result<Option<String>, ModuleSourceError> {
     if !address.starts_with("github.com/") {
         return Ok(None);
@@ -133,7 +134,7 @@ fn github(address: &str) -> Result<Option<String>, ModuleSourceError> {
     Ok(Some(with_query(found, query)))
 }
 
-/// `bitbucket.org/OWNER/REPOSITORY`, where all repositories are git's since 2020.
+/// Expands `bitbucket.org/OWNER/REPOSITORY`. All repositories there use git since 2020.
 fn bitbucket(address: &str) -> Option<String> {
     if !address.starts_with("bitbucket.org/") {
         return None;
@@ -143,7 +144,7 @@ fn bitbucket(address: &str) -> Option<String> {
     Some(with_query(format!("git::https://{}{git}", encode_path(path)), query))
 }
 
-/// `git@HOST:PATH`
+/// Expands `git@HOST:PATH`.
 fn secure_shell(address: &str) -> Result<Option<String>, ModuleSourceError> {
     let Some((host, path)) = address.strip_prefix("git@").and_then(|rest| rest.split_once(':')) else {
         return Ok(None);
@@ -154,7 +155,7 @@ fn secure_shell(address: &str) -> Result<Option<String>, ModuleSourceError> {
     }
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let query = match query {
-        // A semicolon separated pairs once, and is read as one thing here and as another there.
+        // Semicolons were once separators. Programs read them differently, so they are refused.
         Some(query) => {
             let pairs = query_pairs(query).filter(|_| !query.contains(';'));
             Some(pairs.ok_or_else(|| ModuleSourceError::Query(address.to_owned()))?)
@@ -169,7 +170,7 @@ fn secure_shell(address: &str) -> Result<Option<String>, ModuleSourceError> {
     }))
 }
 
-/// Buckets of Google Cloud Storage and S3 by the names of their hosts.
+/// Expands addresses of buckets of Google Cloud Storage and S3, by their host names.
 fn storage(address: &str) -> Result<Option<String>, ModuleSourceError> {
     let parts: Vec<&str> = address.split('/').collect();
     if address.contains(".googleapis.com/") {

@@ -1,7 +1,7 @@
-//! Paths inside packages: parts between `/`, without a file system.
+//! Paths inside packages: parts separated by `/`, without access to a file system.
 
-/// A path without `.`, empty parts and inner `..`; `.` when nothing is left. A path that begins with `/` stays below
-/// its root.
+/// Removes `.`, empty parts, and `..` after another part. An empty result is `.`. A path that begins with `/` stays
+/// below its root.
 pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -20,7 +20,7 @@ pub fn clean(path: &str) -> String {
     }
 }
 
-/// Two paths as one; an empty one counts for nothing.
+/// Joins two paths. An empty one adds nothing.
 pub fn join(base: &str, rest: &str) -> String {
     match (base, rest) {
         ("", "") => String::new(),

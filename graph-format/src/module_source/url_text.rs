@@ -1,6 +1,6 @@
-//! URLs as text: their syntax, and how their parts are escaped (RFC 3986).
+//! URLs as text: their syntax, and the escapes of their parts (RFC 3986).
 
-/// Whether a text is a URL with a scheme, as far as its address goes.
+/// Whether a text is a URL with a scheme and a valid address. The query is not checked.
 pub(super) fn is_url(text: &str) -> bool {
     if text.bytes().any(|b| b < 0x20 || b == 0x7f) {
         return false;
@@ -42,14 +42,14 @@ fn escape(text: &str, plain: &[u8], out: &mut String) {
     }
 }
 
-/// A path with escapes where they must be.
+/// Escapes a path where that is necessary.
 pub(super) fn encode_path(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     escape(path, b"$&+,/:;=@", &mut out);
     out
 }
 
-/// Names and values as a query, by name.
+/// Encodes names and values as a query, sorted by name.
 pub(super) fn encode_query(mut pairs: Vec<(String, String)>) -> String {
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
     let mut out = String::new();
@@ -64,7 +64,7 @@ pub(super) fn encode_query(mut pairs: Vec<(String, String)>) -> String {
     out.replace(' ', "+")
 }
 
-/// The names and values of a query; `None` for an invalid escape.
+/// The names and values of a query; `None` if an escape is invalid.
 pub fn query_pairs(query: &str) -> Option<Vec<(String, String)>> {
     let plain = |text: &str| decode(&text.replace('+', " "));
     let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
@@ -74,7 +74,7 @@ pub fn query_pairs(query: &str) -> Option<Vec<(String, String)>> {
     pairs.collect()
 }
 
-/// The text without escapes; `None` for an invalid escape, or if the result is not UTF-8.
+/// Decodes escapes; `None` if one is invalid or the result is not UTF-8.
 pub fn decode(text: &str) -> Option<String> {
     if !escapes_are_whole(text) {
         return None;

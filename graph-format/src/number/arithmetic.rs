@@ -10,7 +10,7 @@ use super::float::{Float, Form};
 use super::{INTEGER_PRECISION, Number, NumberError, Repr, TEXT_PRECISION};
 
 impl Number {
-    /// The sum, to the larger precision of the two; an error for opposing infinities.
+    /// The sum, rounded to the larger precision of the two. Opposing infinities are an error.
     pub fn add(&self, other: &Number) -> Result<Number, NumberError> {
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && let Some(sum) = a.checked_add(*b)
@@ -22,7 +22,7 @@ impl Number {
         add(&x, &y, x.precision.max(y.precision)).map(Number::pack)
     }
 
-    /// The difference: the sum with the negated second operand.
+    /// The difference: the sum of the number and the negated `other`.
     pub fn sub(&self, other: &Number) -> Result<Number, NumberError> {
         self.add(&other.neg()).map_err(|error| match error {
             NumberError::OpposingInfinities => NumberError::InfinityFromItself,
@@ -30,7 +30,7 @@ impl Number {
         })
     }
 
-    /// The product, to 512 bits. Its precision is the larger of the two, or more if the product needs it.
+    /// The product, rounded to 512 bits. Its precision is the larger of the two, or more if the product needs it.
     pub fn mul(&self, other: &Number) -> Result<Number, NumberError> {
         let precision = self.precision().max(other.precision());
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
@@ -46,8 +46,8 @@ impl Number {
         Ok(Number::pack(product))
     }
 
-    /// The quotient, to the larger precision of the two. A finite number by zero is an infinity; zero by zero and
-    /// infinity by infinity are errors.
+    /// The quotient, rounded to the larger precision of the two. A finite number divided by zero is an infinity. Zero
+    /// by zero and infinity by infinity are errors.
     pub fn div(&self, other: &Number) -> Result<Number, NumberError> {
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && *a != 0
@@ -60,8 +60,8 @@ impl Number {
         divide(&x, &y, x.precision.max(y.precision)).map(Number::pack)
     }
 
-    /// The remainder after the truncated quotient; the number itself if `other` is zero. Each step is rounded: the
-    /// quotient to the larger precision, the rest to that of `self`. Infinities are errors.
+    /// The remainder of the truncated division. If `other` is zero, the number itself. Each step is rounded: the
+    /// quotient to the larger precision, the remainder to that of `self`. Infinities are errors.
     pub fn rem(&self, other: &Number) -> Result<Number, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return Err(NumberError::ModuloInfinity);
@@ -85,7 +85,7 @@ impl Number {
         add(&x, &taken, precision).map(Number::pack)
     }
 
-    /// The number with the other sign; zero becomes negative zero.
+    /// The number with the opposite sign. Zero becomes negative zero.
     pub fn neg(&self) -> Number {
         if let Repr::Small { value, precision } = self.0
             && value != 0
@@ -103,17 +103,18 @@ impl Number {
         if self.has_minus_sign() { self.neg() } else { self.clone() }
     }
 
-    /// The greatest integer that is not above it. Infinities are unchanged.
+    /// The greatest integer that is not above the number. Infinities are unchanged.
     pub fn floor(&self) -> Result<Number, NumberError> {
         self.to_whole(|whole, exact, negative| if negative && !exact { whole - 1 } else { whole })
     }
 
-    /// The least integer that is not below it. Infinities are unchanged.
+    /// The least integer that is not below the number. Infinities are unchanged.
     pub fn ceil(&self) -> Result<Number, NumberError> {
         self.to_whole(|whole, exact, negative| if negative || exact { whole } else { whole + 1 })
     }
 
-    /// An integer beside the number, at the number's precision. Never negative zero.
+    /// Rounds to an integer, at the number's precision. `choose` gets the truncated number, whether that is exact, and
+    /// whether the number is negative. Never negative zero.
     fn to_whole(&self, choose: impl FnOnce(BigInt, bool, bool) -> BigInt) -> Result<Number, NumberError> {
         let Repr::Large(float) = &self.0 else { return Ok(self.clone()) };
         let Some(whole) = float.truncate() else { return Ok(self.clone()) };
@@ -122,19 +123,19 @@ impl Number {
     }
 }
 
-/// An inline number, if the precision holds it without rounding.
+/// A number that is stored inline; `None` if the precision would require rounding.
 fn small(value: i64, precision: u32) -> Option<Number> {
     (precision >= INTEGER_PRECISION || significant_bits(value) <= precision)
         .then_some(Number(Repr::Small { value, precision }))
 }
 
-/// Bits from the highest to the lowest one that is set.
+/// The number of bits from the highest to the lowest bit that is set.
 fn significant_bits(value: i64) -> u32 {
     let magnitude = value.unsigned_abs();
     if magnitude == 0 { 0 } else { 64 - magnitude.leading_zeros() - magnitude.trailing_zeros() }
 }
 
-/// `x + y` to `precision` bits.
+/// `x + y`, rounded to `precision` bits.
 fn add(x: &Float, y: &Float, precision: u32) -> Result<Float, NumberError> {
     match (x.form, y.form) {
         (Form::Infinite, Form::Infinite) if x.negative != y.negative => Err(NumberError::OpposingInfinities),
@@ -160,7 +161,7 @@ fn add_finite(x: &Float, y: &Float, precision: u32) -> Result<Float, NumberError
     }
 }
 
-/// The mantissa for a lower exponent.
+/// The mantissa at a lower exponent.
 fn shifted(float: &Float, exponent: i64) -> BigUint {
     &float.mantissa << float.exponent.abs_diff(exponent)
 }
@@ -169,7 +170,7 @@ fn with_precision(float: &Float, precision: u32) -> Result<Float, NumberError> {
     Float::rounded(float.negative, float.mantissa.clone(), float.exponent, false, precision)
 }
 
-/// `x * y` to `precision` bits.
+/// `x * y`, rounded to `precision` bits.
 pub(super) fn multiply(x: &Float, y: &Float, precision: u32) -> Result<Float, NumberError> {
     let negative = x.negative != y.negative;
     match (x.form, y.form) {
@@ -182,7 +183,7 @@ pub(super) fn multiply(x: &Float, y: &Float, precision: u32) -> Result<Float, Nu
     }
 }
 
-/// `x / y` to `precision` bits.
+/// `x / y`, rounded to `precision` bits.
 pub(super) fn divide(x: &Float, y: &Float, precision: u32) -> Result<Float, NumberError> {
     let negative = x.negative != y.negative;
     match (x.form, y.form) {
@@ -190,7 +191,7 @@ pub(super) fn divide(x: &Float, y: &Float, precision: u32) -> Result<Float, Numb
         (Form::Zero, _) | (_, Form::Infinite) => Ok(Float::zero(negative, precision)),
         (Form::Infinite, _) | (_, Form::Zero) => Ok(Float::infinity(negative, precision)),
         (Form::Finite, Form::Finite) => {
-            // Two bits more than the precision: one for rounding, and one because a quotient may be one bit shorter.
+            // Two bits more than the precision: one for rounding, and one because the quotient may be one bit shorter.
             let wanted = y.mantissa.bits() + u64::from(precision) + 2;
             let shift = wanted.saturating_sub(x.mantissa.bits());
             let (quotient, rest) = (&x.mantissa << shift).div_rem(&y.mantissa);

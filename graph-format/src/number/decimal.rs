@@ -1,4 +1,4 @@
-//! Decimal text: exact digits, the shortest ones that read back the same, and Go's three styles of printing them.
+//! Decimal text: exact digits, the fewest digits that read back as the same number, and Go's three styles of printing.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use num_traits::One;
 
 use super::float::{Float, Form};
 
-/// The layout of digits.
+/// How a number is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberStyle {
     /// `123.456`: Go's `%f`.
@@ -18,7 +18,8 @@ pub enum NumberStyle {
     General,
 }
 
-/// Significant digits without leading or trailing zeros; the value is `0.DIGITS * 10^point`. No digits: zero.
+/// Significant digits without leading or trailing zeros. The value is `0.DIGITS * 10^point`; without digits, it is
+/// zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Decimal {
     digits: Vec<u8>,
@@ -34,7 +35,7 @@ impl Decimal {
         let (whole, shift) = if exponent >= 0 {
             (odd << exponent.unsigned_abs(), 0)
         } else {
-            // A fraction of 2^n has n decimal places: it is a multiple of 10^-n.
+            // A multiple of 2^-n is a multiple of 10^-n, so it has n decimal places.
             let places = exponent.unsigned_abs();
             (odd * BigUint::from(5u8).pow(u32::try_from(places).unwrap_or(u32::MAX)), exponent)
         };
@@ -53,12 +54,12 @@ impl Decimal {
         }
     }
 
-    /// The digit at a place; zeros follow the last.
+    /// The digit at a position. Zeros follow the last digit.
     fn at(&self, place: usize) -> u8 {
         self.digits.get(place).copied().unwrap_or(b'0')
     }
 
-    /// To `count` digits, to nearest, ties to even.
+    /// Rounds to `count` digits, to nearest, ties to even.
     fn round(&mut self, count: usize) {
         let Some(next) = self.digits.get(count).copied() else { return };
         let tie = next == b'5' && count + 1 == self.digits.len();
@@ -90,24 +91,24 @@ impl Decimal {
         }
     }
 
-    /// The fewest digits that lie within half a unit of the last place of the number's precision.
+    /// The fewest digits that differ from the number by at most half a unit of the last bit of its precision.
     ///
-    /// The interval is taken as symmetric also at powers of two, as Go does.
+    /// Like Go, this uses the same distance in both directions even at powers of two.
     fn shortest(float: &Float) -> Decimal {
         let mut decimal = Decimal::exact(&float.mantissa, float.exponent);
         let top = float.top();
         if float.exponent >= 0 && top <= i64::from(float.precision) {
-            // Every integer within half a unit of it is the number itself.
+            // No other integer is within half a unit.
             return decimal;
         }
-        // The mantissa with one bit more than the precision: its lowest bit is half a unit.
+        // The mantissa with one bit more than the precision. Its lowest bit is half a unit.
         let wanted = u64::from(float.precision) + 1;
         let shift = wanted.saturating_sub(float.mantissa.bits());
         let mantissa: BigUint = &float.mantissa << shift;
         let exponent = float.exponent.saturating_sub_unsigned(shift);
         let lower = Decimal::exact(&(&mantissa - BigUint::one()), exponent);
         let upper = Decimal::exact(&(&mantissa + BigUint::one()), exponent);
-        // The bounds themselves read back as the number only if it is even.
+        // The bounds themselves read back as the number only if its mantissa is even.
         let inclusive = !mantissa.bit(1);
         for place in 0..decimal.digits.len() {
             let (digit, low, high) = (decimal.at(place), lower.at(place), upper.at(place));
@@ -165,7 +166,7 @@ pub(super) fn format(float: &Float, style: NumberStyle, digits: Option<usize>) -
 }
 
 fn write_general(out: &mut String, mut decimal: Decimal, digits: Option<usize>) {
-    // Exponents from here on are written as such.
+    // From this exponent on, the number is printed with an exponent.
     let limit = match digits {
         None => 6,
         Some(count) => {
@@ -185,7 +186,7 @@ fn write_general(out: &mut String, mut decimal: Decimal, digits: Option<usize>) 
     }
 }
 
-/// `places` digits after the point.
+/// Writes `places` digits after the point.
 fn write_fixed(out: &mut String, decimal: &Decimal, places: usize) {
     let whole = usize::try_from(decimal.point).unwrap_or(0);
     if whole == 0 {
@@ -196,7 +197,7 @@ fn write_fixed(out: &mut String, decimal: &Decimal, places: usize) {
         return;
     }
     out.push('.');
-    // Before the first digit there are zeros too.
+    // Zeros between the point and the first digit.
     let leading = usize::try_from(-decimal.point.min(0)).unwrap_or(0);
     out.extend((0..places).map(|place| match place.checked_sub(leading) {
         None => '0',
@@ -204,7 +205,7 @@ fn write_fixed(out: &mut String, decimal: &Decimal, places: usize) {
     }));
 }
 
-/// One digit, `places` more after the point, and an exponent of at least two digits.
+/// Writes one digit, `places` digits after the point, and an exponent of at least two digits.
 fn write_exponent(out: &mut String, decimal: &Decimal, places: usize) {
     out.push(char::from(decimal.at(0)));
     if places > 0 {

@@ -7,7 +7,7 @@ use num_traits::{One, ToPrimitive, Zero};
 
 use super::{FLOAT_PRECISION, MAX_EXPONENT, NumberError};
 
-/// What kind of number it is.
+/// The kind of number: zero, finite or infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Zero,
@@ -15,8 +15,8 @@ pub(super) enum Form {
     Infinite,
 }
 
-/// A number taken apart. For [`Form::Finite`] the value is `mantissa * 2^exponent` with an odd mantissa; otherwise
-/// both are zero. (While a text is read the mantissa may be longer than the precision.)
+/// The parts of a number. For [`Form::Finite`], the value is `mantissa * 2^exponent` with an odd mantissa; otherwise
+/// both are zero. While a text is parsed, the mantissa may be longer than the precision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Float {
     pub(super) form: Form,
@@ -49,13 +49,13 @@ impl Float {
         }
     }
 
-    /// An integer of at most 64 bits, at most `precision` of them significant.
+    /// An integer of at most 64 bits, of which at most `precision` are significant.
     pub(super) fn whole(negative: bool, magnitude: BigUint, precision: u32) -> Float {
         Float::exact(negative, magnitude, 0, precision)
     }
 
-    /// `magnitude * 2^exponent`, and a little more if `sticky`, to `precision` bits. With `sticky` the magnitude must
-    /// have more bits than the precision.
+    /// `magnitude * 2^exponent`, rounded to `precision` bits. If `sticky`, the value is slightly larger, by less than
+    /// the lowest bit. Then the magnitude must have more bits than the precision.
     pub(super) fn rounded(
         negative: bool,
         magnitude: BigUint,
@@ -108,7 +108,7 @@ impl Float {
         if top < LOWEST_EXPONENT {
             return 0.0;
         }
-        // The number of bits above the lowest place of an f64 of this size; `None` if it is out of range.
+        // The number of bits that an f64 of this size can hold.
         let bits = (top - LOWEST_EXPONENT).min(53) as u64;
         let (mantissa, exponent) = round(self.mantissa.clone(), self.exponent, false, bits);
         let Some(mantissa) = mantissa.to_u64() else { return f64::INFINITY };
@@ -117,7 +117,7 @@ impl Float {
         mantissa as f64 * 2f64.powi(half as i32) * 2f64.powi((exponent - half) as i32)
     }
 
-    /// The place of the highest bit: the value is in `[2^(top-1), 2^top)`.
+    /// The position of the highest bit: the value is in `[2^(top-1), 2^top)`.
     pub(super) fn top(&self) -> i64 {
         match self.form {
             Form::Finite => self.exponent.saturating_add_unsigned(self.mantissa.bits()),
@@ -149,7 +149,7 @@ impl Float {
         if self.is_integer() { self.truncate() } else { None }
     }
 
-    /// The inline integer, if the number must be stored as one.
+    /// The integer to store inline, if the number must be stored so.
     pub(super) fn to_small(&self) -> Option<i64> {
         match self.form {
             Form::Zero => (!self.negative).then_some(0),
@@ -158,7 +158,7 @@ impl Float {
         }
     }
 
-    /// Order by value; the zeros are equal.
+    /// Compares by value. Both zeros are equal.
     pub(super) fn compare(&self, other: &Float) -> Ordering {
         let rank = |float: &Float| match (float.form, float.negative) {
             (Form::Infinite, true) => -2,
@@ -175,7 +175,7 @@ impl Float {
         if self.negative { by_magnitude.reverse() } else { by_magnitude }
     }
 
-    /// Order of two finite numbers without their signs.
+    /// Compares two finite numbers without their signs.
     pub(super) fn compare_magnitude(&self, other: &Float) -> Ordering {
         let by_top = self.top().cmp(&other.top());
         if by_top.is_ne() {
@@ -189,7 +189,7 @@ impl Float {
     }
 }
 
-/// `mantissa * 2^exponent`, and a little more if `sticky`, to nearest in `bits` bits, ties to even.
+/// Rounds `mantissa * 2^exponent`, which is slightly larger if `sticky`, to `bits` bits: to nearest, ties to even.
 pub(super) fn round(mantissa: BigUint, exponent: i64, sticky: bool, bits: u64) -> (BigUint, i64) {
     let have = mantissa.bits();
     if have <= bits {

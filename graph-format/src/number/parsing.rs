@@ -1,4 +1,4 @@
-//! Reading a number from text.
+//! Parsing of numbers.
 
 use num_bigint::BigUint;
 
@@ -6,14 +6,14 @@ use super::arithmetic::{divide, multiply};
 use super::float::{Float, Form};
 use super::{MAX_EXPONENT, MAX_TEXT_LENGTH, Number, NumberError, Repr, TEXT_PRECISION};
 
-/// Extra bits for the power of five of a decimal exponent. Their number shows in the last bit of numbers with large
-/// exponents, so it equals Go's.
+/// Extra bits of the power of five for a decimal exponent. Their number affects the last bit of numbers with large
+/// exponents, so it is the same as Go's.
 const POWER_EXTRA_BITS: u32 = 64;
 
-/// The largest power of five below `2^64`. Repeated squaring makes higher ones.
+/// The exponent of the largest power of five below `2^64`. Higher powers are computed by repeated squaring.
 const FIRST_POWER: u64 = 27;
 
-/// Texts of at most this many digits fit an `i64`.
+/// Integers of at most this many digits fit into an `i64`.
 const INLINE_DIGITS: usize = 18;
 
 pub(super) fn parse(text: &str) -> Result<Number, NumberError> {
@@ -56,7 +56,7 @@ struct Scanned {
     binary_exponent: i64,
 }
 
-/// Parses the text behind the sign; `None` if it is not a number.
+/// Parses the text after the sign; `None` if it is not a number.
 fn scan(text: &[u8]) -> Option<Scanned> {
     let mut digits = Vec::with_capacity(text.len());
     let mut decimal_exponent = 0i64;
@@ -83,7 +83,7 @@ fn scan(text: &[u8]) -> Option<Scanned> {
     (!digits.is_empty()).then_some(Scanned { digits, decimal_exponent, binary_exponent: 0 })
 }
 
-/// A signed run of digits; beyond any range that matters it stays at the end of it.
+/// Parses an exponent: digits with an optional sign. Saturates.
 fn scan_exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -100,12 +100,12 @@ fn scan_exponent(text: &[u8]) -> Option<i64> {
     Some(if negative { -magnitude } else { magnitude })
 }
 
-/// `float * 10^decimal * 2^binary`, to 512 bits.
+/// `float * 10^decimal * 2^binary`, rounded to 512 bits.
 fn scale(float: Float, decimal: i64, binary: i64) -> Result<Float, NumberError> {
     if float.form == Form::Zero {
         return Ok(float);
     }
-    // The text may be long itself, so its digits and the exponent may balance: both may use the whole range.
+    // A long text and a large exponent may cancel out, so each may use the whole range.
     let limit = u64::from(MAX_EXPONENT.unsigned_abs()) * 2;
     if decimal.unsigned_abs() > limit || binary.unsigned_abs() > limit {
         return Err(NumberError::OutOfRange);
@@ -123,9 +123,9 @@ fn scale(float: Float, decimal: i64, binary: i64) -> Result<Float, NumberError> 
     }
 }
 
-/// `5^n` as mantissa and exponent, rounded after each step once it is longer than its precision.
+/// `5^n` as mantissa and exponent. Each step is rounded if the result has too many bits.
 ///
-/// Its own bound on the exponent is [`MAX_EXPONENT`] doubled above, which 64-bit exponents hold with ease.
+/// The caller limits `n` to twice [`MAX_EXPONENT`], so the exponents fit into 64 bits.
 fn power_of_five(n: u64) -> (BigUint, i64) {
     const POWER_BITS: u64 = (TEXT_PRECISION + POWER_EXTRA_BITS) as u64;
     const FACTOR_BITS: u64 = POWER_BITS + POWER_EXTRA_BITS as u64;

@@ -1,4 +1,4 @@
-//! How a number is written to files: bit for bit, precision included, two bytes for a small integer.
+//! How a number is stored in files: bit for bit, including the precision. A small integer takes two bytes.
 
 use num_bigint::BigUint;
 use serde::de::Error as _;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::float::{Float, Form};
 use super::{INTEGER_PRECISION, MAX_EXPONENT, MAX_PRECISION, Number, Repr, TEXT_PRECISION};
 
-/// The written form. The order of the variants is part of the file format.
+/// The stored form. The order of the variants is part of the file format.
 #[derive(Serialize, Deserialize)]
 enum Record {
     /// An integer with the precision of text.
@@ -20,7 +20,8 @@ enum Record {
     NegativeZero { precision: u32 },
     /// An infinity.
     Infinity { negative: bool, precision: u32 },
-    /// `mantissa * 2^exponent`: the mantissa's bytes, lowest first, the lowest bit and the last byte not zero.
+    /// `mantissa * 2^exponent`. The bytes of the mantissa are in little-endian order; its lowest bit and its last byte
+    /// are not zero.
     Finite { negative: bool, precision: u32, exponent: i32, mantissa: Vec<u8> },
 }
 
@@ -36,7 +37,7 @@ impl Record {
                 Form::Finite => Record::Finite {
                     negative: float.negative,
                     precision: float.precision,
-                    // Within MAX_EXPONENT and MAX_PRECISION of zero, so the cast is exact.
+                    // MAX_EXPONENT and MAX_PRECISION limit it, so the cast is exact.
                     exponent: float.exponent as i32,
                     mantissa: float.mantissa.to_bytes_le(),
                 },

@@ -17,32 +17,33 @@
 //! fragment. So the changes of one plan cannot be combined with the operations of another. The seal is not a signature,
 //! and needs no secret.
 //!
-//! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum, and the header's
-//! checksum covers those of the sections, so that who knows it can check any section alone.
+//! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum. The header's
+//! checksum covers the checksums of the sections, so a reader that knows it can check any section alone.
 
 use super::FORMAT_VERSION;
 use super::error::{Damage, PlanFileError};
 use super::section::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 
-/// Sections below this many bytes are stored as they are: compressing them gains less than their table entry costs.
+/// The minimum size of a section that is compressed, in bytes. Compression saves less on smaller ones than a table
+/// entry costs.
 const COMPRESS_FROM: usize = 512;
-/// zstd's own default: higher levels take several times the time for a few percent.
+/// zstd's default. Higher levels take several times as long and save a few percent.
 const COMPRESSION_LEVEL: i32 = 3;
-/// The maximum ratio of a section's content to its compressed size. The writer stores a section uncompressed beyond it,
-/// so that a small file never claims much memory.
+/// The maximum ratio of a section's content to its compressed size. The writer does not compress a section beyond it,
+/// so a small file never claims much memory.
 const MOST_BYTES_A_BYTE: u64 = 1024;
 pub(super) const HEADER_BYTES: usize = 56;
 pub(super) const ENTRY_BYTES: usize = 64;
-/// Bytes of the header that its checksum covers; the checksum follows.
+/// The number of bytes of the header that its checksum covers. The checksum follows them.
 const HEADER_CHECKED: usize = 24;
 
-/// The section must be understood, or the file is refused.
+/// A reader that does not know the section must refuse the file.
 const FLAG_REQUIRED: u16 = 1;
-/// The section is one zstd frame.
+/// The section is compressed as one zstd frame.
 const FLAG_ZSTD: u16 = 2;
 const KNOWN_FLAGS: u16 = FLAG_REQUIRED | FLAG_ZSTD;
 
-/// Which container: a whole plan, or the package of one fragment.
+/// The kind of container: a whole plan, or the package of one fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Magic {
     Plan,
@@ -58,16 +59,16 @@ impl Magic {
     }
 }
 
-/// The index of the section of kind [`SectionKind::Configuration`] that holds [`super::Manifest::generated`].
+/// The index of the section of kind [`SectionKind::Configuration`] that contains [`super::Manifest::generated`].
 pub(super) const GENERATED: u32 = 1;
 
-/// The index of the section of kind [`SectionKind::Outline`] that has the placement.
+/// The index of the section of kind [`SectionKind::Outline`] that contains the placement.
 pub(super) const PLACEMENT: u32 = 1;
 
-/// The index of the section of kind [`SectionKind::Outline`] that has the limits on calls.
+/// The index of the section of kind [`SectionKind::Outline`] that contains the limits on calls.
 pub(super) const CALL_LIMITS: u32 = 2;
 
-/// The index of the section of kind [`SectionKind::Outline`] that has the bounds on open provider instances.
+/// The index of the section of kind [`SectionKind::Outline`] that contains the limits on open provider instances.
 pub(super) const INSTANCE_BOUNDS: u32 = 3;
 
 /// A section to be written.
@@ -77,7 +78,7 @@ pub(super) struct Section {
     pub(super) content: Vec<u8>,
 }
 
-/// An entry of the table, of a kind that is known.
+/// An entry of the table, for a known kind of section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionEntry {
     pub(super) kind: SectionKind,
@@ -89,12 +90,12 @@ pub(super) struct SectionEntry {
     checksum: [u8; 32],
 }
 
-/// The purpose of the seal's key derivation, so that no other digest equals a seal.
+/// The context of the seal's key derivation, so that a digest made for another purpose never equals a seal.
 const SEAL_CONTEXT: &str = "weft plan file: the sections of one plan";
-/// Bytes of the seal's content.
+/// The size of the seal, in bytes.
 const SEAL_BYTES: usize = 32;
 
-/// The digest over all entries of a table but the seal's own.
+/// The digest over all entries of a table except that of the seal.
 pub(super) fn seal_of(table: &[u8]) -> [u8; SEAL_BYTES] {
     let mut hasher = blake3::Hasher::new_derive_key(SEAL_CONTEXT);
     for entry in table.chunks_exact(ENTRY_BYTES).filter(|entry| number(entry, 0, 2) != Some(SectionKind::Seal as u64)) {
@@ -103,10 +104,10 @@ pub(super) fn seal_of(table: &[u8]) -> [u8; SEAL_BYTES] {
     *hasher.finalize().as_bytes()
 }
 
-/// The file of these sections, which are in ascending order of kind and index. A plan gets its seal here.
+/// Assembles the file from sections in ascending order of kind and index. Adds the seal to a plan.
 pub(super) fn assemble(magic: Magic, mut sections: Vec<Section>) -> Vec<u8> {
     if magic == Magic::Plan {
-        // The content follows from the entries of the others.
+        // The content is computed from the entries of the others.
         sections.push(Section { kind: SectionKind::Seal, index: 0, content: Vec::new() });
     }
     let table_bytes = sections.len() * ENTRY_BYTES;
@@ -164,7 +165,7 @@ fn header_checksum(front: &[u8], table: &[u8]) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// The header, before the table was read.
+/// The header of a file.
 pub(super) struct Header {
     front: [u8; HEADER_CHECKED],
     checksum: [u8; 32],
@@ -172,15 +173,15 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads a header; `file_bytes` is how long the file really is.
+    /// Parses a header. `file_bytes` is the actual size of the file.
     pub(super) fn parse(magic: Magic, bytes: &[u8], file_bytes: u64) -> Result<Header, PlanFileError> {
         if !bytes.starts_with(&magic.bytes()) {
-            // A file that ends within the magic is treated like one that never had it.
+            // A file that ends within the magic is treated like one without it.
             let is_zip = bytes.starts_with(b"PK\x03\x04");
             return Err(if is_zip { PlanFileError::PlanOfAnotherProgram } else { PlanFileError::NotAPlan });
         }
         let too_short = PlanFileError::Length { stated: HEADER_BYTES as u64, found: file_bytes };
-        // Other versions may have another header: the version alone stays where it is.
+        // The header of other versions may differ after the version.
         let Some(version) = number(bytes, 8, 4) else { return Err(too_short) };
         if version != u64::from(FORMAT_VERSION) {
             return Err(PlanFileError::Version { found: version as u32, supported: FORMAT_VERSION });
@@ -202,7 +203,7 @@ impl Header {
         Ok(Header { front: *front, checksum, sections })
     }
 
-    /// The entries of known sections. Unknown optional ones are skipped.
+    /// The table entries of known sections. Unknown sections that are not required are skipped.
     pub(super) fn table(&self, table: &[u8], file_bytes: u64) -> Result<Vec<SectionEntry>, PlanFileError> {
         if header_checksum(&self.front, table) != self.checksum {
             return Err(PlanFileError::Damaged(Damage::Header));
@@ -249,7 +250,7 @@ impl Header {
 }
 
 impl SectionEntry {
-    /// The content of the section from the bytes stored of it.
+    /// Decompresses and checks the stored bytes of the section.
     pub(super) fn unpack(&self, stored: Vec<u8>) -> Result<Vec<u8>, Damage> {
         if *blake3::hash(&stored).as_bytes() != self.checksum {
             return Err(Damage::Checksum(self.kind));
@@ -270,7 +271,7 @@ fn array(bytes: &[u8], at: usize) -> Option<[u8; 32]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// A number of `width` bytes, at most 8.
+/// Reads a number of `width` bytes, at most 8.
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     let part = bytes.get(at..at + width)?;
     Some(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))

@@ -1,7 +1,7 @@
-//! A bound on nesting while records are read, so that no input drives recursion to the end of the stack.
+//! A limit on nesting while records are decoded, so that no input can overflow the stack.
 //!
-//! Types, values, schemas and defaults are recursive, and each level of them is a struct or an enum: the guard stands
-//! between `serde` and the decoder and counts those.
+//! Types, values, schemas and defaults are recursive, and each of their levels is a struct or an enum. The guard sits
+//! between `serde` and the decoder, and counts those.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,9 +12,9 @@ use crate::value::DEEPEST_VALUE;
 
 /// The maximum depth of nested structs and enums in a record.
 ///
-/// A level of a value with marks takes two of them, a level of an object type or of a schema's blocks as well; the
-/// rest is for the record around the value. What this many levels need of the stack is a fraction of the 2 MiB that
-/// threads have (a test fills it).
+/// Each level of a value with marks is two of them, and so is each level of an object type or of the blocks of a
+/// schema. The rest is for the record around the value. This many levels need a fraction of the 2 MiB stack that
+/// threads have, as a test shows.
 pub const DEEPEST_NESTING: u32 = 2 * DEEPEST_VALUE as u32 + 64;
 
 /// A decoder that refuses more than `left` nested levels.
@@ -25,7 +25,7 @@ pub(super) struct Guard<'g, T> {
 }
 
 impl<'g, T> Guard<'g, T> {
-    /// A guard for a whole record. `exceeded` is set when it refuses.
+    /// A guard for a whole record. Sets `exceeded` when it refuses.
     pub(super) fn new(inner: T, exceeded: &'g Cell<bool>) -> Guard<'g, T> {
         Guard { inner, left: DEEPEST_NESTING, exceeded }
     }
@@ -273,7 +273,7 @@ mod tests {
         thread.join().expect("no panic");
     }
 
-    /// Bytes of `count` levels that begin with `level`, around `inner`.
+    /// The bytes of `count` levels that each begin with `level`, around `inner`.
     fn nested(level: &[u8], count: usize, inner: &[u8]) -> Vec<u8> {
         level.iter().copied().cycle().take(level.len() * count).chain(inner.iter().copied()).collect()
     }
@@ -300,7 +300,7 @@ mod tests {
             let bytes = encode(SectionKind::Changes, record).expect("bytes");
             let read: T = decode(SectionKind::Changes, &bytes).expect("a record");
             assert!(read == *record);
-            // Being shown is part of it.
+            // Formatting must not overflow the stack either.
             assert!(!format!("{read:?}").is_empty());
         }
         on_a_usual_stack(|| {

@@ -1,4 +1,4 @@
-//! Problems of plan files, and the way out of each.
+//! Errors of plan files. Each message says what the user can do.
 
 use std::fmt::Write as _;
 use std::io;
@@ -9,13 +9,13 @@ use super::depth::DEEPEST_NESTING;
 use super::section::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 use crate::graph::Flaw;
 
-/// A plan file that cannot be read. The text includes the way out.
+/// Why a plan file cannot be read. The message says what the user can do.
 #[derive(Debug, Error)]
 pub enum PlanFileError {
     /// Reading failed.
     #[error("the plan file cannot be read: {0}. Check its path and permissions")]
     Io(#[from] io::Error),
-    /// Another kind of file.
+    /// The file is not a plan.
     #[error("this is not a plan file of Weft. Give a file that `weft plan -out=FILE` has written")]
     NotAPlan,
     /// A plan of OpenTofu or Terraform.
@@ -24,7 +24,7 @@ pub enum PlanFileError {
          with `weft plan -out=FILE`"
     )]
     PlanOfAnotherProgram,
-    /// The format is of another version.
+    /// The file has another format version.
     #[error(
         "the plan file has format version {found}, and this Weft reads version {supported}. Apply it with the version \
          of Weft that made it, or make the plan again with `weft plan -out=FILE`"
@@ -32,16 +32,16 @@ pub enum PlanFileError {
     Version {
         /// The version of the file.
         found: u32,
-        /// The version that is read.
+        /// The version that this program reads.
         supported: u32,
     },
     /// The file is shorter or longer than its header says.
     #[error(
-        "the plan file has {found} bytes and should have {stated}: it was not copied or written whole. Copy it again, \
+        "the plan file has {found} bytes and should have {stated}: it was not copied or written completely. Copy it again, \
          or make the plan again with `weft plan -out=FILE`"
     )]
     Length {
-        /// Bytes that the header speaks of; the size of the header itself when that is not whole.
+        /// The size in the header. If the header itself is incomplete, the size of a header.
         stated: u64,
         /// The actual number of bytes.
         found: u64,
@@ -49,47 +49,47 @@ pub enum PlanFileError {
     /// The header or the table of sections is damaged.
     #[error("the plan file is damaged: {0}. Copy it again, or make the plan again with `weft plan -out=FILE`")]
     Damaged(Damage),
-    /// A section that must be understood is not.
+    /// A section that this program does not know, but must.
     #[error(
         "the plan file needs a feature that this Weft does not have (section kind {kind}, flags {flags:#x}). Apply it \
          with the version of Weft that made it"
     )]
     UnknownSection {
-        /// Its kind.
+        /// The kind of the section.
         kind: u16,
-        /// Its flags.
+        /// The flags of the section.
         flags: u16,
     },
-    /// The graph is not sound.
+    /// The graph is invalid.
     #[error("the plan is not sound and nothing of it was applied: {}. Make the plan again with `weft plan -out=FILE`",
         first_flaws(.0))]
     Unsound(Vec<Flaw>),
     /// A fragment does not exist.
     #[error("the plan has {count} fragments, and number {index} was asked for")]
     NoSuchFragment {
-        /// Its number.
+        /// The index of the fragment.
         index: usize,
         /// The number of fragments.
         count: usize,
     },
 }
 
-/// What exactly is damaged.
+/// The damage of a plan file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Damage {
-    /// The header's checksum.
+    /// The header does not match its checksum.
     #[error("the checksum of its header is wrong")]
     Header,
-    /// More sections than any plan has.
+    /// There are more sections than any plan has. Contains their number.
     #[error("it claims {0} sections, and {MOST_SECTIONS} is the most")]
     SectionCount(u32),
-    /// Sections do not follow each other, or are not in order.
+    /// Sections overlap, have gaps, or are out of order. Contains the position in the table.
     #[error("entry {0} of its table of sections contradicts the others")]
     Table(u32),
-    /// A section that must be there is not.
+    /// A required section is missing.
     #[error("it has no section {0}")]
     Missing(SectionKind),
-    /// A section's checksum.
+    /// A section does not match its checksum.
     #[error("the checksum of its section {0} is wrong")]
     Checksum(SectionKind),
     /// The sections were not written together.
@@ -97,35 +97,35 @@ pub enum Damage {
         "its sections are not those of one plan, so what it shows may not be what it would do; nothing of it was applied"
     )]
     Seal,
-    /// A section that would be larger than is reasonable.
+    /// A section that claims an unreasonable size.
     #[error(
         "its section {kind} claims {bytes} bytes of content, more than {MOST_CONTENT_BYTES} or than so few bytes can \
          hold"
     )]
     TooLarge {
-        /// Which.
+        /// The kind of the section.
         kind: SectionKind,
-        /// How much it claims.
+        /// The size that it claims.
         bytes: u64,
     },
     /// A section does not decompress to the size in the table.
-    #[error("its section {0} cannot be unpacked")]
+    #[error("its section {0} cannot be decompressed")]
     Compression(SectionKind),
     /// The content of a section does not match its kind.
-    #[error("the content of its section {0} makes no sense")]
+    #[error("the content of its section {0} is invalid")]
     Record(SectionKind),
     /// A section with too deeply nested content.
     #[error("the content of its section {0} is nested deeper than {DEEPEST_NESTING} levels")]
     TooDeep(SectionKind),
 }
 
-/// A plan that cannot be written.
+/// Why a plan cannot be written.
 #[derive(Debug, Error)]
 pub enum WriteError {
     /// Writing failed.
     #[error("the plan file cannot be written: {0}")]
     Io(#[from] io::Error),
-    /// Something in the plan has no written form.
+    /// Something in the plan cannot be stored.
     #[error(
         "the section {0} of the plan cannot be written: it holds an ephemeral value or one that is nested too deeply"
     )]
@@ -133,12 +133,12 @@ pub enum WriteError {
     /// Something in the plan would be refused when it is read back.
     #[error("the section {kind} of the plan could not be read back: {damage}")]
     Unreadable {
-        /// Which.
+        /// The kind of its section.
         kind: SectionKind,
-        /// Why.
+        /// Why reading would refuse it.
         damage: Damage,
     },
-    /// More fragments or providers than a file can have.
+    /// There are more fragments or providers than a file can have. Contains the number of sections.
     #[error("the plan would have {0} sections, and {MOST_SECTIONS} is the most")]
     TooManySections(usize),
 }

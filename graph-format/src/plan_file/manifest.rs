@@ -1,4 +1,4 @@
-//! The subject and the origin of a plan.
+//! The manifest: what a plan is about, and where it comes from.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use crate::value::{PlainValue, Value};
 /// The purpose of the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum UiMode {
-    /// To make the world equal to the configuration.
+    /// To make the real objects match the configuration.
     #[default]
     Normal,
     /// To destroy everything.
     Destroy,
-    /// To make the state equal to the world.
+    /// To make the state match the real objects.
     RefreshOnly,
 }
 
 impl UiMode {
-    /// The word in listings.
+    /// The name in listings.
     pub fn word(self) -> &'static str {
         match self {
             UiMode::Normal => "normal",
@@ -40,35 +40,35 @@ impl UiMode {
     }
 }
 
-/// A provider package that the plan was made with, and that apply must find unchanged.
+/// A provider package that was used for planning. Apply must find it unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderPackage {
-    /// Which provider.
+    /// The source of the provider.
     pub source: ProviderSource,
     /// Its version; empty for built-in providers and development overrides.
     pub version: String,
-    /// The hash (`h1:...`) of the unpacked package that planning used; empty where there is none.
+    /// The hash (`h1:...`) of the unpacked package that planning used; empty if it has none.
     pub checksum: String,
-    /// All hashes that the lock file has for it (`h1:...`, `zh:...`), sorted.
+    /// All hashes that the lock file has for the package (`h1:...`, `zh:...`), sorted.
     pub hashes: Vec<String>,
 }
 
-/// A root variable whose value is not stored and must be supplied again.
+/// A root variable whose value is not stored. The user must supply it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EphemeralVariable {
     /// The type of the value.
     pub ty: Type,
-    /// Defaults of optional attributes inside it.
+    /// The defaults of optional attributes of the type.
     pub defaults: TypeDefaults,
     /// The default in the configuration, if there is one.
     pub default: Option<PlainValue>,
-    /// Null is a value, and does not select the default.
+    /// Whether null is accepted as a value. Otherwise null selects the default.
     pub nullable: bool,
-    /// Never to be shown.
+    /// Whether the value must never be shown.
     pub sensitive: bool,
 }
 
-/// The kind of object that a check belongs to. The words are those of JSON output.
+/// The kind of object that a check belongs to, with the names of the JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CheckedKind {
     /// A resource or data source.
@@ -79,12 +79,12 @@ pub enum CheckedKind {
     Check,
     /// An input variable.
     Variable,
-    /// An output of a called module that nothing needs. Apply does not evaluate it.
+    /// An output of a called module that nothing reads. Apply does not evaluate it.
     UnusedOutput,
 }
 
 impl CheckedKind {
-    /// The word of `kind` in JSON output.
+    /// The `kind` in JSON output.
     pub fn word(self) -> &'static str {
         match self {
             CheckedKind::Resource => "resource",
@@ -95,26 +95,26 @@ impl CheckedKind {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CheckStatus {
-    /// It holds.
+    /// The condition holds.
     Pass,
-    /// It does not.
+    /// The condition does not hold.
     Fail,
-    /// It could not be evaluated.
+    /// The condition could not be evaluated.
     Error,
-    /// Only apply can tell.
+    /// Only apply can decide the condition.
     Unknown,
-    /// Not reached: the plan concerns another part of the configuration. The address has no keys, since the instances
-    /// are unknown too.
+    /// The condition was not reached, because the plan is limited to another part of the configuration. The address has
+    /// no keys, since the instances are unknown too.
     Unreached,
-    /// There is nothing to check: the object as configured, which the address names, has no instances.
+    /// There is nothing to check: the object, which the address names without keys, has no instances.
     Absent,
 }
 
 impl CheckStatus {
-    /// The word of `status` in JSON output.
+    /// The `status` in JSON output.
     pub fn word(self) -> &'static str {
         match self {
             CheckStatus::Pass | CheckStatus::Absent => "pass",
@@ -125,52 +125,52 @@ impl CheckStatus {
     }
 }
 
-/// The checks of one object, as they stood when the plan was made.
+/// The results of the checks of one object, when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckResult {
     /// The object: an instance of a resource, output, check block or variable.
     pub address: CheckedAddress,
     /// The kind of the object.
     pub kind: CheckedKind,
-    /// What came of its conditions, the worst of them.
+    /// The worst result of its conditions.
     pub status: CheckStatus,
-    /// The messages of those that do not hold.
+    /// The messages of conditions that do not hold.
     pub messages: Vec<String>,
-    /// Apply evaluates the conditions again. Others are unknown from then on.
+    /// Whether apply evaluates the conditions again. Otherwise, their status is unknown after the apply.
     pub again: bool,
 }
 
-/// The subject and the origin of a plan.
+/// What a plan is about, and where it comes from.
 ///
-/// [`Manifest::prior_state`] and [`Manifest::configuration`] have their own sections. Workers receive neither these nor
-/// variables, claims and checks.
+/// [`Manifest::prior_state`] and [`Manifest::configuration`] have their own sections. Workers receive neither of them,
+/// and no variables, claims and checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The format of the file.
+    /// The format version of the file.
     pub format_version: u32,
-    /// The version of Weft that planned.
+    /// The version of Weft that made the plan.
     pub weft_version: String,
     /// When the plan was made: RFC 3339, UTC.
     pub created: String,
-    /// Lineage of the state that was planned from; empty when there was none.
+    /// The lineage of the prior state; empty if there was none.
     pub lineage: String,
-    /// Serial of the state that was planned from.
+    /// The serial of the prior state.
     pub serial: u64,
     /// The workspace.
     pub workspace: String,
     /// The purpose of the plan.
     pub ui_mode: UiMode,
-    /// Planning failed: the plan is incomplete and cannot be applied.
+    /// Whether planning failed, so that the plan is incomplete and cannot be applied.
     pub errored: bool,
-    /// Nothing was left out or deferred: after applying it another plan would show no changes.
+    /// Whether nothing was left out or deferred: after the apply, another plan would show no changes.
     pub complete: bool,
-    /// There is something to apply.
+    /// Whether there is something to apply.
     pub applyable: bool,
     /// Provider packages, ordered by source.
     pub providers: Vec<ProviderPackage>,
     /// Values of root variables. Sensitive values keep their mark; ephemeral values are absent.
     pub variables: BTreeMap<SmolStr, PlainValue>,
-    /// Root variables that must be supplied again.
+    /// Root variables whose values must be supplied again.
     pub ephemeral_variables: BTreeMap<SmolStr, EphemeralVariable>,
     /// Addresses given with `-target`.
     pub targets: Vec<String>,
@@ -178,34 +178,34 @@ pub struct Manifest {
     pub excludes: Vec<String>,
     /// Addresses given with `-replace`.
     pub replacements: Vec<String>,
-    /// Where the state is, in words, without secrets.
+    /// A description of the backend with the state, without secrets.
     pub backend: String,
     /// Instances that the plan changes or reads, with their revisions, ordered by address.
     pub claims: Vec<Claim>,
-    /// What came of checks, ordered by address.
+    /// The results of checks, ordered by address.
     pub checks: Vec<CheckResult>,
-    /// What must have succeeded before apply evaluates the conditions of an object, by the object's address without
-    /// keys.
+    /// By the address of an object without keys: the operations that must succeed before apply evaluates the conditions
+    /// of the object.
     pub check_needs: BTreeMap<String, Vec<String>>,
-    /// Warnings about the configuration, which apply reports again.
+    /// Warnings about the configuration. Apply reports them again.
     pub warnings: Vec<Diagnostic>,
     /// The result of `plantimestamp()`: RFC 3339, UTC.
     pub timestamp: String,
     /// The `provider_meta` of modules, by [`Manifest::meta_key`].
     pub provider_metas: BTreeMap<String, Value>,
-    /// Where the blocks of providers, and of resources that something happens to, begin, by their address without keys:
-    /// what problems of the apply point at.
+    /// The source ranges of provider blocks, of blocks of changed resources, and of ephemeral variables, by address
+    /// without keys. Diagnostics of the apply refer to them.
     pub places: BTreeMap<String, SourceRange>,
-    /// Blocks that were written for imported objects, by address.
+    /// Configuration that was generated for imported objects, by address.
     #[serde(skip)]
     pub generated: BTreeMap<String, String>,
-    /// The state that was planned from, after refreshing: tfstate v4 as JSON text.
+    /// The prior state after the refresh: tfstate v4 as JSON text.
     #[serde(skip)]
     pub prior_state: Option<String>,
     /// The configuration in the form of `show -json`: JSON text.
     #[serde(skip)]
     pub configuration: Option<String>,
-    /// What placement rules demand of workers.
+    /// What placement rules require of workers.
     #[serde(skip)]
     pub placement: Placement,
     /// The limits on provider calls.
@@ -250,7 +250,7 @@ impl Default for Manifest {
 }
 
 impl Manifest {
-    /// The part that a worker needs. It does not grow with the plan, and has no values of variables.
+    /// The part that a worker needs. Its size does not depend on the plan, and it contains no values of variables.
     #[must_use]
     pub fn for_worker(&self) -> Manifest {
         Manifest {
@@ -291,7 +291,7 @@ impl Manifest {
         format!("{module} {provider}")
     }
 
-    /// The `provider_meta` of the instance's module for the instance's provider.
+    /// The `provider_meta` of a module for a provider: the module of this instance.
     pub fn provider_meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<&Value> {
         // Most plans have none.
         if self.provider_metas.is_empty() {

@@ -11,21 +11,21 @@ use crate::address::ProviderSource;
 use crate::graph::{Fragment, Operation, Shard};
 use crate::schema::ProviderSchema;
 
-/// One fragment, with everything that a worker needs to carry it out.
+/// One fragment, with everything that a worker needs to execute it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FragmentPackage {
-    /// As [`Manifest::for_worker`].
+    /// The manifest as [`Manifest::for_worker`] returns it.
     pub manifest: Manifest,
-    /// Schemas of the providers that the fragment names.
+    /// Schemas of the providers that the fragment refers to.
     pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
-    /// Source lines that the fragment's formulas name.
+    /// Source lines that the formulas of the fragment refer to.
     pub sources: SourceSnippets,
     /// The fragment.
     pub fragment: Fragment,
 }
 
 impl FragmentPackage {
-    /// The providers that a fragment names: those that it opens and those whose objects it writes.
+    /// The providers that a fragment refers to: those that it opens, and those whose objects it writes.
     pub fn providers(fragment: &Fragment) -> BTreeSet<ProviderSource> {
         let mut sources = BTreeSet::new();
         if let Shard::Provider(instance) = &fragment.shard {
@@ -43,12 +43,12 @@ impl FragmentPackage {
 }
 
 impl PlanFile {
-    /// The part of the plan that the worker of one shard gets; `None` when there is no such fragment.
+    /// The part of the plan that the worker of one shard gets; `None` if there is no such fragment.
     pub fn package(&self, index: usize) -> Option<FragmentPackage> {
         self.graph.fragments.get(index).map(|fragment| self.package_of(fragment.clone()))
     }
 
-    /// The packages of all shards, in their order. This takes the fragments out of the plan.
+    /// The packages of all shards, in order. Moves the fragments out of the plan.
     pub fn take_packages(&mut self) -> impl Iterator<Item = FragmentPackage> {
         let fragments = std::mem::take(&mut self.graph.fragments);
         fragments.into_iter().map(|fragment| self.package_of(fragment))

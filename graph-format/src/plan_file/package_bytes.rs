@@ -1,4 +1,4 @@
-//! Packages as bytes.
+//! Encoding of packages as bytes.
 
 use super::container::{Magic, assemble};
 use super::error::{Damage, PlanFileError, WriteError};
@@ -8,19 +8,19 @@ use super::{FORMAT_VERSION, PlanReader, read_back, reader, record, writer};
 use crate::graph::verify_fragment;
 
 impl FragmentPackage {
-    /// The package as bytes: a container with one section.
+    /// Encodes the package: a container with one section.
     ///
     /// # Errors
-    /// As [`super::write()`].
+    /// The errors of [`super::write()`].
     pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
         let section = writer::section::<read_back::Package>(SectionKind::Package, 0, self)?;
         Ok(assemble(Magic::Package, vec![section]))
     }
 
-    /// Reads a package, with the checks of [`PlanReader::fragment`].
+    /// Decodes a package, with the checks of [`PlanReader::fragment`].
     ///
     /// # Errors
-    /// The package is damaged.
+    /// Returns an error if the package is damaged.
     pub fn decode(bytes: &[u8]) -> Result<FragmentPackage, PlanFileError> {
         let content = reader::only_section(Magic::Package, SectionKind::Package, bytes)?;
         let package: FragmentPackage =
@@ -37,7 +37,7 @@ impl PlanReader {
     /// The encoded package of one shard, which a coordinator forwards.
     ///
     /// # Errors
-    /// A needed section is damaged. A package that was read can be encoded.
+    /// Returns an error if a section that it needs is damaged. A package that was read can always be encoded.
     pub fn fragment_bytes(&self, index: usize) -> Result<Vec<u8>, PlanFileError> {
         self.package(index)?.encode().map_err(|error| match error {
             WriteError::Io(error) => PlanFileError::Io(error),

@@ -1,7 +1,8 @@
-//! The large records of a plan as they are read back right after writing: element by element, nothing is kept.
+//! Types that decode the large records of a plan without keeping their elements. The writer uses them to check what it
+//! wrote.
 //!
-//! The fields are in the order of the records, since records are encoded by position. A record that cannot be read back
-//! is not written, so a missing field shows with the first plan.
+//! The fields have the order of the records, since records are encoded by position. A record that cannot be read back
+//! is not written, so the first plan shows a missing field.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +18,7 @@ use crate::changes::{OutputChange, RelevantAttribute, ResourceChange};
 use crate::graph::{ForeignResult, FormulaRow, OperationId, OutlineRow, Row, Shard, Waits};
 use crate::schema::ProviderSchema;
 
-/// [`crate::changes::Changes`].
+/// Decodes [`crate::changes::Changes`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // Only read.
 pub(super) struct Changes {
@@ -27,7 +28,7 @@ pub(super) struct Changes {
     relevant: Each<RelevantAttribute>,
 }
 
-/// [`crate::graph::Fragment`].
+/// Decodes [`crate::graph::Fragment`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // Only read.
 pub(super) struct Fragment {
@@ -37,14 +38,14 @@ pub(super) struct Fragment {
     foreign: Each<ForeignResult>,
 }
 
-/// [`crate::graph::FormulaTable`].
+/// Decodes [`crate::graph::FormulaTable`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // Only read.
 struct FormulaTable {
     rows: Each<FormulaRow>,
 }
 
-/// The outline of a graph.
+/// Decodes the outline of a graph.
 #[derive(Deserialize)]
 #[allow(dead_code)] // Only read.
 pub(super) struct Outline {
@@ -54,7 +55,7 @@ pub(super) struct Outline {
     final_states: BTreeMap<String, OperationId>,
 }
 
-/// [`super::FragmentPackage`].
+/// Decodes [`super::FragmentPackage`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // Only read.
 pub(super) struct Package {
@@ -64,7 +65,7 @@ pub(super) struct Package {
     fragment: Fragment,
 }
 
-/// A sequence whose elements are read one after the other and dropped.
+/// A sequence whose elements are decoded one at a time and dropped.
 struct Each<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Each<T> {

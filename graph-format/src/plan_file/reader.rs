@@ -1,7 +1,7 @@
-//! Reading a plan file, as much of it as is asked for.
+//! Reads a plan file, or only the requested parts of it.
 //!
-//! A file is read with `seek` and `read_exact`, section by section. Mapping it into memory would spare a copy, but is
-//! unsafe to call for a good reason: another process that cuts the file short would end this one.
+//! Sections are read with `seek` and `read_exact`. Mapping the file into memory would save a copy, but that is unsafe
+//! for a good reason: if another process truncates the file, this process would crash.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,15 +33,15 @@ use crate::schema::ProviderSchema;
 /// The part of a plan that a coordinator needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOutline {
-    /// Number of operations of the whole graph, tracked or not.
+    /// The number of operations of the whole graph, tracked or not.
     pub operations: u32,
-    /// The shards; [`OutlineRow::shard`] is an index into them, and so is the index of a fragment.
+    /// The shards. [`OutlineRow::shard`] is an index into them, and the index of a shard is also that of its fragment.
     pub shards: Vec<Shard>,
-    /// Sets of operations that are waited for together.
+    /// The waiters: sets of tracked operations.
     pub waiters: Vec<Waits>,
-    /// The tracked operations, ascending.
+    /// The tracked operations, in ascending order.
     pub rows: Vec<OutlineRow>,
-    /// The operation that yields the final state of each resource instance, by address text.
+    /// The operation that produces the final state of each resource instance, by address.
     pub final_states: BTreeMap<String, OperationId>,
 }
 
@@ -65,22 +65,22 @@ impl OutlineRecord<'_> {
     }
 }
 
-/// One section, for listings.
+/// A section, for listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SectionInfo {
-    /// The content.
+    /// The kind of the content.
     pub kind: SectionKind,
-    /// Which of its kind.
+    /// The index among sections of this kind.
     pub index: u32,
-    /// Where it begins in the file.
+    /// The offset in the file.
     pub offset: u64,
-    /// Bytes in the file.
+    /// The size in the file, in bytes.
     pub stored: u64,
-    /// Bytes of content.
+    /// The size of the content, in bytes.
     pub content: u64,
 }
 
-/// Where the bytes are.
+/// The source of the bytes.
 #[derive(Debug)]
 enum Store {
     File(Mutex<File>),
@@ -108,7 +108,7 @@ impl Store {
     }
 }
 
-/// An open plan file. The header and the table of sections are checked; sections are when they are read.
+/// An open plan file. Opening it checks the header and the table of sections. Each section is checked when it is read.
 #[derive(Debug)]
 pub struct PlanReader {
     store: Store,
@@ -121,17 +121,17 @@ impl PlanReader {
     /// Opens a plan file.
     ///
     /// # Errors
-    /// The file cannot be read, or its header or table of sections is damaged.
+    /// Returns an error if the file cannot be read, or if its header or table of sections is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<PlanReader, PlanFileError> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();
         PlanReader::of(Magic::Plan, Store::File(Mutex::new(file)), bytes)
     }
 
-    /// The same with a plan file in memory.
+    /// Opens a plan file in memory.
     ///
     /// # Errors
-    /// The header or the table of sections is damaged.
+    /// Returns an error if the header or the table of sections is damaged.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<PlanReader, PlanFileError> {
         let bytes = bytes.into();
         let length = bytes.len() as u64;
@@ -192,7 +192,7 @@ impl PlanReader {
         self.entries.iter().map(info).collect()
     }
 
-    /// The shards; a shard's place is the index of its fragment.
+    /// The shards. The index of a shard is the index of its fragment.
     pub fn shards(&self) -> &[Shard] {
         &self.contents.shards
     }
@@ -200,7 +200,7 @@ impl PlanReader {
     /// The manifest, including its large texts.
     ///
     /// # Errors
-    /// A section is damaged.
+    /// Returns an error if a section is damaged.
     pub fn manifest(&self) -> Result<Manifest, PlanFileError> {
         let mut manifest = self.manifest_alone()?;
         manifest.prior_state = self.text(SectionKind::PriorState)?;
@@ -228,7 +228,7 @@ impl PlanReader {
     /// [`Manifest::placement`] and [`Manifest::limits`].
     ///
     /// # Errors
-    /// The section is damaged.
+    /// Returns an error if the section is damaged.
     pub fn manifest_alone(&self) -> Result<Manifest, PlanFileError> {
         let manifest: Manifest = self.record(SectionKind::Manifest, 0)?;
         if manifest.format_version != FORMAT_VERSION {
@@ -240,7 +240,7 @@ impl PlanReader {
     /// The changes for the reviewer.
     ///
     /// # Errors
-    /// The section is damaged.
+    /// Returns an error if the section is damaged.
     pub fn changes(&self) -> Result<Changes, PlanFileError> {
         self.record(SectionKind::Changes, 0)
     }
@@ -248,7 +248,7 @@ impl PlanReader {
     /// All schemas.
     ///
     /// # Errors
-    /// A section is damaged.
+    /// Returns an error if a section is damaged.
     pub fn schemas(&self) -> Result<BTreeMap<ProviderSource, ProviderSchema>, PlanFileError> {
         self.contents
             .schemas
@@ -261,7 +261,7 @@ impl PlanReader {
     /// The schema of one provider; `None` if the plan has none.
     ///
     /// # Errors
-    /// The section is damaged.
+    /// Returns an error if the section is damaged.
     pub fn schema(&self, source: &ProviderSource) -> Result<Option<ProviderSchema>, PlanFileError> {
         match self.contents.schemas.binary_search(source) {
             Ok(index) => self.record(SectionKind::Schema, index as u32).map(Some),
@@ -272,7 +272,7 @@ impl PlanReader {
     /// Source lines for diagnostics; empty if the file has no such section.
     ///
     /// # Errors
-    /// The section is damaged.
+    /// Returns an error if the section is damaged.
     pub fn sources(&self) -> Result<SourceSnippets, PlanFileError> {
         match self.find(SectionKind::Sources, 0) {
             Some(_) => self.record(SectionKind::Sources, 0),
@@ -280,10 +280,10 @@ impl PlanReader {
         }
     }
 
-    /// The part for a coordinator, checked without the operations. Only [`PlanReader::whole`] compares both.
+    /// The part for a coordinator. It is checked without the operations; only [`PlanReader::whole`] compares both.
     ///
     /// # Errors
-    /// The section is damaged.
+    /// Returns an error if the section is damaged.
     pub fn outline(&self) -> Result<PlanOutline, PlanFileError> {
         let record: OutlineRecord<'static> = self.record(SectionKind::Outline, 0)?;
         let outline = PlanOutline {
@@ -297,10 +297,10 @@ impl PlanReader {
         if flaws.is_empty() { Ok(outline) } else { Err(PlanFileError::Unsound(flaws)) }
     }
 
-    /// The operations of one shard, checked in themselves.
+    /// The operations of one shard. They are checked without the rest of the graph.
     ///
     /// # Errors
-    /// The section or the fragment is damaged.
+    /// Returns an error if the section or the fragment is damaged.
     pub fn fragment(&self, index: usize) -> Result<Fragment, PlanFileError> {
         let fragment = self.fragment_unverified(index)?;
         let flaws = verify_fragment(&fragment);
@@ -322,7 +322,7 @@ impl PlanReader {
     /// The part of the plan that the worker of one shard gets.
     ///
     /// # Errors
-    /// A needed section is damaged.
+    /// Returns an error if a section that it needs is damaged.
     pub fn package(&self, index: usize) -> Result<FragmentPackage, PlanFileError> {
         let fragment = self.fragment(index)?;
         let mut schemas = BTreeMap::new();
@@ -338,7 +338,7 @@ impl PlanReader {
     /// The whole plan. Its graph is verified.
     ///
     /// # Errors
-    /// A section is damaged, or the graph has flaws.
+    /// Returns an error if a section is damaged, or if the graph has flaws.
     pub fn whole(&self) -> Result<PlanFile, PlanFileError> {
         let PlanOutline { operations, waiters, rows, final_states, .. } = self.outline()?;
         let fragments =
@@ -357,12 +357,12 @@ impl PlanReader {
         })
     }
 
-    /// blake3 of all bytes of the file.
+    /// The blake3 digest of the whole file.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn digest(&self) -> Result<Digest, PlanFileError> {
-        /// Bytes read at a time.
+        /// The number of bytes that are read at a time.
         const PART: u64 = 1 << 20;
         let mut hasher = blake3::Hasher::new();
         let mut offset = 0;
@@ -384,7 +384,7 @@ pub(super) fn only_section(magic: Magic, kind: SectionKind, bytes: &[u8]) -> Res
     entry.unpack(stored).map_err(PlanFileError::Damaged)
 }
 
-/// The entries of the table, and the expected seal over them.
+/// The entries of the table, and the seal that they require.
 fn table(magic: Magic, store: &Store, bytes: u64) -> Result<(Vec<SectionEntry>, [u8; 32]), PlanFileError> {
     let front = store.read(0, bytes.min(HEADER_BYTES as u64))?;
     let header = Header::parse(magic, &front, bytes)?;

@@ -9,12 +9,12 @@ use super::depth::Guard;
 use super::error::{Damage, WriteError};
 use super::section::SectionKind;
 
-/// The content of a section that holds `record`.
+/// Encodes a record as the content of a section.
 pub(super) fn encode(kind: SectionKind, record: &impl Serialize) -> Result<Vec<u8>, WriteError> {
     postcard::to_stdvec(record).map_err(|_| WriteError::Unwritable(kind))
 }
 
-/// Decodes the content of a section, all of which must belong to it.
+/// Decodes the content of a section. The record must take all of it.
 pub(super) fn decode<T: DeserializeOwned>(kind: SectionKind, content: &[u8]) -> Result<T, Damage> {
     let exceeded = Cell::new(false);
     let mut decoder = postcard::Deserializer::from_bytes(content);

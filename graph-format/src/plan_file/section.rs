@@ -1,4 +1,4 @@
-//! Sections of a container: their kinds, and how many and how large they may be.
+//! The sections of a container: their kinds, and limits on their number and size.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub(super) const MOST_CONTENT_BYTES: u64 = 4 << 30;
 /// size takes about six megabytes.
 pub(super) const MOST_SECTIONS: u32 = 100_000;
 
-/// Kinds of sections. The numbers are on disk: they are given by hand and never used again for something else.
+/// The kinds of sections. Their numbers are stored in plan files: they are assigned by hand, and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 pub enum SectionKind {
@@ -19,21 +19,22 @@ pub enum SectionKind {
     Manifest = 2,
     /// [`super::Manifest::prior_state`]
     PriorState = 3,
-    /// [`super::Manifest::configuration`]; with the index [`super::container::GENERATED`] [`super::Manifest::generated`].
+    /// [`super::Manifest::configuration`], or at the index [`super::container::GENERATED`]
+    /// [`super::Manifest::generated`].
     Configuration = 4,
     /// [`crate::changes::Changes`]
     Changes = 5,
-    /// The schema of one provider; one section each.
+    /// The schema of one provider. Each has its own section.
     Schema = 6,
     /// [`super::SourceSnippets`]
     Sources = 7,
-    /// [`super::PlanOutline`] without its shards; with the index [`super::container::PLACEMENT`]
-    /// [`super::Manifest::placement`], with [`super::container::CALL_LIMITS`] [`super::Manifest::limits`], and with
-    /// [`super::container::INSTANCE_BOUNDS`] the bounds of the placement, if there are any.
+    /// [`super::PlanOutline`] without its shards. At the index [`super::container::PLACEMENT`],
+    /// [`super::Manifest::placement`]; at [`super::container::CALL_LIMITS`], [`super::Manifest::limits`]; at
+    /// [`super::container::INSTANCE_BOUNDS`], the limits on open provider instances, if there are any.
     Outline = 8,
     /// [`crate::graph::Fragment`]; one section for each shard.
     Fragment = 9,
-    /// [`super::FragmentPackage`]; never in a plan.
+    /// [`super::FragmentPackage`]. Never in a plan.
     Package = 10,
     /// One digest over all other sections of a plan.
     Seal = 11,
@@ -58,12 +59,12 @@ impl SectionKind {
         SectionKind::ALL.into_iter().find(|kind| *kind as u16 == number)
     }
 
-    /// Whether a reader that does not know it must refuse the file.
+    /// Whether a reader that does not know this kind must refuse the file.
     pub(super) fn is_required(self) -> bool {
         !matches!(self, SectionKind::PriorState | SectionKind::Configuration | SectionKind::Sources)
     }
 
-    /// The word in messages and listings.
+    /// The name in messages and listings.
     pub fn word(self) -> &'static str {
         match self {
             SectionKind::Contents => "contents",

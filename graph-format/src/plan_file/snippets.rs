@@ -1,4 +1,4 @@
-//! Lines of source text in a plan, so that an error at apply can show its source.
+//! Source lines in a plan, so that an error at apply can show its source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,21 +10,22 @@ use crate::graph::{ExecutionGraph, Fragment, Operation};
 use crate::source::SourceRange;
 use crate::value::formula::FormulaOp;
 
-/// The maximum number of lines of one range. A diagnostic shows its beginning.
+/// The maximum number of lines that are stored for one range. A diagnostic shows only its beginning.
 const MOST_LINES_OF_A_RANGE: u32 = 40;
-/// Lines with more bytes than this are left out: a diagnostic could not show them, and machine-written one-line
-/// files would come along whole.
+/// The maximum length of a stored line, in bytes. A diagnostic could not show longer ones, and generated files of a
+/// single line would be stored whole.
 const LONGEST_LINE: usize = 4096;
 
-/// Numbered lines by file.
+/// Source lines by file and number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSnippets {
-    /// File name as in [`SourceRange::file`], then lines by number; the first line is 1. Without line ends.
+    /// The lines by file, named as in [`SourceRange::file`], then by number, beginning with 1. Without line ends.
     pub files: BTreeMap<SmolStr, BTreeMap<u32, String>>,
 }
 
 impl SourceSnippets {
-    /// The lines that ranges in the graph refer to. `read` returns the text of a file; missing files are left out.
+    /// The lines that source ranges in the graph refer to. `read` returns the text of a file; missing files are left
+    /// out.
     pub fn of_graph(graph: &ExecutionGraph, mut read: impl FnMut(&str) -> Option<Arc<str>>) -> SourceSnippets {
         let mut wanted = WantedLines::default();
         graph.fragments.iter().for_each(|fragment| source_ranges(fragment, &mut |range| wanted.add(range)));
@@ -43,7 +44,7 @@ impl SourceSnippets {
         snippets
     }
 
-    /// Those lines that ranges in one fragment name.
+    /// The lines that source ranges in one fragment refer to.
     #[must_use]
     pub fn for_fragment(&self, fragment: &Fragment) -> SourceSnippets {
         let mut wanted = WantedLines::default();
@@ -57,7 +58,7 @@ impl SourceSnippets {
         snippets
     }
 
-    /// One line, the first is 1.
+    /// One line. The first line is 1.
     pub fn line(&self, file: &str, number: u32) -> Option<&str> {
         Some(self.files.get(file)?.get(&number)?.as_str())
     }
@@ -73,7 +74,7 @@ impl WantedLines {
     }
 }
 
-/// Every source range that a diagnostic of this fragment may be about.
+/// Calls `visit` for every source range that a diagnostic of this fragment may refer to.
 fn source_ranges(fragment: &Fragment, visit: &mut impl FnMut(&SourceRange)) {
     for row in &fragment.formulas.rows {
         row.range.iter().for_each(&mut *visit);

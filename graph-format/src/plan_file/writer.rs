@@ -18,13 +18,13 @@ use crate::limits::CallLimits;
 use crate::placement::{InstanceBound, Placement};
 use crate::schema::ProviderSchema;
 
-/// Writes a plan, and returns the blake3 of its bytes. Equal plans produce equal bytes.
+/// Writes a plan, and returns the blake3 digest of its bytes. Equal plans produce equal bytes.
 ///
-/// Each section is read back before anything is written, so that no plan is written that cannot be applied. The creator
+/// Each section is read back before anything is written, so a plan that cannot be applied is never written. The creator
 /// of the graph verifies it ([`crate::graph::verify`]), and so does every reader of the file.
 ///
 /// # Errors
-/// [`WriteError::Unwritable`] where a value is ephemeral or too deeply nested; errors of `out`.
+/// Returns [`WriteError::Unwritable`] if a value is ephemeral or nested too deeply, and the errors of `out`.
 pub fn write(plan: &PlanFile, mut out: impl Write) -> Result<Digest, WriteError> {
     let file = encode(plan)?;
     out.write_all(&file)?;
@@ -87,16 +87,16 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
     Ok(assemble(Magic::Plan, sections))
 }
 
-/// A section to be made.
+/// A job that creates one section.
 type SectionJob<'a> = Box<dyn FnOnce() -> Result<Section, WriteError> + Send + 'a>;
 
-/// The stack of a thread that makes sections: as large as the main thread's, since records nest.
+/// The stack size of a thread that creates sections. The same as that of the main thread, since records nest.
 const STACK: usize = 8 << 20;
 
-/// All parts, in order, made by as many threads as there are processors.
+/// Creates all sections, in order, with as many threads as there are processors.
 ///
 /// # Errors
-/// The first in order of the parts.
+/// Returns the error of the first section that failed, in order.
 fn side_by_side(parts: Vec<SectionJob<'_>>) -> Result<Vec<Section>, WriteError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(parts.len());
     let queue = Mutex::new(parts.into_iter().enumerate());
@@ -104,7 +104,7 @@ fn side_by_side(parts: Vec<SectionJob<'_>>) -> Result<Vec<Section>, WriteError> 
     let make = || std::iter::from_fn(next).map(|(place, part)| (place, part())).collect::<Vec<_>>();
     let mut made = std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, make).ok();
-        // Where there are no threads to be had, this one makes all of them.
+        // If no threads can be started, this one does all the work.
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         let mut made = make();
         for other in others {
@@ -116,7 +116,7 @@ fn side_by_side(parts: Vec<SectionJob<'_>>) -> Result<Vec<Section>, WriteError> 
     made.into_iter().map(|(_, section)| section).collect()
 }
 
-/// The section of a record, after reading it back as an `R`: the record itself, or a type of [`read_back`].
+/// Creates the section of a record. Reads it back as an `R`, which is the record itself or a type of [`read_back`].
 pub(super) fn section<R: DeserializeOwned>(
     kind: SectionKind,
     index: usize,

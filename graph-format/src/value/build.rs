@@ -1,4 +1,4 @@
-//! How values are made.
+//! Constructors of values, and access to their content.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ impl Value {
         Value::from_kind(Kind::Null(ty))
     }
 
-    /// A value of this type of which nothing else is known.
+    /// An unknown value of this type, without a refinement.
     pub fn unknown(ty: Type) -> Value {
         Value::refined(ty, Refinement::default())
     }
 
-    /// An unknown value of which something is known. If the refinement leaves one value, returns that value, as cty's
-    /// refinement builder does for lengths of zero and for numbers with equal inclusive bounds.
+    /// An unknown value with a refinement. If only one value is possible, returns that value. Like cty's refinement
+    /// builder, this recognizes lengths of zero and numbers with equal inclusive bounds.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
         if refinement.leaves_one_value(&ty) {
             match (&ty, &refinement.min) {
@@ -64,7 +64,7 @@ impl Value {
         Value::number(Number::from_i64(value))
     }
 
-    /// Text, brought into normalisation form C.
+    /// Text. It is normalized to form C.
     pub fn string(text: impl AsRef<str>) -> Value {
         let text = text.as_ref();
         let text = if text.is_ascii() || is_nfc(text) { SmolStr::new(text) } else { text.nfc().collect() };
@@ -81,8 +81,8 @@ impl Value {
         Value::from_kind(Kind::Tuple(Arc::new(Sequence::new(None, items))))
     }
 
-    /// A set. Items are sorted, and equal ones become one with joined origins. Marks of items move to the set, since a
-    /// set cannot separate them.
+    /// A set. The items are sorted, and equal items become one, with the origins of all. Marks of items move to the
+    /// set, because a set cannot keep them apart.
     pub fn set(element: Type, items: Vec<Value>) -> Value {
         let mut marks = Marks::NONE;
         let bare: Vec<Value> = items
@@ -113,7 +113,7 @@ impl Value {
         Value::map_of(element, entries.into())
     }
 
-    /// [`Value::map`] of entries that are in order.
+    /// Like [`Value::map`], for entries that are already sorted.
     pub fn map_of(element: Type, entries: Entries) -> Value {
         Value::from_kind(Kind::Map(Arc::new(Fields::new(Some(element), entries))))
     }
@@ -129,7 +129,7 @@ impl Value {
         Value::object::<SmolStr>([])
     }
 
-    /// The text of a known, not null string; marks do not matter.
+    /// The text, if this is a known string. Marks are ignored.
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {
             Kind::String(s) => Some(s),
@@ -137,7 +137,7 @@ impl Value {
         }
     }
 
-    /// A known truth value; marks do not matter.
+    /// The truth value, if this is a known bool. Marks are ignored.
     pub fn as_bool(&self) -> Option<bool> {
         match self.kind {
             Kind::Bool(b) => Some(b),
@@ -145,7 +145,7 @@ impl Value {
         }
     }
 
-    /// A known number; marks do not matter.
+    /// The number, if this is a known number. Marks are ignored.
     pub fn as_number(&self) -> Option<&Number> {
         match &self.kind {
             Kind::Number(n) => Some(n),
@@ -153,7 +153,7 @@ impl Value {
         }
     }
 
-    /// The elements of a known list, set or tuple; marks do not matter.
+    /// The elements, if this is a known list, set or tuple. Marks are ignored.
     pub fn as_items(&self) -> Option<&[Value]> {
         match &self.kind {
             Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => Some(s.items()),
@@ -161,7 +161,7 @@ impl Value {
         }
     }
 
-    /// The entries of a known map or object; marks do not matter.
+    /// The entries, if this is a known map or object. Marks are ignored.
     pub fn as_fields(&self) -> Option<&Entries> {
         match &self.kind {
             Kind::Map(f) | Kind::Object(f) => Some(f.entries()),

@@ -72,12 +72,13 @@ impl Sequence {
         self.element.as_ref() == Some(ty)
     }
 
-    /// Elements of one type share it, as the rows of a decoded document: their types could take more room than they do.
+    /// The type of a tuple. Neighbouring elements of equal types share one, because types can be larger than elements.
+    /// An example are the rows of a decoded document.
     pub(super) fn tuple_type(&self) -> Type {
         if let Some(found) = self.kept.ty.get() {
             return found.clone();
         }
-        // Not within the cell: that would take a few times the stack for each level of nesting.
+        // Not inside the initialisation of the cell: that would take several times the stack for each level of nesting.
         let mut types: Vec<Type> = Vec::with_capacity(self.items.len());
         for item in &self.items {
             let shared = types.last().filter(|before| item.has_type(before)).cloned();
@@ -90,7 +91,7 @@ impl Sequence {
             });
         }
         let found = Type::tuple(types);
-        // Another thread has computed the same.
+        // If another thread has stored a type in the meantime, it is equal.
         let _ = self.kept.ty.set(found.clone());
         found
     }
@@ -159,7 +160,7 @@ impl Fields {
         found
     }
 
-    /// Whether this is the type of an object of these attributes, without making that.
+    /// Whether this is the type of an object with these attributes. Does not create that type.
     pub(super) fn has_object_type(&self, ty: &Type) -> bool {
         let Type::Object(object) = ty else { return false };
         let mut attributes = object.attributes.iter();

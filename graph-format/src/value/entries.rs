@@ -10,8 +10,8 @@ use super::Value;
 
 type Entry = (SmolStr, Value);
 
-/// Keys with their values: sorted, unique, and without spare room. Most objects have a handful of attributes and there
-/// are many objects, so a tree would be mostly empty.
+/// Keys with their values: sorted, unique, and in a vector without spare capacity. There are many objects, and most
+/// have few attributes, so the nodes of a tree would be mostly empty.
 #[derive(Clone, Default)]
 pub struct Entries(Box<[Entry]>);
 
@@ -55,18 +55,18 @@ impl Entries {
         self.0.is_empty()
     }
 
-    /// A map of the same entries, to change and to make another value of.
+    /// Copies the entries to a map, so that they can be changed.
     pub fn to_map(&self) -> BTreeMap<SmolStr, Value> {
         self.0.iter().cloned().collect()
     }
 }
 
 impl FromIterator<Entry> for Entries {
-    /// The last of several entries with one key counts.
+    /// If a key occurs several times, the last entry is kept.
     fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Entries {
         let mut entries: Vec<Entry> = entries.into_iter().collect();
         if !entries.is_sorted_by(|(a, _), (b, _)| a < b) {
-            // Behind one another in the order in which they came.
+            // The sort is stable: entries with equal keys keep their order.
             entries.sort_by(|(a, _), (b, _)| a.cmp(b));
             entries.dedup_by(|later, kept| {
                 let same = later.0 == kept.0;

@@ -1,7 +1,7 @@
-//! How large values are, and how large they may be.
+//! The size of values, and its limits.
 //!
-//! Values share their parts, so a short chain of expressions (`b = [a, a]`, `c = [b, b]`, ...) can mean more parts than
-//! any machine can visit. Containers know their extent, which counts each part as often as it occurs. Code that
+//! Values share their parts, so a short chain of expressions (`b = [a, a]`, `c = [b, b]`, ...) can contain more parts
+//! than any machine can visit. Containers store their extent, which counts each part as often as it occurs. Code that
 //! combines values checks [`Value::excess`] and refuses values beyond the limits.
 
 use thiserror::Error;
@@ -9,20 +9,20 @@ use thiserror::Error;
 use super::{Kind, Value};
 use crate::types::Type;
 
-/// The maximum number of parts of one value, counted as often as they occur: more than any document of a hundred
-/// megabytes has, and few enough to be visited in seconds.
+/// The maximum number of parts of one value, counted as often as they occur. No document of a hundred megabytes has
+/// more, and they can be visited in seconds.
 pub const MOST_PARTS: u32 = 1 << 24;
 
 /// The maximum number of bytes of text in one value. Shared text counts as often as it occurs.
 pub const MOST_TEXT: u32 = 512 << 20;
 
-/// Longest single text in bytes.
+/// The maximum length of a single text, in bytes.
 pub const LONGEST_TEXT: usize = 64 << 20;
 
-/// The maximum depth of a value while expressions are evaluated. Documents that people write stay below a hundred.
-/// Files and messages to providers stay within the limit of [`crate::codec`].
+/// The maximum depth of a value during evaluation. Documents that people write stay below a hundred. Files and messages
+/// to providers have the lower limit of [`crate::codec`].
 ///
-/// Values are walked and dropped by recursion; this many levels fit half of the smallest stack of a thread.
+/// Values are walked and dropped by recursion. This many levels fit into half of the smallest stack of a thread.
 pub const DEEPEST: u16 = 768;
 
 const _: () = assert!(LONGEST_TEXT < MOST_TEXT as usize);
@@ -31,16 +31,16 @@ const _: () = assert!(DEEPEST as usize > super::DEEPEST_VALUE);
 /// Why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Excess {
-    /// More than [`MOST_PARTS`].
+    /// The value has more than [`MOST_PARTS`] parts.
     #[error("it would have more than {MOST_PARTS} parts, each counted as often as it occurs")]
     Parts,
-    /// More than [`MOST_TEXT`] altogether.
+    /// The value has more than [`MOST_TEXT`] bytes of text.
     #[error("its texts would have more than {MOST_TEXT} bytes together, each counted as often as it occurs")]
     Text,
-    /// One text of more than [`LONGEST_TEXT`].
+    /// A single text has more than [`LONGEST_TEXT`] bytes.
     #[error("it would be a text of more than {LONGEST_TEXT} bytes")]
     OneText,
-    /// Deeper than [`DEEPEST`].
+    /// The value is deeper than [`DEEPEST`].
     #[error("it would be nested more than {DEEPEST} levels deep")]
     Depth,
 }
@@ -48,16 +48,16 @@ pub enum Excess {
 /// The extent of a value. Each number saturates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// The value and everything in it, each counted as often as it occurs.
+    /// The number of parts, including the value itself. Each counts as often as it occurs.
     pub parts: u32,
-    /// Bytes of texts and keys in it.
+    /// The number of bytes of text and keys in it.
     pub text: u32,
-    /// Levels of nesting below the value.
+    /// The number of levels of nesting below the value.
     pub depth: u16,
 }
 
 impl Extent {
-    /// That of a container with these parts.
+    /// The extent of a container with these parts.
     pub(super) fn around(parts: impl Iterator<Item = Extent>) -> Extent {
         let mut all = Extent { parts: 1, text: 0, depth: 0 };
         for part in parts {
@@ -68,12 +68,12 @@ impl Extent {
         all
     }
 
-    /// The same with the text of a key.
+    /// The extent with the text of a key.
     pub(super) fn keyed(self, key: &str) -> Extent {
         Extent { text: self.text.saturating_add(bytes(key)), ..self }
     }
 
-    /// Both together, as the arguments of one call.
+    /// The sum of both, such as for the arguments of one call.
     #[must_use]
     pub fn and(self, other: Extent) -> Extent {
         Extent {
@@ -102,7 +102,7 @@ fn bytes(text: &str) -> u32 {
 }
 
 impl Value {
-    /// The extent, in constant time. Types of unknown and null values do not count.
+    /// The extent. Takes constant time. Types of unknown and null values are not included.
     pub fn extent(&self) -> Extent {
         match &self.kind {
             Kind::Null(_) | Kind::Unknown(_) | Kind::Bool(_) | Kind::Number(_) | Kind::Provider(_) => {
@@ -114,7 +114,7 @@ impl Value {
         }
     }
 
-    /// Why it is larger than values may be, if it is.
+    /// The limit that the value exceeds, if any.
     pub fn excess(&self) -> Option<Excess> {
         match &self.kind {
             Kind::String(text) if text.len() > LONGEST_TEXT => Some(Excess::OneText),
@@ -126,10 +126,9 @@ impl Value {
 }
 
 impl Type {
-    /// Why it is larger than the types of values may be, if it is. Takes time in proportion to the type, and never more
-    /// than [`MOST_PARTS`] steps.
+    /// The limit that the type exceeds, if any. Takes time in proportion to the type, but at most [`MOST_PARTS`] steps.
     pub fn excess(&self) -> Option<Excess> {
-        // Depths and types that are still to be visited. An explicit stack has no limit of depth.
+        // Types that are still to be visited, with their depths. An explicit stack, so that the depth is not limited.
         let mut waiting: Vec<(u16, &Type)> = Vec::new();
         let mut count: u32 = 0;
         let mut next = Some((0, self));

@@ -1,4 +1,4 @@
-//! Formulas: how a value that only apply can know will be computed, as shared plain data.
+//! Formulas: how apply will compute a value, as shared plain data.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::types::Type;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Parameter(pub u32);
 
-/// One occurrence of an impure call, so that two calls of `uuid()` never become one.
+/// Identifies one occurrence of an impure call, so that two calls of `uuid()` are never merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Occurrence(pub u32);
 
@@ -66,7 +66,7 @@ pub enum BinaryOperator {
 }
 
 impl UnaryOperator {
-    /// As it is written.
+    /// The operator in source text.
     pub const fn symbol(self) -> &'static str {
         match self {
             UnaryOperator::Not => "!",
@@ -76,7 +76,7 @@ impl UnaryOperator {
 }
 
 impl BinaryOperator {
-    /// As it is written.
+    /// The operator in source text.
     pub const fn symbol(self) -> &'static str {
         match self {
             BinaryOperator::Or => "||",
@@ -98,28 +98,28 @@ impl BinaryOperator {
 
 /// The computation of a node from its operands.
 ///
-/// `F` is how an operand is named: a shared [`Formula`] in memory, the index of a row in a plan file's table.
+/// `F` is a reference to an operand: a shared [`Formula`] in memory, or the index of a row in the table of a plan file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FormulaOp<F = Formula> {
-    /// Always this value: wholly known, not ephemeral.
+    /// Always this value. It is wholly known and not ephemeral.
     Constant(Value),
-    /// The result of an operation, or the part of it that the path leads to.
+    /// The part of an operation's result at this path.
     Result(OperationId, Path),
     /// A root variable that must be supplied again at apply.
     Input(SmolStr),
-    /// The key or value of the present iteration of the enclosing body.
+    /// The key or value in the current iteration of the surrounding body.
     Parameter(Parameter),
-    /// An operator.
+    /// An operator with one operand.
     Unary(UnaryOperator, F),
-    /// An operator; `&&` and `||` skip the second operand as evaluation does.
+    /// An operator with two operands. `&&` and `||` skip the second operand as evaluation does.
     Binary(BinaryOperator, F, F),
-    /// `condition ? yes : no`; only the chosen branch runs.
+    /// `condition ? yes : no`. Only the chosen branch is computed.
     Conditional {
         /// The condition.
         condition: F,
-        /// When true.
+        /// The result if the condition is true.
         yes: F,
-        /// When false.
+        /// The result if the condition is false.
         no: F,
     },
     /// `object.name`
@@ -130,11 +130,11 @@ pub enum FormulaOp<F = Formula> {
     Template(Vec<F>),
     /// A built-in function.
     Call {
-        /// Its name without `core::`.
+        /// The name of the function, without `core::`.
         function: SmolStr,
         /// The arguments.
         arguments: Vec<F>,
-        /// The last argument is a sequence of arguments.
+        /// Whether the last argument is a sequence of arguments.
         expand_final: bool,
         /// Set for impure functions only.
         occurrence: Option<Occurrence>,
@@ -147,7 +147,7 @@ pub enum FormulaOp<F = Formula> {
         function: SmolStr,
         /// The arguments.
         arguments: Vec<F>,
-        /// The last argument is a sequence of arguments.
+        /// Whether the last argument is a sequence of arguments.
         expand_final: bool,
     },
     /// `[a, b]`
@@ -156,7 +156,7 @@ pub enum FormulaOp<F = Formula> {
     List(Type, Vec<F>),
     /// A set with this element type.
     Set(Type, Vec<F>),
-    /// A map with this element type; keys known.
+    /// A map with this element type and known keys.
     Map(Type, Vec<(SmolStr, F)>),
     /// An object whose attribute names are known.
     Object(Vec<(SmolStr, F)>),
@@ -174,9 +174,9 @@ pub enum FormulaOp<F = Formula> {
         key: Option<F>,
         /// The value of each result.
         value: F,
-        /// Which elements take part.
+        /// The condition that selects elements.
         condition: Option<F>,
-        /// `...`: values of equal keys are gathered.
+        /// `...`: whether values of equal keys are collected in tuples.
         grouping: bool,
     },
     /// `collection[*].body`
@@ -188,43 +188,43 @@ pub enum FormulaOp<F = Formula> {
         /// The result for each element.
         body: F,
     },
-    /// Conversion to a type constraint, missing optional attributes filled in.
+    /// Conversion to a type constraint. Missing optional attributes are filled in.
     Convert(F, Type),
     /// Adds marks to the outermost value.
     Mark(F, Marks),
-    /// Takes the sensitive mark off the outermost value.
+    /// Removes the sensitive mark from the outermost value.
     Nonsensitive(F),
-    /// The first of these that has no error.
+    /// The first operand without an error.
     Try(Vec<F>),
-    /// Whether it has no error.
+    /// Whether the operand has no error.
     Can(F),
-    /// The first operand with these paths taken from the second (`ignore_changes`).
+    /// The configuration, with the parts at these paths replaced by those of the prior value (`ignore_changes`).
     Ignore {
-        /// The full configuration.
+        /// The configuration.
         config: F,
         /// The prior value.
         prior: F,
-        /// The ignored paths; `None` for all.
+        /// The ignored paths; `None` to ignore all.
         paths: Option<Vec<Path>>,
     },
-    /// The value with defaults of `optional()` attributes filled in, before conversion. The constraint's defaults.
+    /// The value with the defaults of `optional()` attributes filled in, before conversion.
     Defaults(F, Arc<TypeDefaults>),
-    /// An error that evaluation met here; it surfaces only when this is really computed.
+    /// An error that evaluation found here. It is only reported if apply really computes this part.
     Failure(Box<Diagnostic>),
 }
 
 /// Defaults of `optional(type, default)` attributes, in the shape of a type constraint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TypeDefaults {
-    /// Default by attribute name, for an object type.
+    /// The default of each attribute of an object type, by name.
     pub values: std::collections::BTreeMap<SmolStr, Value>,
-    /// Defaults inside attributes (by name), or inside the elements of a collection (under the empty name), or
-    /// inside tuple elements (under their decimal index).
+    /// Defaults inside attributes (by name), inside the elements of a collection (under the empty name), or inside
+    /// tuple elements (under their decimal index).
     pub children: std::collections::BTreeMap<SmolStr, TypeDefaults>,
 }
 
 impl TypeDefaults {
-    /// Whether it changes nothing.
+    /// Whether there are no defaults.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && self.children.is_empty()
     }
@@ -242,7 +242,7 @@ impl TypeDefaults {
     }
 }
 
-/// A node of the shared graph.
+/// A node of the shared formula graph.
 pub struct FormulaNode {
     op: FormulaOp,
     ty: Type,
@@ -255,13 +255,13 @@ pub struct FormulaNode {
 pub struct Formula(Arc<FormulaNode>);
 
 impl Formula {
-    /// A formula with the type of its result, as far as it is known, and the place in the source it comes from.
+    /// Creates a formula, with the type of its result, as far as it is known, and its source range.
     pub fn new(op: FormulaOp, ty: Type, range: Option<SourceRange>) -> Formula {
         let can_fail = may_fail(&op);
         Formula(Arc::new(FormulaNode { op, ty, range, can_fail }))
     }
 
-    /// Always `value`.
+    /// The formula that always yields `value`.
     pub fn constant(value: Value) -> Formula {
         let ty = value.ty();
         Formula::new(FormulaOp::Constant(value), ty, None)
@@ -272,7 +272,7 @@ impl Formula {
         Formula::new(FormulaOp::Result(operation, path), ty, None)
     }
 
-    /// A formula that yields the same value with these marks added.
+    /// Adds marks to the result of the formula.
     pub fn marked(self, marks: &Marks) -> Formula {
         if marks.is_empty() || matches!(self.op(), FormulaOp::Mark(_, found) if found.union(marks) == *found) {
             return self;
@@ -281,7 +281,7 @@ impl Formula {
         Formula::new(FormulaOp::Mark(self, marks.clone()), ty, range)
     }
 
-    /// The computation.
+    /// The computation of the outermost node.
     pub fn op(&self) -> &FormulaOp {
         &self.0.op
     }
@@ -291,7 +291,7 @@ impl Formula {
         &self.0.ty
     }
 
-    /// Where in the source it stands.
+    /// The source range of the expression.
     pub fn range(&self) -> Option<&SourceRange> {
         self.0.range.as_ref()
     }
@@ -301,12 +301,12 @@ impl Formula {
         self.0.can_fail
     }
 
-    /// Whether both are the same shared node.
+    /// Whether both are the same node in memory.
     pub fn same(&self, other: &Formula) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// An identity of the shared node, stable while it lives.
+    /// The identity of the node, which is unique while the node exists.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
@@ -329,7 +329,7 @@ impl<F> FormulaOp<F> {
         operands(self, visit);
     }
 
-    /// The same with each operand named otherwise, in the order of [`FormulaOp::operands`].
+    /// The same computation with other operands. `rename` is called in the order of [`FormulaOp::operands`].
     pub fn map<G>(&self, rename: &mut impl FnMut(&F) -> G) -> FormulaOp<G> {
         map(self, rename)
     }
@@ -450,7 +450,7 @@ fn operands<F>(op: &FormulaOp<F>, visit: &mut impl FnMut(&F)) {
     }
 }
 
-/// Constants, results and plain constructors over what cannot fail cannot fail; all else may.
+/// Constants, results, and constructors over operands that cannot fail cannot fail. Everything else may fail.
 fn may_fail(op: &FormulaOp) -> bool {
     match op {
         FormulaOp::Constant(_) | FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) => false,
@@ -469,7 +469,7 @@ fn may_fail(op: &FormulaOp) -> bool {
     }
 }
 
-/// Long chains of formulas are taken apart in a loop, so that their length never reaches the stack.
+/// Long chains of formulas are taken apart in a loop, so that dropping one cannot overflow the stack.
 impl Drop for FormulaNode {
     fn drop(&mut self) {
         let mut pending: Vec<Formula> = Vec::new();
@@ -477,7 +477,7 @@ impl Drop for FormulaNode {
         if pending.is_empty() {
             return;
         }
-        // Each clone keeps its node alive until the node above it is dropped. Then the loop owns the last handle.
+        // Each clone keeps its node alive until the node above has been dropped. Then the loop drops the last handle.
         self.op = FormulaOp::Parameter(Parameter(0));
         while let Some(Formula(node)) = pending.pop() {
             if let Some(mut node) = Arc::into_inner(node) {

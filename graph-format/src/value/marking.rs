@@ -1,4 +1,4 @@
-//! Marks by path: taking them off, and putting them on.
+//! Removes marks from the parts of a value, and adds marks at paths.
 
 use std::cell::Cell;
 
@@ -11,16 +11,16 @@ use crate::path::{Path, ValueStep};
 /// How far a path leads into a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// To a part, or into a set or an unknown value, which counts as a whole. That part is behind so many steps.
+    /// It leads to a part. A set or an unknown value counts as one part. Contains the number of steps to the part.
     There(usize),
-    /// The next step does not exist in the part behind so many steps.
+    /// It leads nowhere: the part after this number of steps does not have the next step.
     Lost(usize),
-    /// Into null, which has no parts.
+    /// It leads into null, which has no parts.
     Null,
 }
 
 impl Value {
-    /// The value with all marks at every level taken off, and their union.
+    /// The value without any marks, and the union of the removed marks.
     #[must_use]
     pub fn unmark_deep(&self) -> (Value, Marks) {
         if !self.deep().marked {
@@ -31,7 +31,7 @@ impl Value {
         (bare, all)
     }
 
-    /// The value with all marks taken off, and where each stood. Sets count as leaves.
+    /// The value without any marks, and the removed marks by path. Sets count as single parts.
     #[must_use]
     pub fn unmark_with_paths(&self) -> (Value, Vec<(Path, Marks)>) {
         let mut found = Vec::new();
@@ -43,16 +43,15 @@ impl Value {
         (bare, found)
     }
 
-    /// Marks the value at the paths. No mark is lost: a path that leads nowhere marks the last part on its way that
-    /// exists. A path into null marks nothing, because null has no parts. Parts that already have their marks stay
-    /// shared.
+    /// Adds marks at paths. No mark is lost: if a path leads nowhere, its last part that exists is marked. A path into
+    /// null marks nothing, because null has no parts. Parts whose marks do not change stay shared.
     #[must_use]
     pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
         let refs: Vec<(&[ValueStep], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();
         mark_into(self, &refs)
     }
 
-    /// How far the path leads into the value. [`Value::mark_paths`] marks the part where it ends.
+    /// How far a path leads into the value. [`Value::mark_paths`] marks the part where the path ends.
     pub fn reach(&self, path: &Path) -> Reach {
         let mut here = self;
         for (steps, step) in path.0.iter().enumerate() {
@@ -120,7 +119,7 @@ fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
     for (_, found) in marks.iter().filter(|(path, _)| path.is_empty()) {
         here = here.mark(found);
     }
-    // These steps do not exist here: into a set, into an unknown value, or nowhere. Null has no parts.
+    // These steps do not exist in the value, or lead into a set or an unknown value. Null has no parts.
     if !matches!(here.kind, Kind::Null(_)) {
         let lost = deeper.values().filter(|below| !below.is_found.get()).flat_map(|below| &below.paths);
         let lost = lost.fold(Marks::NONE, |all, (_, marks)| all.union(marks));
@@ -131,7 +130,7 @@ fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
     here
 }
 
-/// The paths that begin with one step, without it.
+/// The paths that begin with the same step, without that step.
 #[derive(Default)]
 struct Below<'m> {
     paths: Vec<(&'m [ValueStep], &'m Marks)>,
@@ -146,7 +145,7 @@ impl<'m> Below<'m> {
     }
 }
 
-/// The rest of each path by its first step, so that each is gone into once, however many parts there are.
+/// Groups paths by their first step, so that each part is visited once, however many paths there are.
 fn by_first_step<'m>(marks: &[(&'m [ValueStep], &'m Marks)]) -> FxHashMap<FirstStep<'m>, Below<'m>> {
     let mut found: FxHashMap<FirstStep<'m>, Below<'m>> = FxHashMap::default();
     for (path, marks) in marks {
@@ -157,8 +156,8 @@ fn by_first_step<'m>(marks: &[(&'m [ValueStep], &'m Marks)]) -> FxHashMap<FirstS
     found
 }
 
-/// A step in the form in which paths are compared: paths from the state and from providers do not distinguish keys of
-/// maps from names of attributes.
+/// The first step of a path, for comparison. Paths from the state and from providers do not distinguish map keys from
+/// attribute names.
 #[derive(PartialEq, Eq, Hash)]
 enum FirstStep<'a> {
     Name(&'a str),
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// The number of paths and parts that marking has looked at.
+        /// The number of paths and parts that marking has visited.
         pub(super) static STEPS: Cell<usize> = const { Cell::new(0) };
     }
 

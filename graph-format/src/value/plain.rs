@@ -1,4 +1,4 @@
-//! How values become plain data in a plan file, and which cannot.
+//! Conversion of values to plain data for plan files, and the values for which that is not possible.
 
 use std::collections::BTreeMap;
 
@@ -53,14 +53,14 @@ impl From<PlainValue> for Value {
     }
 }
 
-/// The maximum depth of a value in a file or a message. Everything that walks a value does so by recursion, on threads
-/// with stacks of two megabytes; no schema or document that people write comes near it. Deeper values are refused.
+/// The maximum depth of a value in a file or a message. All code that walks a value is recursive, on threads with
+/// stacks of two megabytes. No schema or document that people write is nearly this deep. Deeper values are refused.
 pub const DEEPEST_VALUE: usize = 256;
 
-/// A value that has no written form.
+/// Why a value cannot be serialized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unwritable {
-    /// Something known in it is ephemeral.
+    /// It contains known ephemeral content.
     #[error("an ephemeral value is never stored")]
     Ephemeral,
     /// It is nested too deeply.
@@ -69,13 +69,13 @@ pub enum Unwritable {
 }
 
 impl Value {
-    /// Whether known content that is ephemeral would be stored with it.
+    /// Whether serializing the value would store known ephemeral content.
     pub fn stores_ephemeral(&self) -> bool {
         self.deep().ephemeral && writable(self, false, 1) == Err(Unwritable::Ephemeral)
     }
 }
 
-/// Whether the value can be written: this is why no ephemeral value ever gets into a file.
+/// Whether the value can be serialized. This check keeps ephemeral values out of all files.
 fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritable> {
     let (marks, kind) = value.open();
     let ephemeral = ephemeral || marks.is_ephemeral();
@@ -83,7 +83,7 @@ fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritab
         return Err(Unwritable::TooDeep);
     }
     match kind {
-        // Neither reveals its content; write-only arguments are planned as null.
+        // Neither reveals any content. Write-only arguments are planned as null.
         Kind::Unknown(_) | Kind::Null(_) => Ok(()),
         _ if ephemeral => Err(Unwritable::Ephemeral),
         Kind::Bool(_) | Kind::Number(_) | Kind::String(_) | Kind::Provider(_) => Ok(()),
@@ -103,8 +103,8 @@ impl Serialize for Value {
     }
 }
 
-/// Whether an unknown has a refinement that permits one value only. These are never written, and each could mean a
-/// thousand elements.
+/// Whether the refinement of an unknown part permits only one value. Such parts are never written, and each could stand
+/// for a thousand elements.
 fn collapses(plain: &PlainValue) -> bool {
     match plain {
         PlainValue::Unknown(ty, refinement) => refinement.leaves_one_value(ty),

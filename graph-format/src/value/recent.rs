@@ -1,13 +1,13 @@
-//! Types of objects that were asked for lately.
+//! A cache of object types.
 //!
-//! The instances of a resource are objects of one type. Each computes the type, and a separate copy would be larger
+//! The instances of a resource are objects of one type. Each computes its type, and a separate copy would be larger
 //! than the object. So each thread remembers the last few types, and objects of the same type share one.
 
 use std::cell::RefCell;
 
 use crate::types::Type;
 
-/// Number of types that a thread remembers. Planning an instance makes objects of some four types in turns.
+/// The number of types that a thread remembers. Planning an instance alternates between some four types of objects.
 const REMEMBERED: usize = 8;
 
 /// The maximum depth of an object whose type is looked up. Each level is looked up separately, so the work grows with
@@ -15,17 +15,16 @@ const REMEMBERED: usize = 8;
 const DEEPEST_LOOKED_UP: u16 = 8;
 
 thread_local! {
-    /// The most recently used first.
+    /// The types, the most recently used first.
     static RECENT: RefCell<Vec<Type>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The type of an object of this depth: one that another object has already and that `fits`, or the one that `make`
-/// makes.
+/// The type of an object of this depth: a remembered type that `fits`, otherwise the result of `make`.
 pub(super) fn object_type(depth: u16, fits: impl Fn(&Type) -> bool, make: impl FnOnce() -> Type) -> Type {
     if depth > DEEPEST_LOOKED_UP {
         return make();
     }
-    // Comparing asks parts of the object for their types, so nothing is borrowed meanwhile.
+    // `fits` may call this function for parts of the object, so the list must not be borrowed.
     let known = RECENT.with_borrow(Clone::clone);
     if let Some(place) = known.iter().position(fits) {
         if place > 0 {
@@ -54,7 +53,7 @@ mod tests {
         Value::object(names.iter().map(|name| (*name, value.clone())))
     }
 
-    /// Whether two values have the very same type in memory.
+    /// Whether two values share one type in memory.
     fn share(a: &Value, b: &Value) -> bool {
         match (a.ty(), b.ty()) {
             (Type::Object(a), Type::Object(b)) => std::sync::Arc::ptr_eq(&a, &b),
@@ -67,7 +66,7 @@ mod tests {
         let (number, text) = (Value::int(1), Value::string("x"));
         let one = object(&["a", "b"], &number);
         assert!(share(&one, &object(&["a", "b"], &Value::int(2))));
-        // Others come between, fewer than are remembered.
+        // Other types come between, but fewer than are remembered.
         for names in [&["a"][..], &["a", "c"], &["b"], &[]] {
             assert!(!share(&one, &object(names, &number)), "{names:?}");
         }

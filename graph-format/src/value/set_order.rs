@@ -1,4 +1,4 @@
-//! The order of set elements, the same as cty's.
+//! The order of set elements. It is the same as in cty.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -7,14 +7,15 @@ use super::{Kind, Value};
 use crate::number::NumberStyle;
 use crate::quoting::write_quoted;
 
-/// Significant digits of a number inside an element that is not primitive: as many as `big.Float.String` returns.
+/// The number of significant digits of numbers inside elements that are not primitive. The same as in
+/// `big.Float.String`.
 const ORDER_DIGITS: usize = 10;
 
-/// Strings by bytes, numbers by size, false before true; other types by a text made from their content. Unknown
-/// elements come after all known ones, and null ones last.
+/// Compares two elements of a set. Strings are ordered by bytes, numbers by size, and false precedes true. Other types
+/// are ordered by a text made from their content. Unknown elements follow all known ones, and nulls are last.
 ///
-/// Elements with the same text (their numbers differ beyond the tenth digit) are ordered by their exact content, so
-/// that equal ones are always neighbours.
+/// Elements with equal texts, whose numbers differ after the tenth digit, are ordered by their exact content. So equal
+/// elements are always neighbours.
 pub fn compare_for_set(a: &Value, b: &Value) -> Ordering {
     match (&a.kind, &b.kind) {
         (Kind::String(x), Kind::String(y)) => x.cmp(y),
@@ -24,7 +25,7 @@ pub fn compare_for_set(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Sorts elements by [`compare_for_set`]. The text of each is computed once.
+/// Sorts elements by [`compare_for_set`]. The text of each element is computed once.
 pub(super) fn sort_for_set(items: Vec<Value>) -> Vec<Value> {
     let primitive = |value: &Value| matches!(value.kind, Kind::String(_) | Kind::Number(_) | Kind::Bool(_));
     let mut keyed: Vec<(String, Value)> = items
@@ -50,7 +51,7 @@ fn by_text((s, a): (&str, &Value), (t, b): (&str, &Value)) -> Ordering {
     s.cmp(t).then_with(|| by_content(a, b))
 }
 
-/// Order of two elements with the same text.
+/// Compares two elements with equal texts.
 fn by_content(a: &Value, b: &Value) -> Ordering {
     match (&a.kind, &b.kind) {
         (Kind::Number(x), Kind::Number(y)) => x.cmp(y),
@@ -123,7 +124,7 @@ mod tests {
         format!("{:?}", sort_for_set(items.to_vec()))
     }
 
-    /// As recorded of `toset` under the topic `set:order`.
+    /// The order that OpenTofu's `toset` has, as recorded under the topic `set:order`.
     #[test]
     fn elements_are_ordered_as_recorded() {
         let object = |n: i64| Value::object([("n", Value::int(n))]);

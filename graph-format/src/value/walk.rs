@@ -10,24 +10,24 @@ use crate::marks::Marks;
 use crate::path::{Path, ValueStep};
 use crate::types::Type;
 
-/// A path that does not lead anywhere in a value.
+/// Why a path does not lead to a part of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// The step does not fit the value found there.
+    /// The value has no part at this step.
     #[error("a value of type {found} has no {step}")]
     NoSuchStep {
-        /// The rest of the path, as text.
+        /// The step, as text.
         step: String,
-        /// The type of the value that should have had it.
+        /// The type of the value without that part.
         found: String,
     },
 }
 
-/// The decision of a [`Value::transform`] callback before the parts of a value are visited.
+/// What [`Value::transform`] does with a part, as its callback decides.
 pub enum Transform {
-    /// Take this in its place and do not go into it.
+    /// Replaces the part, and does not visit its parts.
     Replace(Value),
-    /// Visit its parts.
+    /// Keeps the part, and visits its parts.
     Descend,
 }
 
@@ -133,14 +133,14 @@ pub(super) fn to_formula(value: &Value) -> Formula {
     Formula::new(FormulaOp::Mark(bare, marks), ty, None)
 }
 
-/// The type of a tuple or object made of these formulas: that of the value, unless a part may have another type at
-/// apply.
+/// The type of a tuple or object that is computed from these formulas: the type of the value, unless a part may have
+/// another type at apply.
 fn honest<'a>(value: &Value, mut parts: impl Iterator<Item = &'a Formula>, made: impl Fn() -> Type) -> Type {
     if parts.any(|part| part.ty().has_dynamic()) { made() } else { value.ty() }
 }
 
 impl Value {
-    /// The same content and marks without formulas and origins at any level. Parts without either stay shared.
+    /// Removes formulas and origins at all levels. Marks stay. Parts that have neither stay shared.
     #[must_use]
     pub fn bare(&self) -> Value {
         let deep = self.deep();
@@ -152,7 +152,7 @@ impl Value {
         if parts.is_empty() { here } else { here.retagged(parts) }
     }
 
-    /// The part at the end of the path, with the marks and origins of the containers on the way.
+    /// The part at the end of the path, with the marks and origins of all containers on the way.
     pub fn at_path(&self, path: &Path) -> Result<Value, PathError> {
         let mut here = self.clone();
         for step in &path.0 {
@@ -167,8 +167,8 @@ impl Value {
         Ok(here)
     }
 
-    /// The part behind one step, with the marks and origin of `self`; `None` if it does not exist. A step into an
-    /// unknown value returns an unknown value, and a step into null returns `None`.
+    /// The part at one step, with the marks and origin of `self`; `None` if it does not exist. The part of an unknown
+    /// value is unknown, and null has no parts.
     pub fn step(&self, step: &ValueStep) -> Option<Value> {
         let found = match (&self.kind, step) {
             (Kind::Object(f) | Kind::Map(f), ValueStep::Attribute(name) | ValueStep::Key(name)) => f.get(name)?.clone(),
@@ -179,14 +179,14 @@ impl Value {
         Some(found.mark(self.marks()).add_origin(self.origin()))
     }
 
-    /// Rebuilds the value from the outside in: `enter` may replace any part, which is then not visited. Unchanged parts
-    /// stay shared. Types of lists, sets and maps are kept if `enter` keeps types.
+    /// Rebuilds the value from the outside in. `enter` may replace any part, which is then not visited. Unchanged parts
+    /// stay shared. If `enter` keeps types, the types of lists, sets and maps are kept.
     #[must_use]
     pub fn transform(&self, enter: &mut dyn FnMut(&Path, &Value) -> Transform) -> Value {
         transform_into(self, enter, &mut Path(Vec::new()))
     }
 
-    /// The value with null for each part that is unknown.
+    /// Replaces each unknown part with null.
     #[must_use]
     pub fn unknown_as_null(&self) -> Value {
         self.transform(&mut |_, part| match part.is_known() {
@@ -200,7 +200,7 @@ impl Value {
         visit_into(self, visitor, &mut Path(Vec::new()));
     }
 
-    /// A container with the same tags and other items or entries of the same number.
+    /// A container with the same tags and keys, but with these parts.
     fn rebuilt(&self, mut parts: Vec<Value>) -> Value {
         let kind = match &self.kind {
             Kind::List(s) => {
@@ -225,7 +225,7 @@ impl Value {
         Value { kind, tags: self.tags.clone() }
     }
 
-    /// A container with the same tags and the same content, of whose parts only the tags are others.
+    /// A container with the same tags. The parts may differ from the present ones in their tags only.
     pub(super) fn retagged(&self, parts: Vec<Value>) -> Value {
         let rebuilt = self.rebuilt(parts);
         let kept = match &self.kind {
@@ -252,7 +252,7 @@ impl Value {
     }
 }
 
-/// The type behind a step into a value of type `ty`; `None` if no value exists there.
+/// The type of the part at one step into a value of type `ty`; `None` if there is no such part.
 pub fn step_type(ty: &Type, step: &ValueStep) -> Option<Type> {
     match (ty, step) {
         (Type::Dynamic, _) => Some(Type::Dynamic),
@@ -299,7 +299,8 @@ fn visit_into(value: &Value, visitor: &mut dyn FnMut(&Path, &Value), path: &mut 
 }
 
 impl Value {
-    /// Whether both are the same shared thing; small values count as the same when equal with equal tags.
+    /// Whether both are the same object in memory. Small values count as the same if they are equal and have equal
+    /// tags.
     pub(super) fn is_same_object(&self, other: &Value) -> bool {
         let tags = match (&self.tags, &other.tags) {
             (None, None) => true,

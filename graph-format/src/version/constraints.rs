@@ -1,7 +1,7 @@
-//! Which versions a call of a module, or a module of OpenTofu, asks for.
+//! Version constraints: those of callers on modules, and those of modules on OpenTofu (`required_version`).
 //!
-//! They differ from constraints on providers: `~> 1` bounds nothing above, a version may be abbreviated and begin with `v`,
-//! and a prerelease is selected only where it is the one thing that is asked for, with `=`.
+//! They differ from constraints on providers: `~> 1` has no upper bound, a version may be abbreviated and begin with
+//! `v`, and a prerelease is only selected by a single constraint with `=`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use super::Version;
 
-/// How a version is compared.
+/// The operator of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
     Equal,
@@ -18,11 +18,11 @@ enum Operator {
     GreaterOrEqual,
     Less,
     LessOrEqual,
-    /// All written numbers but the last are fixed.
+    /// All written numbers except the last are fixed.
     Pessimistic,
 }
 
-/// Signs, longer ones before those that they begin with.
+/// The signs of operators. Longer signs precede those that they begin with.
 const SIGNS: [(&str, Operator); 7] = [
     ("!=", Operator::NotEqual),
     (">=", Operator::GreaterOrEqual),
@@ -38,23 +38,24 @@ const SIGNS: [(&str, Operator); 7] = [
 struct Constraint {
     operator: Operator,
     version: Version,
-    /// The count of written numbers.
+    /// How many numbers of the version are written.
     written: usize,
 }
 
-/// Comparisons that must all hold; empty for any release.
+/// Constraints that must all hold. Without any, every release is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionConstraints {
     parts: Vec<Constraint>,
     text: String,
 }
 
-/// A text that is no list of constraints.
+/// A text that is not a list of constraints.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a version with one of = != > >= < <= ~> before it")]
 pub struct VersionConstraintError(pub String);
 
-/// Reads a version: one to three numbers, a prerelease and build metadata after them, perhaps a `v` before.
+/// Parses a version that may be abbreviated: an optional `v`, one to three numbers, and an optional prerelease and
+/// build metadata.
 pub fn parse_abbreviated(text: &str) -> Option<Version> {
     numbers(text).map(|(version, _)| version)
 }
@@ -90,22 +91,23 @@ fn numbers(text: &str) -> Option<(Version, usize)> {
 }
 
 impl VersionConstraints {
-    /// Any release.
+    /// No constraints: every release is allowed.
     pub fn any() -> VersionConstraints {
         VersionConstraints::default()
     }
 
-    /// Whether nothing is asked for.
+    /// Whether there are no constraints.
     pub fn is_any(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Whether a version that is installed satisfies them.
+    /// Whether an installed version satisfies the constraints.
     pub fn allow(&self, version: &Version) -> bool {
         self.parts.iter().all(|part| part.holds(version))
     }
 
-    /// Whether a version may be selected: a prerelease only where it alone is asked for.
+    /// Whether a version may be selected. A prerelease may only be selected if the constraints ask for exactly that
+    /// version.
     pub fn selectable(&self, version: &Version) -> bool {
         if !version.is_prerelease() {
             return true;
@@ -114,7 +116,7 @@ impl VersionConstraints {
             if wanted.precedence(version) == Ordering::Equal)
     }
 
-    /// The newest version that satisfies them, and the newest of all that may be selected.
+    /// The newest version that satisfies the constraints, and the newest of all versions that may be selected.
     pub fn select<'a>(
         &self,
         versions: impl IntoIterator<Item = &'a Version>,

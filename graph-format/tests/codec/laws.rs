@@ -1,8 +1,8 @@
-//! Laws that hold of all values, types and bytes.
+//! Laws that hold for all values, types and bytes.
 
 use super::*;
 
-/// Types without dynamic parts inside collections, where elements would have to agree.
+/// Types without dynamic parts in collections, since the elements of those would have to agree.
 fn any_type() -> impl Strategy<Value = Type> {
     let leaf = prop_oneof![Just(Type::Bool), Just(Type::Number), Just(Type::String)];
     let concrete = leaf.prop_recursive(3, 12, 3, |inner| {
@@ -27,7 +27,7 @@ fn value_of(ty: &Type, unknowns: bool) -> BoxedStrategy<Value> {
             let of_type = any_type().prop_filter("has a type", |ty| !ty.has_dynamic());
             return of_type.prop_flat_map(move |ty| value_of(&ty, unknowns)).boxed();
         }
-        // Has no written form.
+        // References to providers cannot be encoded.
         Type::Provider(_) => Just(Value::null(ty.clone())).boxed(),
         Type::Bool => any::<bool>().prop_map(Value::bool).boxed(),
         Type::Number => prop_oneof![
@@ -106,7 +106,7 @@ proptest! {
     fn json_round_trips((ty, value) in typed(false)) {
         let text = json::encode(&value, &ty).unwrap();
         prop_assert_eq!(&json::decode(text.as_bytes(), &ty).unwrap(), &value);
-        // Without a type it is still JSON, and stays the same when written again.
+        // Without a type, the result is JSON too, and decoding and encoding does not change it.
         let plain = json::encode_plain(&value).unwrap();
         let free = json::decode_implied(plain.as_bytes()).unwrap();
         prop_assert_eq!(json::encode_plain(&free).unwrap(), plain);
@@ -121,7 +121,7 @@ proptest! {
     fn json_agrees_with_serde_json(text in "[\\[\\]{}\",:0-9a-e\\\\. nul-]{0,24}") {
         let ours = json::decode_implied(text.as_bytes());
         let other = serde_json::from_str::<serde_json::Value>(&text);
-        // Ours refuses equal keys of different types besides.
+        // This decoder also refuses equal keys with values of different types.
         match ours.as_ref().map_err(|error| &error.problem) {
             Err(DecodeProblem::DuplicateAttribute(_) | DecodeProblem::Number(_)) => {}
             ours => prop_assert_eq!(ours.is_ok(), other.is_ok(), "{}", text),

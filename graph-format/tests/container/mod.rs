@@ -1,14 +1,14 @@
-//! Taking plan files apart and putting them together again with checksums made right, by what the documentation of
-//! the layout says.
+//! Takes plan files apart and assembles them again with valid checksums. Written from the documentation of the layout
+//! only.
 #![allow(dead_code)]
 
-/// A section as a file has it.
+/// A section as stored in a file.
 #[derive(Clone)]
 pub struct Part {
     pub kind: u16,
     pub flags: u16,
     pub index: u32,
-    /// Bytes of content that the table claims; none for as many as there are.
+    /// The size of the content according to the table. `None` for the actual size.
     pub claims: Option<u64>,
     pub stored: Vec<u8>,
 }
@@ -22,7 +22,7 @@ fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
     bytes[at..at + width].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// The sections of a sound file, unpacked.
+/// The sections of a valid file, decompressed.
 pub fn take_apart(file: &[u8]) -> Vec<Part> {
     let parts = raw_parts(file);
     parts
@@ -37,7 +37,7 @@ pub fn take_apart(file: &[u8]) -> Vec<Part> {
         .collect()
 }
 
-/// The sections of a sound file as they are stored.
+/// The sections of a valid file, as stored.
 pub fn raw_parts(file: &[u8]) -> Vec<Part> {
     (0..number(file, 12, 4) as usize)
         .map(|i| {
@@ -57,7 +57,7 @@ pub fn raw_parts(file: &[u8]) -> Vec<Part> {
 /// The kind of the section that holds a digest over all others.
 pub const SEAL: u16 = 11;
 
-/// A file of these sections with right checksums and, where it has one, a right seal.
+/// Assembles a file of these sections with valid checksums and, if it has one, a valid seal.
 pub fn put_together(parts: &[Part]) -> Vec<u8> {
     let mut parts = parts.to_vec();
     if let Some(at) = parts.iter().position(|part| part.kind == SEAL) {
@@ -73,7 +73,7 @@ pub fn put_together(parts: &[Part]) -> Vec<u8> {
     put_together_as_sealed(&parts)
 }
 
-/// A file of these sections with right checksums; the seal stays what it is.
+/// Assembles a file of these sections with valid checksums, and leaves the seal as it is.
 pub fn put_together_as_sealed(parts: &[Part]) -> Vec<u8> {
     let mut file = b"\x89WEFT\r\n\x1a".to_vec();
     file.extend(2u32.to_le_bytes());
@@ -99,7 +99,7 @@ pub fn put_together_as_sealed(parts: &[Part]) -> Vec<u8> {
     file
 }
 
-/// Makes the header's checksum right, whatever the header says, as far as the file is long enough.
+/// Corrects the checksum of the header, whatever the header contains, if the file is long enough.
 pub fn seal(file: &mut [u8]) {
     let table = (number(file, 12, 4) as usize).saturating_mul(ENTRY).saturating_add(HEADER).min(file.len());
     let mut hasher = blake3::Hasher::new();

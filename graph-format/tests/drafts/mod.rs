@@ -1,4 +1,4 @@
-//! Drafts of small graphs, for the tests of graphs and plan files.
+//! Drafts of small graphs for the tests of graphs and plan files.
 #![allow(dead_code)]
 
 pub mod random;
@@ -78,7 +78,7 @@ pub fn config(name: Formula) -> Formula {
     Formula::new(FormulaOp::Object(vec![("name".into(), name)]), ty, None)
 }
 
-/// A provider instance that is opened and closed, and what is drafted with it.
+/// A provider instance that is opened and closed, and the operations drafted with it.
 pub struct Region<'b> {
     pub builder: &'b Builder,
     pub provider: Ref<Provider>,
@@ -139,19 +139,19 @@ pub fn after(operations: &[Ref<Applied>]) -> Option<Origin> {
     Origin::union(operations.iter().map(|o| Origin::after(o.id())))
 }
 
-/// The finished graph, which must be sound.
+/// Finishes a graph, which must be valid.
 pub fn finish(builder: Builder) -> ExecutionGraph {
     let graph = builder.finish().expect("a graph");
     assert_eq!(verify(&graph), []);
     graph
 }
 
-/// The finished graph as text.
+/// Finishes a graph and prints it.
 pub fn text_of(builder: Builder) -> String {
     disassemble(&finish(builder))
 }
 
-/// Everything that one operation leads to another by: needs of the outline and members of waiters.
+/// The number of edges between operations: needs in the outline and members of waiters.
 pub fn edges(graph: &ExecutionGraph) -> usize {
     let of = |waits: &weft_graph_format::graph::Waits| waits.operations.len() + waits.waiters.len();
     graph.outline.iter().map(|row| of(&row.needs)).sum::<usize>() + graph.waiters.iter().map(of).sum::<usize>()

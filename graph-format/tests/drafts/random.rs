@@ -1,4 +1,4 @@
-//! Graphs made of random steps, drafted in any order.
+//! Graphs from random steps that are drafted in any order.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use weft_graph_format::types::Type;
 
 use super::{Region, after, config, id_of, keyed, template, text, unknown_id};
 
-/// A draft that uses some of those that use nothing themselves: bit `i` stands for the `i`th of them.
+/// A draft that uses some of those that use nothing. Bit `i` stands for the `i`th of them.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Create {
@@ -36,7 +36,7 @@ impl Step {
     }
 }
 
-/// Drafts `steps` in an order that `shuffle` selects, as far as what they use allows it.
+/// Drafts `steps` in an order that `shuffle` selects, as far as their dependencies allow.
 pub fn graph_of(steps: &[Step], shuffle: &[u64]) -> ExecutionGraph {
     let builder = Builder::new();
     let regions = [Region::open(&builder, "eu"), Region::open(&builder, "us")];

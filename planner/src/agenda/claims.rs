@@ -16,7 +16,7 @@ use crate::facts::Facts;
 pub(crate) struct Claims(BTreeMap<ResourceInstance, bool>);
 
 impl Claims {
-    /// Adds an instance; `exclusive` if the plan changes it.
+    /// Adds an instance. `exclusive` if the plan changes it.
     pub(crate) fn add(&mut self, address: &ResourceInstance, exclusive: bool) {
         match self.0.get_mut(address) {
             Some(known) => *known |= exclusive,
@@ -24,16 +24,16 @@ impl Claims {
         }
     }
 
-    /// The claims of the finished plan. An unchanged instance is claimed only if a change refers to it. Otherwise
-    /// another run may change it meanwhile.
+    /// The claims of the finished plan. An unchanged instance is claimed only if a change refers to it. Otherwise,
+    /// another run may change it at the same time.
     pub(crate) fn settled(self, facts: &Facts, changes: &Changes, graph: &ExecutionGraph) -> Vec<Claim> {
         let original = &facts.original;
         let outputs = changes.outputs.iter().filter(|(_, change)| change.action != Action::NoOp);
         let outputs: BTreeSet<_> = outputs.map(|(name, _)| name.clone()).collect();
         let mut found: Vec<Claim> = Vec::new();
         if self.0.values().all(|exclusive| !exclusive) {
-            // Only the outputs show that such a plan was applied. Beside changes of instances, outputs are not claimed:
-            // other plans may change other parts of them.
+            // If a plan changes only outputs, they are the only sign that it was applied, so they are claimed. If the
+            // plan also changes instances, outputs are not claimed, because other plans may change other parts of them.
             found.extend(outputs.iter().map(|name| Claim {
                 subject: ClaimedSubject::Output(name.clone()),
                 revision: original.revision(&Subject::Output(name.to_string())).0,
@@ -76,7 +76,7 @@ fn read_resources(
     let beginnings = Beginnings {
         outputs: outputs.clone(),
         checks: operations.any(is_assertion),
-        // A deleted object without a block still needs a provider, and the parts that it reads are not known.
+        // A deleted object without a block still needs a provider, and it is unknown which parts the provider reads.
         providers: changed.iter().any(|config| !facts.is_configured(config)),
         resources: changed.clone(),
     };

@@ -1,4 +1,4 @@
-//! The changes so far, for `replace_triggered_by` and for data sources that wait for changes.
+//! The changes so far. They decide about `replace_triggered_by`, and about data sources that wait for changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -10,7 +10,7 @@ use weft_graph_format::value::Value;
 
 use super::problems;
 
-/// The changed instances of a resource, before and after.
+/// The changed instances of a resource, with their values before and after.
 type Alterations = FxHashMap<ResourceInstance, (Value, Value)>;
 
 /// The planned changes.
@@ -18,11 +18,11 @@ type Alterations = FxHashMap<ResourceInstance, (Value, Value)>;
 pub(crate) struct Effects {
     /// Resources that change.
     pending: FxHashSet<AbsResource>,
-    /// The same as configured addresses, which dependencies use.
+    /// The changing resources by their configured addresses, which dependencies use.
     changing: FxHashSet<SmolStr>,
-    /// The changes of instances. A resource with an empty entry is in the plan and triggers nothing.
+    /// The changes of instances. A resource with an empty entry is in the plan but triggers nothing.
     altered: FxHashMap<AbsResource, Alterations>,
-    /// Cached answers for whole resources; `None` if the resource is not in the plan.
+    /// Cached answers for whole resources. `None` if the resource is not in the plan.
     fired: FxHashMap<(AbsResource, Path), Option<bool>>,
 }
 
@@ -60,11 +60,11 @@ impl Effects {
     }
 
     /// Whether the target of a trigger changes. The target is already planned, so the answer for a whole resource is
-    /// cached. `is_there` says whether a managed resource, or the named instance, is desired or in state.
+    /// cached. `is_there` returns whether a managed resource, or the named instance, is desired or in the state.
     ///
     /// # Errors
-    /// A target that is not in the plan: a missing instance, a resource without instances, or a data source that was
-    /// already read.
+    /// Returns an error if the target is not in the plan: a missing instance, a resource without instances, or a data
+    /// source that was already read.
     pub(crate) fn fires(&mut self, trigger: &Trigger, is_there: impl FnOnce() -> bool) -> Result<bool, Diagnostic> {
         let altered = self.altered.get(&trigger.resource);
         if let Some(key) = &trigger.key {

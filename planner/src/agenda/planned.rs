@@ -1,4 +1,4 @@
-//! The plans for single objects: plain data, from which operations are drafted later.
+//! The plans for single objects, as plain data. Operations are drafted from them later.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{AbsResource, DeposedKey, ProviderInstance, ResourceInstance};
@@ -17,7 +17,7 @@ use crate::prior::Prior;
 pub(crate) struct PlannedInstance {
     /// The change for the reviewer.
     pub(crate) change: ResourceChange,
-    /// The step; `None` when nothing happens.
+    /// The step, or `None` if nothing happens.
     pub(crate) step: Option<PlannedStep>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum PlannedStep {
     Change(Box<Change>),
     /// Deletes the object.
     Delete(Box<Leaving>),
-    /// Removes the object from state without deleting it.
+    /// Removes the object from the state without deleting it.
     Forget(Box<Leaving>),
     /// Reads a data source at apply.
     Read(Box<Read>),
@@ -44,20 +44,20 @@ pub(crate) struct Work {
     pub(crate) step: PlannedStep,
 }
 
-/// A create or an update, and the step for the old object.
+/// A create or an update, and the treatment of the old object.
 #[derive(Debug)]
 pub(crate) struct Change {
     /// The configuration, computed at apply.
     pub(crate) config: Formula,
-    /// What the first operation waits for, beside the provider.
+    /// The operations that the first operation waits for, besides the provider.
     pub(crate) waits: Option<Origin>,
     /// The preconditions. The old object of a create-first replacement does not wait for them.
     pub(crate) checked: Option<Origin>,
     pub(crate) planned: PlannedObject,
-    /// The old dependencies of the object.
+    /// The stored dependencies of the object.
     pub(crate) depended: Vec<SmolStr>,
     pub(crate) old: OldObject,
-    /// Replaced create-first only because a dependent requires that.
+    /// Whether the replacement is create-first only because a dependent requires that.
     pub(crate) is_forced: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) enum OldObject {
 /// An object that is deleted or forgotten.
 #[derive(Debug)]
 pub(crate) struct Leaving {
-    /// The deposed key; `None` for the current object.
+    /// The deposed key, or `None` for the current object.
     pub(crate) deposed: Option<DeposedKey>,
     pub(crate) prior: Prior,
     /// The private data for the delete.
@@ -101,11 +101,11 @@ pub(crate) struct Read {
     pub(crate) for_check: bool,
     /// Managed resources that the block refers to.
     pub(crate) names: Vec<AbsResource>,
-    /// The record that is stored before.
+    /// A record that is stored before the read.
     pub(crate) first: Option<Record>,
 }
 
-/// A change of state alone: stores this object, or removes the entry.
+/// A change of the state without a provider: stores this object, or removes the entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) address: ResourceInstance,
@@ -113,14 +113,14 @@ pub(crate) struct Record {
     pub(crate) provider: ProviderInstance,
 }
 
-/// A change of what the state remembers of a provider instance; `None` if it forgets the instance.
+/// A change of the memory of a provider instance. `None` if the state forgets the instance.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryChange {
     pub(crate) instance: ProviderInstance,
     pub(crate) value: Option<Value>,
 }
 
-/// An ephemeral object, opened at apply where it is needed.
+/// An ephemeral object that apply opens where it is needed.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) result: OperationId,
@@ -137,7 +137,7 @@ pub(crate) struct Computed {
     pub(crate) label: SmolStr,
     pub(crate) formula: Formula,
     pub(crate) waits: Option<Origin>,
-    /// The configured provider whose functions it calls.
+    /// The configured provider whose functions the formula calls.
     pub(crate) provider: Option<ProviderInstance>,
 }
 
@@ -156,7 +156,7 @@ pub(crate) struct PlannedCheck {
 /// A planned provisioner.
 #[derive(Debug)]
 pub(crate) struct PlannedProvision {
-    /// The number that others wait for; `None` if nothing waits.
+    /// The number that others wait for, or `None` if nothing waits.
     pub(crate) result: Option<OperationId>,
     pub(crate) kind: SmolStr,
     pub(crate) when: ProvisionWhen,

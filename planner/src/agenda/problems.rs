@@ -3,7 +3,7 @@
 use weft_graph_format::address::{AbsResource, InstanceKey};
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// A `replace_triggered_by` target that is not in the plan. The error has no place in the configuration, as in OpenTofu.
+/// A `replace_triggered_by` target is not in the plan. The error has no source range, as in OpenTofu.
 pub(super) fn no_change_found(resource: &AbsResource, key: Option<&InstanceKey>) -> Diagnostic {
     let key = key.cloned().unwrap_or(InstanceKey::None);
     let module = &resource.module;

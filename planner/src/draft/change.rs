@@ -20,13 +20,13 @@ struct Target<'a> {
     result: OperationId,
     config: weft_graph_format::formula::Formula,
     planned: PlannedObject,
-    /// Its old record, if it is replaced create-first only because dependents require that.
+    /// Whether it is replaced create-first only because dependents require that.
     is_forced: bool,
     /// Its dependencies, old and new.
     names: Vec<SmolStr>,
     /// Its old dependencies.
     depended: Vec<SmolStr>,
-    /// What its first operation waits for.
+    /// The operations that its first operation waits for.
     waits: Option<Origin>,
 }
 
@@ -82,8 +82,8 @@ impl Drafting<'_> {
         self.provisions_of(address, result, replaced, &all);
     }
 
-    /// Whether the deposed object of a replacement is deleted. With targets, apply carries out what they need. That is
-    /// never such a delete, so the object of another resource stays deposed, and the next plan deletes it.
+    /// Whether the deposed object of a replacement is deleted. With targets, apply executes only what they need, and
+    /// they never need such a delete. So the deposed object of any other resource stays, and the next plan deletes it.
     fn deletes_last(&self, address: &ResourceInstance) -> bool {
         match self.facts.selection() {
             Selection::Only(_) => self.facts.selection().covers(address),
@@ -91,7 +91,7 @@ impl Drafting<'_> {
         }
     }
 
-    /// The operations that apply the planned change; `prior` is the object that is updated.
+    /// Drafts the operations that apply the planned change. `prior` is the object that is updated.
     fn make(&mut self, target: Target<'_>, prior: Option<&Prior>) -> Ref<Applied> {
         let Target { address, instance, result, config, mut planned, is_forced, names, depended, waits } = target;
         let is_update = planned.action == Action::Update;

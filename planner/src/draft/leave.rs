@@ -13,10 +13,10 @@ use crate::whole::order::{Delete, DeleteKind};
 pub(super) struct Going<'a> {
     pub(super) address: &'a ResourceInstance,
     pub(super) instance: &'a ProviderInstance,
-    /// The deposed key; `None` for the current object.
+    /// The deposed key, or `None` for the current object.
     pub(super) deposed: Option<DeposedKey>,
     pub(super) prior: &'a Prior,
-    /// The provider's own data.
+    /// The provider's private data.
     pub(super) private: Vec<u8>,
     pub(super) kind: DeleteKind,
     /// Provisioners that run before the delete.
@@ -26,7 +26,7 @@ pub(super) struct Going<'a> {
 }
 
 impl<'a> Going<'a> {
-    /// An object that is replaced.
+    /// An object that is deleted because it is replaced.
     pub(super) fn replaced(
         address: &'a ResourceInstance,
         instance: &'a ProviderInstance,
@@ -132,7 +132,7 @@ impl Drafting<'_> {
 fn planned_delete(prior: &Prior, private: Vec<u8>, kind: DeleteKind) -> PlannedObject {
     let mut record: StateRecord = prior.record.clone();
     if kind == DeleteKind::BeforeCreate {
-        // The planned identity is that of the new object.
+        // The planned identity belongs to the new object.
         record.identity = None;
     }
     PlannedObject {

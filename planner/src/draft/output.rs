@@ -26,8 +26,8 @@ pub(crate) fn outputs(
             builder.output(name.clone(), None, Type::Dynamic, false, change.after.clone(), None);
             continue;
         };
-        // A known value is stored whatever happens to other operations, even if it comes from an object that is then
-        // not created: nothing at apply can change it.
+        // A known value is stored regardless of the results of other operations, even if it comes from an object that
+        // is then not created: nothing at apply can change it.
         let value = without_gaps(&output.value, gaps);
         let settled = kind.settled_output(&value, &change.after);
         let waits = match settled {
@@ -35,8 +35,8 @@ pub(crate) fn outputs(
             None => [output.waits.clone(), value.deep_origin()],
         };
         let formula = settled.map_or_else(|| value.to_formula(), Formula::constant);
-        // The formula may have a dynamic type where the value does not. Then the output takes the type that the formula
-        // yields.
+        // The formula may have a dynamic type although the value does not. If so, the output takes the type of the
+        // formula's result.
         let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
         let waits = Origin::union(waits.into_iter().flatten());
         let after = change.after.clone();

@@ -17,7 +17,7 @@ impl Drafting<'_> {
         result: OperationId,
         read: Read,
     ) {
-        // Remote state is read on the machine that applies the plan.
+        // Remote state is read at home, on the machine of the user.
         let at_home = instance.source.is_builtin();
         let (provider, shard) = match at_home {
             true => {

@@ -80,7 +80,7 @@ fn graph(agenda: Agenda) -> Vec<String> {
     text.lines().filter(|line| line.contains(" apply ")).map(|line| line.trim().to_owned()).collect()
 }
 
-/// The position of the line with this word.
+/// The position of the first line that contains this word.
 fn place(lines: &[String], word: &str) -> usize {
     let found = lines.iter().position(|line| line.contains(word));
     found.unwrap_or_else(|| panic!("{word} is not in {lines:#?}"))

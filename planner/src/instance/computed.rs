@@ -1,4 +1,4 @@
-//! Parts of values that become `evaluate` operations: they run once, and all readers use the result.
+//! Parts of values that become `evaluate` operations, so that they are computed once and all readers use the result.
 
 use std::fmt::Display;
 
@@ -33,9 +33,9 @@ impl Planner {
         replaced.add_origin(Some(&Origin::after(operation)))
     }
 
-    /// Moves impure calls of a configuration into operations of their own. Later reads of the object, also after a
-    /// crash, then see the values that were used and not new ones. Calls of configured providers are moved too, since
-    /// those providers may be open on another worker.
+    /// Moves impure calls of a configuration into operations of their own. Later reads of the object, even after a
+    /// crash, then use the same values instead of new ones. Calls of configured providers are moved, too, because those
+    /// providers may be open on another worker.
     pub(crate) fn impure_apart(&self, address: &dyn Display, config: Value) -> Value {
         self.apart(address, config, |found| found.impure || found.instance.is_some())
     }
@@ -59,12 +59,12 @@ impl Planner {
     }
 }
 
-/// The calls in a formula, without those in the results of other operations.
+/// The calls in a formula, except those inside the results of other operations.
 #[derive(Default)]
 struct Called {
     /// Whether a call is impure: it yields a different value each time.
     impure: bool,
-    /// The configured provider whose functions the formula calls. With several this is the first one. The functions of
+    /// The configured provider whose functions the formula calls. If there are several, the first one. The functions of
     /// the others run without configuration.
     instance: Option<ProviderInstance>,
 }

@@ -63,7 +63,7 @@ impl Planner {
         let in_use = self.ask.open(&desired.provider).await?;
         let accepted = self.ask.accepted(desired, &in_use.provider).await?;
         let pending = self.waits_for_others(desired);
-        // Known values count, even where a provider of the older SDK may still change them at apply, as in OpenTofu.
+        // A value counts as known even if a provider of the older SDK may still change it at apply, as in OpenTofu.
         let known = accepted.config.is_wholly_known();
         if !known || pending {
             if !rules.makes_objects {
@@ -90,7 +90,7 @@ impl Planner {
         Ok(marked.add_origin(origin.as_ref()))
     }
 
-    /// Apply reads a data source of a check block that could not be read now. Until then its value is null.
+    /// Plans that apply reads a data source of a check block that could not be read now. Until then, its value is null.
     fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         self.forget_data(desired);
         if !self.facts.rules.makes_objects {
@@ -104,7 +104,8 @@ impl Planner {
         Ok(planned_result(&with_schema_marks(&marked(&planned), &desired.schema), operation, true))
     }
 
-    /// Plans a read at apply. `after` is the expected value, with marks. `first` is the record that is stored before.
+    /// Plans a read at apply. `after` is the expected value, with marks. `first` is a record that is stored before the
+    /// read.
     fn take_read(
         &self,
         desired: &DesiredInstance,
@@ -140,28 +141,28 @@ impl Planner {
         };
         let mut agenda = self.agenda();
         if reason != Reason::ReadBecauseCheckNested {
-            // The resource is part of the plan, and does not trigger replacements.
+            // The resource is part of the plan, but does not trigger replacements.
             agenda.effects.takes_part(desired.address.all());
         }
         agenda.take_step(change, PlannedStep::Read(Box::new(read)))
     }
 
-    /// A data source that is read at apply is null before: its stored value came from another configuration.
+    /// Records that a data source is null until apply reads it: its stored value came from another configuration.
     fn note_unread(&self, desired: &DesiredInstance) {
         if self.facts.state.get(&desired.address).is_some() {
             self.found().refreshed.insert(desired.address.clone(), Prior::gone());
         }
     }
 
-    /// A stored value came from another configuration, so it leaves the state before apply reads the data source. If the
-    /// read is never reached, or fails, nothing is left.
+    /// The record that removes a stored value from the state before apply reads the data source, because the value came
+    /// from another configuration. If the read fails or is never reached, the state has no value.
     fn left_before_read(&self, desired: &DesiredInstance) -> Option<Record> {
         self.facts.state.get(&desired.address)?;
         Some(Record { address: desired.address.clone(), object: None, provider: desired.provider.clone() })
     }
 
-    /// A data source that neither the plan nor its apply reads leaves the state. Its value stays unknown. In a destroy
-    /// plan, only configurations of providers could need it.
+    /// Handles a data source that neither the plan nor its apply reads: removes it from the state. Its value stays
+    /// unknown. In a destroy plan, only configurations of providers could need the value.
     fn never_read(&self, desired: &DesiredInstance) -> Value {
         self.forget_data(desired);
         if self.facts.begins_with_found() {
@@ -176,14 +177,15 @@ impl Planner {
         Value::unknown(desired.schema.block.implied_type())
     }
 
-    /// Removes a read data source from state, if the kind of plan requires that.
+    /// Removes a read data source from the state, if the kind of plan requires that.
     fn forget_data(&self, desired: &DesiredInstance) {
         if self.facts.rules.empties_state && self.facts.state.get(&desired.address).is_some() {
             self.note_record(&desired.address, None, &desired.provider);
         }
     }
 
-    /// Stores a read data source. Returns the record that must be stored before a read at apply, if there is one.
+    /// Records a read data source for the state. Returns the record that must be stored before a read at apply, if
+    /// there is one.
     fn note_data(&self, desired: &DesiredInstance, value: &Value) -> Option<Record> {
         let address = &desired.address;
         let bare = without_provenance(value);
@@ -194,7 +196,7 @@ impl Planner {
             found.refreshed.insert(address.clone(), prior);
             found.read.insert(address.clone(), desired.provider.clone());
         }
-        // A destroy with targets leaves the data sources that stay.
+        // A destroy plan with targets keeps the data sources outside the selection.
         if self.facts.rules.empties_state && self.facts.is_selected_to_go(address) {
             self.forget_data(desired);
             return None;
@@ -251,7 +253,7 @@ fn record(desired: &DesiredInstance) -> StateRecord {
     StateRecord { schema_version: desired.schema.version, ..StateRecord::default() }
 }
 
-/// Whether state already has the value.
+/// Whether the state already has the value.
 fn is_stored(stored: &StoredInstance, read: &PriorObject, desired: &DesiredInstance) -> bool {
     let Some(object) = &stored.record.current else { return false };
     let known = json::decode(object.attributes.as_str().as_bytes(), &desired.schema.block.implied_type());

@@ -1,5 +1,5 @@
-//! Decides what happens to a managed instance. Plain functions over the desired instance, the prior object, and the
-//! proposal of the provider.
+//! Decides what happens to a managed instance, with plain functions over the desired instance, the prior object, and
+//! the provider's plan.
 
 use smol_str::SmolStr;
 use weft_evaluator::glue::{DesiredInstance, Ignored, Places};
@@ -18,7 +18,8 @@ use crate::agenda::planned::{Change, OldObject, PlannedInstance, PlannedProvisio
 use crate::ask::{Accepted, Proposal, ProposalInput};
 use crate::prior::{Prior, marks_for, sensitive_marks, with_schema_marks, without_provenance};
 
-/// The line in a type's description that says how to look up its objects after a create with an unknown outcome.
+/// The start of the line in a type's description that says how to look up an object after a create with an unknown
+/// outcome.
 const LOOKUP_MARKER: &str = "weft: lookup=import \"";
 
 /// Reasons to replace an instance without a difference.
@@ -57,7 +58,7 @@ pub(crate) fn action(
         ReplaceOrder::CreateFirst => ChangeAction::CreateThenDelete,
         ReplaceOrder::ForgetOld => ChangeAction::ForgetThenCreate,
     };
-    // As in OpenTofu, a trigger is the reason in any case.
+    // As in OpenTofu, a trigger takes precedence over any other reason.
     let because = |reason| if pressure.triggered { Reason::ReplaceByTriggers } else { reason };
     if before.is_null() {
         return (ChangeAction::Only(Action::Create), because(Reason::None));
@@ -89,12 +90,12 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The prior object for decisions; null if there is none.
+    /// The prior object for decisions, or null if there is none.
     fn before(&self) -> Value {
         self.prior.map_or_else(|| Value::null(self.accepted.plain.ty()), |prior| prior.located().clone())
     }
 
-    /// Whether the object is replaced in any case.
+    /// Whether the object must be replaced.
     pub(crate) fn is_tainted(&self) -> bool {
         self.prior.is_some_and(|prior| prior.tainted && !prior.value.is_null())
     }
@@ -140,19 +141,18 @@ impl Case<'_> {
 pub(crate) struct Decision {
     pub(crate) action: ChangeAction,
     pub(crate) reason: Reason,
-    /// Replacements create the new object first.
+    /// Whether a replacement creates the new object first.
     create_first: bool,
-    /// The provider must plan again, for the new object of a replacement.
+    /// Whether the provider must plan again, for the new object of a replacement.
     pub(crate) asks_again: bool,
     /// The paths that require the replacement.
     replace_paths: Vec<Path>,
 }
 
-/// Decides from the first answer of the provider. `left_alone` says that the old object is forgotten instead of
-/// deleted.
+/// Decides from the first plan of the provider. `left_alone` means that the old object is forgotten instead of deleted.
 pub(crate) fn decide(case: Case<'_>, proposal: &Proposal, pressure: Pressure, left_alone: bool) -> Decision {
     let rules = &case.desired.block;
-    // A dependent that is replaced create-first requires the same here, whatever the block says.
+    // If a dependent is replaced create-first, this instance must be too, whatever its block says.
     let create_first = case.desired.create_first || rules.create_first;
     let order = match (left_alone, create_first) {
         (true, _) => ReplaceOrder::ForgetOld,
@@ -173,7 +173,7 @@ pub(crate) fn decide(case: Case<'_>, proposal: &Proposal, pressure: Pressure, le
 pub(crate) struct Surroundings {
     /// The stored address, if the object moved.
     pub(crate) previous_address: Option<ResourceInstance>,
-    /// Set if the object is imported.
+    /// The import details, if the object is imported.
     pub(crate) importing: Option<Importing>,
     /// The deposed key for the old object, used by create-first replacements.
     pub(crate) deposed_key: DeposedKey,
@@ -181,7 +181,7 @@ pub(crate) struct Surroundings {
     pub(crate) farewell: Vec<PlannedProvision>,
 }
 
-/// The plan for an instance, and the value that others see.
+/// The plan for an instance, and the value that readers see.
 pub(crate) struct InstancePlan {
     /// The change for the reviewer.
     pub(crate) change: ResourceChange,
@@ -189,7 +189,7 @@ pub(crate) struct InstancePlan {
     /// The values before and after, with marks.
     pub(crate) before: Value,
     pub(crate) after: Value,
-    /// The record for state.
+    /// The record for the state.
     pub(crate) record: StateRecord,
     /// Whether the provider uses the legacy type system.
     legacy: bool,
@@ -217,7 +217,7 @@ impl InstancePlan {
 }
 
 impl Seen {
-    /// The value, as the result of an operation; `None` if nothing happens.
+    /// The value, as the result of an operation. `None` if nothing happens.
     pub(crate) fn see(&self, result: Option<OperationId>, schema: &Schema) -> Value {
         match result {
             Some(operation) => planned_result(&self.after, operation, self.legacy),
@@ -226,18 +226,18 @@ impl Seen {
     }
 }
 
-/// The plan for an instance, from the last answer of the provider.
+/// The plan for an instance, from the last plan of the provider.
 pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, around: Surroundings) -> InstancePlan {
     let Case { desired, prior, accepted } = case;
     let Decision { action, reason, create_first, asks_again, replace_paths } = decision;
     let before = case.before();
     let shown_before = prior.map_or_else(|| before.clone(), |prior| prior.value.clone());
-    // Keeps one copy of two equal objects.
+    // If both objects are equal, only one copy is kept.
     let after = if action.is_no_op() { before.clone() } else { case.marked(&proposal.planned) };
     // The second plan of a replacement has no marks from the schema. The renderer hides sensitive attributes.
     let shown = match asks_again {
         true => proposal.planned.mark_paths(&sensitive_marks(&accepted.marks)),
-        // An object that stays as it is stays hidden as it is.
+        // An unchanged object keeps its marks.
         false if action.is_no_op() => shown_before.clone(),
         false => after.clone(),
     };
@@ -313,7 +313,8 @@ fn step(
     }))
 }
 
-/// The formula of a configuration, with the places of arguments that are only references: diagnostics at apply name them.
+/// The formula of a configuration. It includes the source ranges of arguments that are only references, for diagnostics
+/// at apply.
 pub(super) fn placed(config: Formula, places: &Places) -> Formula {
     let FormulaOp::Object(parts) = config.op() else { return config };
     let part = |(name, part): &(SmolStr, Formula)| {
@@ -335,7 +336,7 @@ pub(crate) fn planned_result(after: &Value, operation: OperationId, legacy: bool
     value.add_origin(Some(&Origin::after(operation)))
 }
 
-/// The lookup of a type's objects, if its description names one.
+/// How to look up the objects of a type, if its description says so.
 fn lookup(schema: &Schema) -> Option<String> {
     let line = schema.block.description.lines().find_map(|line| line.trim().strip_prefix(LOOKUP_MARKER))?;
     let (id, rest) = line.split_once('"')?;

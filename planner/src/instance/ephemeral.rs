@@ -1,7 +1,7 @@
 //! Ephemeral resources: opened now if possible, and opened again at apply where they are needed.
 //!
-//! The plan holds only their configuration. A part that something reads is the result of `open_ephemeral`, even if it
-//! is known now.
+//! The plan holds only their configuration. If something reads a part of an object, that part is the result of
+//! `open_ephemeral`, even if it is known now.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ use crate::progress::ProgressStep;
 use crate::providers::OpenedHere;
 
 impl Planner {
-    /// Opens an ephemeral resource. Leaves that to apply if the configuration is unknown or a dependency is about to
-    /// change.
+    /// Opens an ephemeral resource, or plans that apply opens it, if the configuration is unknown or a dependency is
+    /// about to change.
     pub(crate) async fn plan_ephemeral(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
         let schema = &desired.schema;
         let in_use = self.ask.open(&desired.provider).await?;

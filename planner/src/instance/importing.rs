@@ -61,7 +61,7 @@ impl Ask {
             .import_resource_state(type_name, target)
             .await
             .map_err(|e| vec![call_failed(&e, Some(&desired.block.places), &text)])?;
-        // If the provider does not find the object, the problem has no place in the configuration.
+        // If the provider does not find the object, the problem has no source range.
         let said = placed(&reply.diagnostics, None, &text).into_iter().map(of_no_address);
         self.report.accept(said.collect())?;
         let mut found = reply.value.into_iter().filter(|object| object.type_name == *type_name);
@@ -82,13 +82,13 @@ impl Ask {
         if prior.value.is_null() {
             return Err(vec![problems::import_not_found(&text)]);
         }
-        // An object that is only now imported has no drift.
+        // An object that is imported now has no drift.
         prior.stored = prior.value.clone();
         Ok(prior)
     }
 }
 
-/// Prepares a problem of an object that is not imported yet.
+/// Adapts a problem of an object that is not imported yet.
 fn of_no_address(problem: Diagnostic) -> Diagnostic {
     Diagnostic { address: None, ..problem }
 }

@@ -17,7 +17,7 @@ use crate::problems::Problems;
 #[derive(Clone, Copy)]
 pub(crate) struct Unwanted<'a> {
     pub(crate) address: &'a ResourceInstance,
-    /// The deposed key; `None` for the current object.
+    /// The deposed key, or `None` for the current object.
     pub(crate) deposed: Option<&'a DeposedKey>,
     /// The provider of the object.
     pub(crate) instance: &'a ProviderInstance,
@@ -25,22 +25,22 @@ pub(crate) struct Unwanted<'a> {
     pub(crate) schema: &'a Schema,
     /// The object as it was read.
     pub(crate) prior: &'a Prior,
-    /// Why it is not wanted.
+    /// The reason why the object is not wanted.
     pub(crate) reason: Reason,
 }
 
 /// What happens to an unwanted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// It no longer exists. Only state changes.
+    /// The object no longer exists. Only the state changes.
     Gone,
-    /// It is forgotten, for this reason.
+    /// The object is forgotten, for this reason.
     Forgotten(Reason),
     Deleted,
 }
 
-/// Chooses what happens to an unwanted object. `left_alone` is the reason to forget it, `reason` the reason why it is
-/// unwanted.
+/// Chooses what happens to an unwanted object. `left_alone` is the reason to forget it. `reason` is the reason why it
+/// is unwanted.
 fn way(prior: &Prior, left_alone: Option<Reason>, reason: Reason) -> Way {
     match left_alone {
         _ if prior.value.is_null() => Way::Gone,
@@ -82,8 +82,8 @@ fn planned(
 }
 
 impl Planner {
-    /// Plans the delete or the forget of an unwanted object. Providers that plan deletes are asked. Returns the
-    /// operation; `None` if the object no longer exists.
+    /// Plans the delete or the forget of an unwanted object. Asks the provider if it plans deletes. Returns the
+    /// operation, or `None` if the object no longer exists.
     pub(crate) async fn plan_leaving(&self, of: Unwanted<'_>) -> Result<Option<OperationId>, Problems> {
         let current = of.deposed.is_none().then_some(of.prior);
         let way = match of.prior.value.is_null() {

@@ -15,7 +15,7 @@ use crate::problems::Problems;
 use crate::providers::InUse;
 
 impl Planner {
-    /// Plans a desired instance. Returns the value that others see.
+    /// Plans a desired instance. Returns the value that readers see.
     pub(crate) async fn plan_managed(&self, desired: &DesiredInstance, in_use: InUse<'_>) -> Result<Managed, Problems> {
         let (prior, outcome) = match self.decided(desired, in_use).await {
             Ok(decided) => decided,
@@ -26,7 +26,7 @@ impl Planner {
             }
         };
         let managed = self.take_managed(desired, prior.as_ref(), outcome).await?;
-        // The plan shows the refused change, and nothing that reads it.
+        // The plan shows the refused change, but nothing that reads the instance.
         if self.report.refuses(&desired.address) { Err(Vec::new()) } else { Ok(managed) }
     }
 
@@ -103,8 +103,8 @@ impl Planner {
         Ok(Managed { value: readers.see(result, &desired.schema), created })
     }
 
-    /// Plans a write of what a refresh found, before the change of the object: it is in the state even if the change is
-    /// never reached, or fails.
+    /// Plans to write what a refresh found, before the change of the object. The state then has it even if the change
+    /// fails or is never reached.
     fn write_first(&self, desired: &DesiredInstance) {
         let address = &desired.address;
         let Some(stored) = self.facts.state.get(address) else { return };
@@ -143,8 +143,8 @@ impl Planner {
         Ok(false)
     }
 
-    /// Updates the dependencies in the prior state. An unchanged instance has those of the configuration. A changing
-    /// one also keeps those of the stored object until it is written. An imported object has none yet.
+    /// Updates the dependencies in the prior state. An unchanged instance gets the dependencies from the configuration.
+    /// A changing instance also keeps the stored ones until it is written. An imported object has none yet.
     fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
         let stored = self.facts.state.get(&desired.address).is_some();
         let mut found = self.found();
@@ -158,7 +158,7 @@ impl Planner {
         prior.record.dependencies = names;
     }
 
-    /// Records an update of state for an instance that does not change otherwise. `record` is its new record.
+    /// Records an update of the state for an instance that does not change otherwise. `record` is its new record.
     fn note_kept(&self, desired: &DesiredInstance, prior: Option<&Prior>, record: &StateRecord, imported: bool) {
         let (address, Some(prior)) = (&desired.address, prior) else { return };
         let owner = self.facts.state.get(address).and_then(|stored| stored.provider().ok().cloned());
@@ -171,14 +171,14 @@ impl Planner {
             return;
         }
         let mut object = self.facts.object(address, prior);
-        // Nothing changes, so the marks of configuration and schema are those of the located paths.
+        // Nothing changes, so the marks of configuration and schema are those of the value without lost paths.
         object.value = without_provenance(prior.located());
         object.record = StateRecord {
             identity: prior.record.identity.clone(),
             identity_schema_version: prior.record.identity_schema_version,
             ..record.clone()
         };
-        // An imported object without changes is stored as it was read, until its dependencies are written.
+        // An imported object without changes is first stored as it was read. Its dependencies are written later.
         if object.record.dependencies.is_empty() && imported {
             object.record.create_before_destroy = false;
             object.record.skip_destroy = false;
@@ -186,7 +186,7 @@ impl Planner {
         self.note_record(address, Some(object), &desired.provider);
     }
 
-    /// The current object, as it was read; `None` when state has none.
+    /// The current object, as it was read. `None` if the state has none.
     pub(crate) async fn prior_of(
         &self,
         desired: &DesiredInstance,
@@ -208,7 +208,7 @@ impl Planner {
         let through = (&desired.provider, provider);
         let read = self.ask.read(address.into(), &object, &desired.schema, through, self.ask.refresh).await;
         let prior = read.map_err(|problems| {
-            // A problem with state alone has no place in the configuration.
+            // A problem of the state alone has no source range.
             let places = &desired.block.places;
             let placed = |p: Diagnostic| if p.address.is_none() { p } else { in_block(p, places) };
             problems.into_iter().map(placed).collect::<Vec<_>>()

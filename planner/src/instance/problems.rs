@@ -42,7 +42,7 @@ fn type_change_failed(desired: &DesiredInstance, detail: String) -> Diagnostic {
         .at(desired.block.range.clone())
 }
 
-/// A data source was read as `what`: null, or partly unknown.
+/// The provider returned an invalid data source: `what` is null, or partly unknown.
 pub(super) fn read_invalid(desired: &DesiredInstance, what: &str) -> Diagnostic {
     let address = &desired.address;
     let detail = format!("The provider returned {what} for {address}. This is a defect of the provider.");
@@ -60,7 +60,7 @@ pub(super) fn import_not_found(address: &str) -> Diagnostic {
     )
 }
 
-/// The provider returned an imported object that does not fit its schema.
+/// The provider returned an imported object that does not match its schema.
 pub(super) fn import_unusable(address: &str, error: &dyn Display, range: &SourceRange) -> Diagnostic {
     let detail = format!("The object that the provider imported as {address} is invalid: {error}.");
     Diagnostic::error(INVALID_OBJECT, detail).about(address).at(range.clone())
@@ -74,7 +74,7 @@ pub(super) fn import_identity(detail: String, range: &SourceRange) -> Diagnostic
 /// The provider no longer has the type of a stored object.
 pub(crate) fn type_removed(address: &str, provider: &ProviderSource) -> Diagnostic {
     let detail = format!(
-        "The provider {} does not have the type of {address} any more. Use a version of the provider that has it.",
+        "The provider {} no longer has the type of {address}. Use a version of the provider that has it.",
         provider.for_display()
     );
     Diagnostic::error("Invalid resource type", detail).about(address)

@@ -25,7 +25,7 @@ impl Planner {
         Some(Origin::after(result))
     }
 
-    /// The provisioners that run before a delete, in order. A tainted object has none, since its creation did not
+    /// The provisioners that run before a delete, in order. A tainted object has none, because its creation did not
     /// finish.
     pub(crate) fn farewell(&self, address: &ResourceInstance, prior: &Prior) -> Vec<PlannedProvision> {
         if prior.tainted {

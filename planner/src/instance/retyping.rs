@@ -1,4 +1,4 @@
-//! Objects that moved to an address of another type.
+//! Objects that moved to an address with another resource type.
 
 use weft_evaluator::glue::DesiredInstance;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};

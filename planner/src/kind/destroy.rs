@@ -1,4 +1,4 @@
-//! Destroy plans: read all objects, then plan their deletes.
+//! Destroy plans: read all objects, then plan to delete them.
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
@@ -52,8 +52,8 @@ impl KindOfPlan for Destroy {
     }
 }
 
-/// Reads an instance that stays and that the selected objects need, as OpenTofu does. Data sources wait for a change that
-/// the destroy prevents.
+/// Reads an instance that stays and that the selected objects need, as OpenTofu does. If the normal plan would change
+/// the instance, the destroy prevents this, but data sources wait as for a change.
 async fn look(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
@@ -66,9 +66,9 @@ async fn look(planner: &Planner, desired: DesiredInstance) -> Result<Value, Prob
     Ok(if prior.value.is_null() { unknown } else { with_schema_marks(&prior.value, &desired.schema) })
 }
 
-/// Deletes a desired instance. Others see its prior value.
+/// Deletes a desired instance. Readers see its prior value.
 async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
-    // What does not exist is seen as the normal plan would create it.
+    // For an object that does not exist, readers see the value that the normal plan would create.
     let created = |planned: Option<Value>| match planned {
         Some(planned) => never_there(&with_schema_marks(&planned, &desired.schema)),
         None => never_there(&Value::unknown(desired.schema.block.implied_type())),
@@ -79,7 +79,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         true => usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?,
         false => None,
     };
-    // The reads of deposed objects need the permit for a call.
+    // The permit for calls is released, because the reads of deposed objects need it.
     drop(in_use);
     planner.plan_deposed(&desired, prior.as_ref()).await?;
     if prior.as_ref().is_none_or(|prior| prior.tainted || prior.value.is_null()) {
@@ -119,8 +119,8 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     })
 }
 
-/// The planned value of the normal plan of an instance; `None` if that changes nothing. As in OpenTofu, a destroy that
-/// refreshes begins with this plan, and fails if it fails.
+/// The planned value of the normal plan of an instance, or `None` if that plan changes nothing. As in OpenTofu, a
+/// destroy that refreshes begins with this plan, and fails if it fails.
 async fn usual_plan(
     planner: &Planner,
     desired: &DesiredInstance,
@@ -147,8 +147,8 @@ async fn usual_plan(
     Ok((!decision.action.is_no_op()).then(|| without_provenance(&proposal.planned)))
 }
 
-/// An object that the destroy prevents. Apply does not have it, so a provider that is configured from it gets unknown
-/// values.
+/// The value of an object that is not created because of the destroy. It will not exist at apply, so a provider that is
+/// configured from it gets unknown values.
 fn never_there(value: &Value) -> Value {
     let open = |part: &Value| part.with_formula(Some(Formula::constant(Value::unknown(part.ty()))));
     match value.as_fields() {
@@ -157,9 +157,9 @@ fn never_there(value: &Value) -> Value {
     }
 }
 
-/// The object as the normal plan would change it. Its unknown parts are computed at apply from the object as it is. If
-/// configurations of providers depend on it (`configures`), so are its known parts, because the providers have to find
-/// the objects that they delete.
+/// The object as the normal plan would change it. Apply computes its unknown parts from the existing object. If
+/// configurations of providers depend on the object (`configures`), apply computes its known parts in the same way,
+/// because the providers have to find the objects that they delete.
 fn as_planned(prior: &Value, planned: &Value, configures: bool) -> Value {
     let (Some(was), Some(is)) = (prior.as_fields(), planned.as_fields()) else { return prior.clone() };
     let part = |(name, was): (&SmolStr, &Value)| {

@@ -1,4 +1,4 @@
-//! Plans single objects that state has and the configuration does not.
+//! Plans single orphans: objects that the state has and the configuration does not.
 
 use weft_graph_format::address::{ObjectName, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
@@ -12,12 +12,14 @@ use crate::problems::Problems;
 use crate::whole::orphans::Orphan;
 
 impl Planner {
-    /// Plans an orphan and its deposed objects, by the kind of plan. A data source is only dropped from state.
+    /// Plans an orphan and its deposed objects, according to the kind of plan. A data source is only removed from the
+    /// state.
     pub(crate) async fn plan_orphan(&self, orphan: Orphan) -> Result<(), Problems> {
         let Orphan { address, provider: instance, reason, is_selected } = orphan;
         if address.resource.mode != ResourceMode::Managed {
             if is_selected && !self.facts.destroys_unread() {
-                // Readers see no object. What a destroy only takes along is not read, and stays in the prior state.
+                // Readers see no object. An orphan outside the selection of a destroy plan is not read, and stays in
+                // the prior state.
                 self.found().refreshed.insert(address.clone(), Prior::gone());
             }
             self.note_record(&address, None, &instance);

@@ -1,4 +1,4 @@
-//! Provider instances that have disappeared, rebuilt from what the state remembers.
+//! Recalls provider instances that have disappeared: rebuilds them from their memories in the state.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::whole::orphans::has_calls;
 
 impl Planner {
     /// Registers a provider instance that has disappeared together with its key or its module instance. Does nothing if
-    /// the instance is there, or if the state does not remember it.
+    /// the instance exists, or if the state has no memory of it.
     ///
-    /// The instance of a key is already registered: evaluation has configured it with the block.
+    /// A former instance with a key is already registered: evaluation has configured it with the block.
     ///
     /// # Errors
-    /// A part of the configuration is not stored, and cannot be found elsewhere.
+    /// Returns an error if a part of the configuration is not stored and cannot be found elsewhere.
     pub(crate) async fn recall(&self, instance: &ProviderInstance) -> Result<(), Problems> {
         let Some(memory) = self.facts.memories.get(instance) else { return Ok(()) };
         let providers = &self.ask.providers;
@@ -36,7 +36,8 @@ impl Planner {
             return Ok(());
         }
         if !self.is_module_gone(instance) {
-            // A key without its whole value. Any other instance has lost its block, and keeps the usual error.
+            // Either the stored value of the key is incomplete, which is an error here, or the instance has lost its
+            // block, and the usual error is kept.
             let hidden = memory.hidden_of_value();
             let lost = self.facts.root.has_provider_block(&instance.config()) && !hidden.is_empty();
             return if lost { Err(vec![problems::hidden_value(instance, &hidden)]) } else { Ok(()) };
@@ -62,8 +63,7 @@ impl Planner {
         !has_calls(&self.facts.root, &instance.module) || self.evaluated().has_module(&instance.module) == Some(false)
     }
 
-    /// The remembered configuration in the form of the schema, with the current values of the variables that have its
-    /// secrets.
+    /// The remembered configuration, converted to the schema. Its secrets are the current values of their variables.
     fn recalled_configuration(
         &self,
         instance: &ProviderInstance,

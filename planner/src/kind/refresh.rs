@@ -16,7 +16,8 @@ use crate::problems::Problems;
 
 /// The refresh-only kind.
 pub(crate) struct RefreshOnly {
-    /// The import kind: imports the objects of `import` blocks, and keeps all others as they are in state.
+    /// Whether this is the import kind, which imports the objects of `import` blocks, and keeps all others as they are
+    /// in the state.
     pub(crate) importing: bool,
 }
 
@@ -50,7 +51,7 @@ impl KindOfPlan for RefreshOnly {
         }
     }
 
-    /// Without creates, unknown conditions stay unknown.
+    /// Returns `false` for unknown conditions, which stay unknown without creates.
     fn opens_check(&self, check: &OpenCheck) -> bool {
         check.condition.is_known()
     }
@@ -62,13 +63,13 @@ impl KindOfPlan for RefreshOnly {
         Ok(())
     }
 
-    /// Without creates, unknown values are stored as null.
+    /// Unknown values are stored as null, because they stay unknown without creates.
     fn settled_output(&self, _: &Value, planned: &Value) -> Option<Value> {
         Some(planned.unknown_as_null())
     }
 }
 
-/// Reads an instance. Others see its value. A missing instance is unknown.
+/// Reads an instance. Readers see its value. A missing instance is unknown.
 async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
@@ -77,7 +78,7 @@ async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     Ok(if prior.value.is_null() { unknown() } else { with_schema_marks(&prior.value, &desired.schema) })
 }
 
-/// Records the update of state for an object that was read.
+/// Records the update of the state for an object that was read.
 pub(super) fn note_refreshed(
     planner: &Planner,
     address: &ResourceInstance,

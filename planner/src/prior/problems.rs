@@ -16,7 +16,7 @@ pub(super) fn stored_by_newer_provider(address: &str, stored: u64, known: u64) -
     )
 }
 
-/// A stored object does not fit its schema.
+/// A stored object does not match its schema.
 pub(crate) fn stored_object_unreadable(address: &ResourceInstance) -> Diagnostic {
     Diagnostic::error(
         "Failed to decode resource from state",
@@ -25,7 +25,7 @@ pub(crate) fn stored_object_unreadable(address: &ResourceInstance) -> Diagnostic
     .about(address.to_string())
 }
 
-/// A stored object was read as a partly unknown one.
+/// The provider returned a partly unknown object when a stored object was read.
 pub(super) fn refreshed_unknown(address: &str) -> Diagnostic {
     let detail =
         format!("The provider returned values that are not known for {address}. This is a defect of the provider.");

@@ -23,9 +23,9 @@ pub(super) struct OpenObjects(Mutex<OpenList>);
 
 #[derive(Default)]
 struct OpenList {
-    /// In the order in which they were opened.
+    /// The open objects, in the order in which they were opened.
     kept: Vec<(OpenedHere, OpenObject)>,
-    /// Objects whose close is not reported.
+    /// The addresses of objects whose close is not reported.
     hushed: BTreeSet<String>,
     /// Diagnostics of renewals.
     renewals: Vec<Diagnostic>,
@@ -87,8 +87,8 @@ impl ProviderSet {
         self.ephemerals.open().renewals.extend(said);
     }
 
-    /// Marks an object whose block has failed. Its close is not reported: readers of the events know it as failed, as
-    /// from OpenTofu (see the recorded case `planning/ephemeral-resource-deferred`).
+    /// Marks an object whose block has failed, so that its close is not reported. Readers of the events consider the
+    /// object failed, as with OpenTofu (see the recorded case `planning/ephemeral-resource-deferred`).
     pub fn hush(&self, address: &str) {
         self.ephemerals.open().hushed.insert(address.to_owned());
     }
@@ -110,7 +110,7 @@ impl ProviderSet {
             said.extend(futures::future::join_all(together).await.into_iter().flatten());
         }
         said.extend(renewals);
-        // Converts the diagnostics of a close.
+        // Adds the diagnostics of renewals.
         said.append(&mut self.ephemerals.open().renewals);
         said
     }

@@ -1,4 +1,4 @@
-//! What a read of a real object waits for: tokens of the budgets of its provider.
+//! Limits reads of real objects: a read waits for tokens of the budgets of its provider.
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -17,16 +17,16 @@ pub trait ReadGate: Send + Sync {
     /// Waits until one read may begin.
     ///
     /// # Errors
-    /// Why it may not.
+    /// Returns the reason if it may not.
     async fn pass(&self, instance: &ProviderInstance) -> Result<(), Diagnostic>;
 }
 
 impl ProviderSet {
-    /// Waits until a read of this instance may begin. The caller has the instance in use. Meanwhile another call may take
-    /// its place among the concurrent ones, so that a limited provider does not stop the others.
+    /// Waits until a read of this provider instance may begin. The caller has the instance in use. During the wait,
+    /// another call may use its permit, so that a limited provider does not stop the others.
     ///
     /// # Errors
-    /// Why it may not.
+    /// Returns the reason if the read may not begin.
     pub async fn may_read(&self, instance: &ProviderInstance) -> Result<(), Vec<Diagnostic>> {
         let Some(gate) = self.gate.as_ref().filter(|_| !instance.source.is_builtin()) else { return Ok(()) };
         let limited = self.registered(instance).is_some_and(|registered| gate.limits(instance, &registered.config));
@@ -40,7 +40,7 @@ impl ProviderSet {
     }
 }
 
-/// A place among the concurrent calls that its owner does not need for a moment.
+/// A permit for a concurrent call that its owner has lent to others during a wait.
 struct Lent<'a>(&'a Semaphore);
 
 impl<'a> Lent<'a> {
@@ -49,7 +49,7 @@ impl<'a> Lent<'a> {
         Lent(calls)
     }
 
-    /// Waits until the place is free again.
+    /// Waits until a permit is free again.
     async fn back(self) {
         if let Ok(permit) = self.0.acquire().await {
             permit.forget();

@@ -1,5 +1,5 @@
-//! With targets, apply carries out less than the plan shows: a reference to an instance with a constant key needs only
-//! this instance.
+//! The part of a plan that apply executes. With targets, this is less than the plan shows: a reference to an instance
+//! with a constant key needs only this instance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::whole::checking::active;
 
-/// Takes the steps that apply leaves out from an agenda. Returns the changes of the other outputs. `active` are the
-/// resources that apply evaluates by themselves.
+/// Removes the steps that apply omits from an agenda. Returns the changes of the outputs that the plan does not select.
+/// `active` are the resources that apply evaluates by themselves.
 pub(crate) fn leave_out(
     facts: &Facts,
     agenda: &mut Agenda,
@@ -42,8 +42,8 @@ pub(crate) fn leave_out(
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
-/// The outputs that apply evaluates although a partial plan leaves them out. Apply has no part for a resource that does
-/// not change, so all other resources that an output depends on may be selected.
+/// The outputs that apply evaluates although a partial plan omits them. Apply does not evaluate unchanged resources, so
+/// an output is evaluated even if unchanged resources that it depends on are outside the selection.
 pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<SmolStr> {
     if !facts.rules.makes_objects || *facts.selection() == Selection::All {
         return Vec::new();
@@ -53,8 +53,8 @@ pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[Reso
     outputs.filter(|name| !evaluated.outputs.contains_key(name)).collect()
 }
 
-/// The outputs that a plan without creates stores. If it is partial, outputs keep their stored values instead of unknown
-/// ones.
+/// The outputs that a plan without creates stores. If the plan is partial, outputs with unknown values keep their
+/// stored values.
 fn settled_outputs(
     selection: &Selection,
     outputs: &BTreeMap<SmolStr, OutputChange>,
@@ -64,7 +64,7 @@ fn settled_outputs(
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
-/// Removes steps and their conditions. Their reserved numbers go to results that nothing reads.
+/// Removes steps and their conditions. The reserved numbers of these steps become results that nothing reads.
 fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeSet<String>) {
     let mut unread: Vec<(OperationId, SmolStr)> = Vec::new();
     agenda.work.retain(|work| {

@@ -28,7 +28,7 @@ enum CheckedPart {
     Named(CheckedKind, Module, SmolStr),
 }
 
-/// What the plan and its apply evaluate.
+/// The objects that the plan and its apply evaluate.
 struct Looks {
     at_plan: NeededParts,
     at_apply: NeededParts,
@@ -40,7 +40,7 @@ struct Looks {
 struct Object {
     /// Its address.
     text: String,
-    /// The same, for an instance of a resource.
+    /// Its address, parsed, if it is an instance of a resource.
     instance: Option<ResourceInstance>,
 }
 
@@ -68,7 +68,7 @@ impl CheckedPart {
     }
 }
 
-/// The first word of addresses of this kind.
+/// The first word in addresses of objects of this kind.
 fn word(kind: CheckedKind) -> &'static str {
     match kind {
         CheckedKind::Check => "check",
@@ -143,7 +143,7 @@ pub(crate) fn drop_unreached(facts: &Facts, evaluated: &Evaluated, warnings: &mu
         let (Some(place), true) = (&warning.subject, of_module(warning)) else { return true };
         match warning.address.as_ref().and_then(|address| users.get(address)) {
             Some(user) if changed.contains(user) => {
-                // OpenTofu evaluates the block twice, and reports only the place the second time.
+                // OpenTofu evaluates the block twice, and its second warning has only the source range.
                 bare.push(Diagnostic { address: None, ..warning.clone() });
                 true
             }
@@ -178,8 +178,8 @@ pub(crate) fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceCh
     changed.chain(kept.map(ResourceInstance::config)).collect()
 }
 
-/// The objects among `forced` that are recorded in state as destroy-first. The replacements of `forced` are
-/// create-first only because dependents require it. That counts only if apply evaluates the dependents too.
+/// The objects among `forced` that the state records as destroy-first. `forced` are replaced create-first only because
+/// dependents require it. That is recorded only if apply evaluates the dependents too.
 pub(crate) fn stored_as_destroy_first(
     facts: &Facts,
     evaluated: &Evaluated,
@@ -200,7 +200,7 @@ pub(crate) fn stored_as_destroy_first(
     forced
 }
 
-/// Whether apply evaluates an object that may not change, because it has conditions.
+/// Whether apply evaluates an unchanged object because it has conditions.
 fn is_kept_for_conditions(facts: &Facts, address: &ResourceInstance) -> bool {
     let has_conditions = || facts.declared.resource(&address.config()).is_some_and(|block| block.has_conditions);
     address.resource.mode == ResourceMode::Managed && has_conditions() && !facts.selection().leaves_out(address)
@@ -224,7 +224,7 @@ fn is_looked_at_again(facts: &Facts, one: &CheckedPart, object: &Object, looks: 
     }
 }
 
-/// The objects; `None` if the plan did not determine them.
+/// The objects with conditions. `None` if the plan did not determine them.
 fn objects(
     one: &CheckedPart,
     evaluated: &Evaluated,

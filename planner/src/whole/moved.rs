@@ -44,8 +44,8 @@ fn repeated(kind: ExpansionKind) -> KeyKind {
     }
 }
 
-/// An error for each statement whose source is a whole resource or call that is still declared. These are known before
-/// planning.
+/// An error for each statement whose source is a whole resource or call that is still declared. These errors are known
+/// before planning.
 fn declared_still(statements: &[Statement], declared: &Declared) -> Problems {
     let found = statements.iter().filter_map(|statement| {
         let (from, to) = (&statement.from, &statement.to);
@@ -73,7 +73,7 @@ fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
 /// Applies the moves of the configuration to the state.
 ///
 /// # Errors
-/// Contradictory statements.
+/// Returns an error if statements contradict each other.
 pub(crate) fn apply_moves(
     root: &Arc<CompiledModule>,
     declared: &Declared,
@@ -143,7 +143,7 @@ pub(crate) fn still_declared(root: &Arc<CompiledModule>, declared: &Declared, ev
     wrong.collect()
 }
 
-/// Answers for expansions, from evaluation and the configuration.
+/// Answers queries about expansions, from evaluation and the configuration.
 struct Expanded<'a> {
     resources: FxHashMap<ConfigResource, Vec<(&'a ModuleInstance, &'a Expansion)>>,
     modules: FxHashMap<Module, Vec<&'a Expansion>>,

@@ -1,8 +1,8 @@
 //! `moved` blocks: maps old addresses to new ones. Plain functions over addresses.
 //!
-//! Statements run one after the other over all addresses of the state. A statement runs after those that lead to its
-//! source, so chains can be entered at any point. The first instance of a resource also moves, without a statement,
-//! when the resource gains or loses `count` or `for_each`.
+//! Statements run one after the other over all addresses of the state. A statement runs after the statements that lead
+//! to its source, so a chain of moves works from any of its addresses. When a resource gains or loses `count` or
+//! `for_each`, its first instance moves even without a statement.
 
 mod addresses;
 mod order;
@@ -36,7 +36,7 @@ pub struct Statement {
     pub range: SourceRange,
 }
 
-/// How a resource or a module call is repeated, as far as implied moves need it.
+/// How a resource or a module call is repeated, as far as implied moves depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
     /// Not repeated.
@@ -111,7 +111,7 @@ impl Statement {
         (end.module_from(&self.base), end.resource.as_ref().map(|(resource, _)| resource.clone()))
     }
 
-    /// An end of it as a pattern of addresses.
+    /// An end of the statement as a pattern of addresses.
     fn pattern<'a>(&'a self, end: &'a RelativeAddress) -> Pattern<'a> {
         let by_instance = self.by_instance();
         let inner = end.module.0.iter().map(|step| (&step.name, Some(&step.key)));
@@ -129,8 +129,8 @@ impl Statement {
         self.from.resource.is_none() && self.to.resource.is_none() && names(&self.from) == names(&self.to)
     }
 
-    /// Whether the statement must run before another: its target is the other's source, or one moves something inside
-    /// the source or target of the other.
+    /// Whether the statement must run before another one. It must if its target is the source of the other, or if one
+    /// of the two moves something inside the source or target of the other.
     fn precedes(&self, other: &Statement) -> bool {
         let (own_from, own_to) = (self.pattern(&self.from), self.pattern(&self.to));
         let (from, to) = (other.pattern(&other.from), other.pattern(&other.to));
@@ -171,13 +171,13 @@ struct Pattern<'a> {
 }
 
 impl Pattern<'_> {
-    /// Whether an address may match both. The shorter pattern is compared with the start of the longer one.
+    /// Whether some address matches both patterns. The shorter pattern is compared with the start of the longer one.
     fn meets(&self, other: &Pattern<'_>) -> bool {
         let one_key = |a: Option<&InstanceKey>, b: Option<&InstanceKey>| a.is_none() || b.is_none() || a == b;
         self.modules.iter().zip(&other.modules).all(|((name, key), (other, at))| name == other && one_key(*key, *at))
     }
 
-    /// Whether an object that moves to this end is then at the other one.
+    /// Whether an object that moves to this end then matches the other one.
     fn chains_to(&self, other: &Pattern<'_>) -> bool {
         self.modules.len() == other.modules.len() && self.meets(other) && self.resource == other.resource
     }
@@ -188,7 +188,7 @@ impl Pattern<'_> {
         let inside = match (&self.resource, &other.resource) {
             (None, None) => own > outer,
             (Some(_), None) => own >= outer,
-            // One instance of a resource that moves as a whole.
+            // This end is one instance of a resource that the other end moves as a whole.
             (Some((resource, Some(_))), Some((whole, None))) => own == outer && resource == whole,
             _ => false,
         };
@@ -263,8 +263,8 @@ pub fn apply_statements(
     Moves { moved: addresses.moved(), blocked }
 }
 
-/// The new address of an object whose resource or module gained or lost repetition: the instance with the first key
-/// becomes the one without a key, and the other way round.
+/// The new address of an object whose resource or module gained or lost repetition. The instance with the first key
+/// becomes the instance without a key, or the reverse.
 fn implied(address: &ResourceInstance, shape: &dyn Shape) -> ResourceInstance {
     let follow = |key: &InstanceKey, repeated: KeyKind| match (key, repeated) {
         (InstanceKey::None, KeyKind::Count) => InstanceKey::Int(0),

@@ -1,4 +1,4 @@
-//! The order of deletes: dependents are changed or deleted before the object.
+//! The order of deletes: before an object is deleted, its dependents are changed or deleted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,12 +43,12 @@ pub(crate) struct Delete {
     /// The delete itself.
     pub(crate) last: OperationId,
     pub(crate) kind: DeleteKind,
-    /// Whether state records the resource as create-first.
+    /// Whether the state records the resource as create-first.
     pub(crate) create_first: bool,
 }
 
 impl Delete {
-    /// Whether the object is deleted after its dependencies are changed, and not before.
+    /// Whether the object is deleted after its dependencies are changed, instead of before.
     fn is_last(&self) -> bool {
         self.kind == DeleteKind::AfterCreate || self.kind == DeleteKind::Final && self.create_first
     }
@@ -65,11 +65,11 @@ pub(crate) enum DeleteKind {
     AfterCreate,
 }
 
-/// An operation, and what else it waits for.
+/// An operation, and the operations that it additionally waits for.
 pub(crate) type Wait = (OperationId, Option<Origin>);
 
-/// Operations by the configured resource that they depend on. Instances of a module are independent of each other: a
-/// dependent in the same module depends only on its own module instance.
+/// Operations by the configured resource that they depend on. Instances of a module are independent of each other, so a
+/// dependent in the same module depends only on its own module instance. `None` stands for all module instances.
 #[derive(Debug, Default)]
 struct Dependents(FxHashMap<(Arc<ConfigResource>, Option<ModuleInstance>), Vec<OperationId>>);
 
@@ -116,7 +116,7 @@ impl DeleteOrder {
         self.made.entry(resource).or_default().push(operation);
     }
 
-    /// Adds an operation that forgets an object with these dependencies.
+    /// Adds an operation that deletes or forgets an object with these dependencies.
     pub(crate) fn goes(&mut self, operation: OperationId, module: &ModuleInstance, names: &[SmolStr]) {
         self.deleted.note(&mut self.names, names, module, operation);
     }
@@ -141,17 +141,17 @@ impl DeleteOrder {
         self.read_last.push(operation);
     }
 
-    /// What must be deleted before an object leaves state: all its dependents.
+    /// The operations that must have deleted all dependents before an object is removed from the state.
     pub(crate) fn gone_before(&self, resource: &AbsResource) -> Option<Origin> {
         self.deleted.of(resource)
     }
 
-    /// The waits of deletes, once all of them are drafted. `in_shards` are all operations of providers.
+    /// The waits of deletes. Call it when all deletes are drafted. `in_shards` are all operations of providers.
     ///
-    /// Deleted dependents of a resource are deleted first. Then the object is deleted, and only then are its remaining
-    /// dependents changed. If the new object already exists, or if the resource is replaced create-first, the object is
-    /// deleted last. Data sources are read after deletes. All instances of a resource share one set, so the number of
-    /// edges is linear in the number of instances.
+    /// The plan deletes dependents of a resource before its object, and changes the remaining dependents after that. If
+    /// the new object already exists, or if the resource is replaced create-first, the object is deleted last. Data
+    /// sources are read after all deletes. The waits of all instances of a resource share one set of operations, so the
+    /// number of edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();
@@ -179,9 +179,9 @@ impl DeleteOrder {
         waits
     }
 
-    /// The waits of deletes and of the changes of what the deleted objects depended on: deletes come first, unless the
-    /// deleted object is create-first. A provider may be configured from a changed object, so these waits can make
-    /// cycles and are only preferred.
+    /// Preferred waits between deletes and the changes of the dependencies of the deleted objects. A delete comes
+    /// before these changes, unless the deleted object is create-first. A provider may be configured from a changed
+    /// object, so these waits can make cycles. That is why they are only preferred.
     pub(crate) fn preferred(&self) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&[OperationId]>> = FxHashMap::default();
@@ -212,7 +212,7 @@ impl DeleteOrder {
         waits
     }
 
-    /// Data sources of check blocks are read after all other operations, except other reads.
+    /// The waits of data sources in check blocks. These are read after all other operations, except other reads.
     fn last_reads(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         if self.read_last.is_empty() {
             return Vec::new();

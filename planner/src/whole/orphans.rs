@@ -1,4 +1,4 @@
-//! Orphans: objects that state has and the configuration does not, with reasons.
+//! Orphans: objects that the state has and the configuration does not, with the reasons.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -31,12 +31,12 @@ pub(crate) struct Orphan {
     pub(crate) is_selected: bool,
 }
 
-/// All orphans that the plan covers, ordered by address, and problems with state. If evaluation `failed`, orphans that
-/// it might still have wanted are left out.
+/// All orphans that the plan covers, ordered by address, and problems of the state. If evaluation `failed`, omits
+/// objects that the configuration may still want.
 pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
     let mut problems = facts.state.problems();
     let mut found = Vec::new();
-    // Computed only if the plan is partial and a module instance is gone.
+    // Computed only if the plan is partial and a module instance no longer exists.
     let chosen = LazyCell::new(|| planned(&facts.root, facts.selection()).resources);
     for (address, stored) in facts.state.iter() {
         if evaluated.desired.contains(address) || evaluated.surplus.contains(address) {
@@ -106,7 +106,7 @@ fn is_selected(
     let (selection, config) = (facts.selection(), address.config());
     match (selection, facts.is_configured(&config)) {
         (Selection::All, _) => true,
-        // Evaluation does not expand a resource outside the selection, and none in a module instance that is gone.
+        // Evaluation does not expand resources outside the selection or in a module instance that no longer exists.
         (_, true) => {
             let is_reached = evaluated.resources.contains_key(&address.all())
                 || evaluated.has_module(&address.module) == Some(false) && is_chosen(&config);
@@ -116,8 +116,8 @@ fn is_selected(
     }
 }
 
-/// Whether the orphan is certain despite a failed evaluation: its block is gone, or a known expansion does not contain
-/// it.
+/// Whether the object is certainly an orphan despite a failed evaluation: its block was removed, or a known expansion
+/// does not contain it.
 fn is_certain(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
     if !facts.is_configured(&address.config()) || evaluated.has_module(&address.module) == Some(false) {
         return true;
@@ -134,8 +134,8 @@ fn reason(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> R
     orphan_reason(&address.key, configured, there, evaluated.resources.get(&address.all()))
 }
 
-/// Why a stored instance is no longer wanted. `configured` says whether its resource has a block, `module_is_there`
-/// whether its module instance exists. `resource` is the expansion of the resource.
+/// The reason why a stored instance is no longer wanted. `configured` says whether its resource has a block, and
+/// `module_is_there` whether its module instance exists. `resource` is the expansion of the resource.
 fn orphan_reason(key: &InstanceKey, configured: bool, module_is_there: bool, resource: Option<&Expansion>) -> Reason {
     if !configured {
         return Reason::DeleteBecauseNoResourceConfig;
@@ -174,7 +174,7 @@ pub(crate) fn absent_providers(facts: &Facts) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Whether the call of a provider's module is gone, and the state remembers the configuration of the provider.
+/// Whether the call of a provider's module was removed, and the state has a memory of the provider.
 fn is_recallable(facts: &Facts, instance: &ProviderInstance) -> bool {
     let memory = facts.memories.get(instance);
     memory.is_some_and(|memory| memory.configuration.is_some()) && !has_calls(&facts.root, &instance.module)

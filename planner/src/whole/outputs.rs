@@ -24,13 +24,13 @@ pub(crate) type RootOutputs = BTreeMap<SmolStr, RootOutput>;
 pub(crate) struct Outputs {
     /// The new values.
     pub(crate) wanted: RootOutputs,
-    /// The last values, for destroy plans that have read all objects.
+    /// The values before a destroy plan that has read all objects.
     pub(crate) last: RootOutputs,
 }
 
 impl Outputs {
-    /// Collects the outputs of a plan from evaluation. A plan that empties the state removes all of them; their current
-    /// values are then the old ones.
+    /// Collects the outputs of a plan from evaluation. A plan that empties the state removes all of them, so their
+    /// current values become the old values.
     pub(crate) fn of(facts: &Facts, evaluated: RootOutputs) -> Outputs {
         let none = RootOutputs::new;
         match (facts.rules.empties_state, facts.options.refresh) {
@@ -48,8 +48,8 @@ struct Before {
     sensitive: bool,
 }
 
-/// The stored value. In a destroy plan, the value from the refreshed objects (see the recorded case
-/// `workflow/show-text`).
+/// The value of an output before the plan: the stored value, or in a destroy plan the value computed from the refreshed
+/// objects (see the recorded case `workflow/show-text`).
 fn before(snapshot: &Snapshot, last: &RootOutputs, name: &str) -> Before {
     match last.get(name).map(|output| (without_provenance(&output.value), output.sensitive)) {
         Some((value, sensitive)) if value.is_wholly_known() && !value.is_null() => {
@@ -59,7 +59,7 @@ fn before(snapshot: &Snapshot, last: &RootOutputs, name: &str) -> Before {
     }
 }
 
-/// The stored value of an output; null if it is missing or cannot be decoded.
+/// The stored value of an output, or null if it is missing or cannot be decoded.
 fn stored(snapshot: &Snapshot, name: &str) -> Before {
     let null = || Value::null(Type::Dynamic);
     let Some(stored) = snapshot.outputs.get(name) else {
@@ -104,12 +104,12 @@ pub(crate) fn output_changes(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolS
         .collect()
 }
 
-/// Whether the refresh before a destroy removes an output, because it is null now.
+/// Whether the refresh before a destroy removes an output because it is null now.
 fn is_removed(outputs: &Outputs, name: &SmolStr) -> bool {
     outputs.last.get(name).is_some_and(|output| output.value.is_null())
 }
 
-/// The changes of outputs that the plan does not show: those that only apply evaluates (`late`), and those that the
+/// The changes of outputs that the plan does not show: outputs that only apply evaluates (`late`), and outputs that the
 /// refresh before a destroy removes.
 pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutputs) -> BTreeMap<SmolStr, OutputChange> {
     let snapshot = facts.state.snapshot();
@@ -118,7 +118,8 @@ pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutput
     late.chain(removed.map(|name| (name.clone(), gone(stored(snapshot, name))))).collect()
 }
 
-/// The last values in a destroy plan, as deletes: those of outputs that it covers, also if it is partial and keeps them.
+/// The last values of all outputs in a destroy plan, as deletes. A partial plan also returns them, although it keeps
+/// the outputs.
 pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
     let change = |name: &SmolStr| gone(before(facts.state.snapshot(), &outputs.last, name));
     outputs.last.keys().map(|name| (name.clone(), change(name))).collect()

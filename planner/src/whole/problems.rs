@@ -9,7 +9,7 @@ use weft_graph_format::source::SourceRange;
 /// The summary for a `prevent_destroy` value that is not a known truth value.
 const INVALID_PREVENT_DESTROY: &str = "Invalid value for prevent_destroy";
 
-/// Why a `prevent_destroy` value is invalid, known or not.
+/// Why a `prevent_destroy` value is invalid, even if it is unknown.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum InvalidProtection {
     /// It is sensitive or ephemeral.
@@ -55,7 +55,7 @@ pub(super) fn moves_blocked(blocked: &[(ResourceInstance, ResourceInstance)]) ->
     )
 }
 
-/// Moved objects outside the selection. `way_out` says how to select them.
+/// Moved objects are outside the selection. `way_out` says how to select them.
 pub(super) fn moves_left_out(addresses: &[&str], way_out: &str) -> Diagnostic {
     Diagnostic::error(
         "Moved resource instances excluded by targeting",

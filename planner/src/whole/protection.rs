@@ -30,8 +30,8 @@ pub(crate) enum RemovalVerdict {
     Refused(Box<Diagnostic>),
 }
 
-/// The protection of an instance. If its module instance no longer exists, the protection from another instance of the
-/// module, or a constant from the block.
+/// The protection of an instance. If its module instance no longer exists, the protection comes from another instance
+/// of the module, or is a constant in the block.
 pub(crate) fn protection(evaluated: &Evaluated, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
     if let Some(found) = evaluated.protection(address) {
         return Some(found.clone());
@@ -54,7 +54,7 @@ pub(crate) fn problems_of(protection: &Protection) -> Vec<Diagnostic> {
     unfit.into_iter().collect()
 }
 
-/// Whether an object may be "destroyed" or "replaced" (`what`).
+/// Decides whether an object may be "destroyed" or "replaced" (`what`).
 pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstance, what: &str) -> RemovalVerdict {
     let Some(protection) = protection else { return RemovalVerdict::Allowed };
     let found = problems_of(protection);
@@ -71,7 +71,7 @@ pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstanc
     }
 }
 
-/// A destroy plan stops before the dependencies of a protected object.
+/// Removes the deletes of the dependencies of protected objects from a destroy plan.
 pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, changes: &mut Vec<ResourceChange>) {
     if refused.is_empty() {
         return;
@@ -88,7 +88,7 @@ pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, 
     changes.retain(|change| goes_on(&change.address));
 }
 
-/// Why a value is not a valid protection, known or not.
+/// Why a value is not a valid protection, even if it is unknown.
 fn unfit(value: &Value) -> Option<InvalidProtection> {
     let (marks, _) = value.open();
     if !marks.is_empty() {

@@ -1,4 +1,4 @@
-//! Which provider instances the state remembers after a plan.
+//! Decides which provider instances the state remembers after a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::prior::{with_schema_marks, without_provenance};
 use crate::providers::Registered;
 use crate::whole::selecting::without_gaps;
 
-/// The changes of memories. A plan that changes no object changes no memory either: what the state remembers is
-/// no reason for an apply.
+/// The changes of memories. A plan that changes no object changes no memory either: a change of a memory is not a
+/// reason for an apply.
 pub(crate) fn memory_changes(
     facts: &Facts,
     evaluated: &Evaluated,
@@ -39,7 +39,7 @@ pub(crate) fn memory_changes(
         let changed: BTreeSet<&ProviderInstance> = agenda.work.iter().map(|work| &work.provider).collect();
         for (instance, basis) in evaluated.bases.iter().filter(|(instance, _)| users.contains(*instance)) {
             let Some(registered) = configured(instance) else { continue };
-            // Without a schema, which arguments are secret is not known.
+            // Without a schema, it is unknown which arguments are secret.
             let Some(schema) = schemas.get(&instance.source) else { continue };
             let value = remembered(instance, basis, &with_schema_marks(&registered.config, &schema.provider));
             let value = without_gaps(&value, &evaluated.gaps);
@@ -56,8 +56,8 @@ pub(crate) fn memory_changes(
     changes
 }
 
-/// The provider instances that have managed objects after the plan. One that loses its last object in an unusual way, as
-/// when an object moves to another provider, counts until the next plan.
+/// The provider instances that have managed objects after the plan. If a provider instance loses its last object in an
+/// unusual way, for example because an object moves to another provider, it counts until the next plan.
 fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
     let leaves = |step: &PlannedStep| match step {
         PlannedStep::Delete(leaving) | PlannedStep::Forget(leaving) => leaving.deposed.is_none(),
@@ -67,7 +67,7 @@ fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
     let recorded = agenda.records.iter().filter(|record| record.object.is_none()).map(|record| &record.address);
     let gone: FxHashSet<&ResourceInstance> = deleted.chain(recorded).collect();
     let kept = facts.state.managed().filter(|(address, stored)| {
-        // The deposed objects of an instance that goes are deleted in the same plan.
+        // If an instance is deleted, the same plan deletes its deposed objects.
         let record = &stored.instance.record;
         !gone.contains(address) && (record.current.is_some() || !record.deposed.is_empty())
     });

@@ -24,7 +24,7 @@ pub(crate) struct Dependent {
     pub(crate) needs: Vec<Arc<ConfigResource>>,
 }
 
-/// The objects of a state. Objects that depend on a data source are among its dependents.
+/// The objects of a state. Dependencies on data sources count, too.
 pub(crate) fn dependents(state: &PriorState) -> Vec<Dependent> {
     let mut names = Names::default();
     let found = state.iter().map(|(address, stored)| Dependent {
@@ -36,8 +36,8 @@ pub(crate) fn dependents(state: &PriorState) -> Vec<Dependent> {
 
 /// The objects that a destroy plan covers.
 ///
-/// Dependents of a destroyed object are destroyed too. Dependencies of an excluded object stay. Both follow the
-/// dependencies in state.
+/// Dependents of a destroyed object are destroyed, too. Dependencies of an excluded object stay. Both rules use the
+/// dependencies in the state.
 pub(crate) fn destroyed(objects: &[Dependent], selection: &Selection) -> BTreeSet<ResourceInstance> {
     let mut graph = Linked::of(objects);
     let keeps = matches!(selection, Selection::AllBut(_));
@@ -53,12 +53,12 @@ pub(crate) fn destroyed(objects: &[Dependent], selection: &Selection) -> BTreeSe
     chosen.map(|(object, _)| object.address.clone()).collect()
 }
 
-/// A configured resource, with the module instance if it is of the same module: instances of a module are independent
-/// of each other.
+/// A configured resource. The module instance is set if the dependent is in the same module, because instances of a
+/// module are independent of each other.
 type Link = (Arc<ConfigResource>, Option<ModuleInstance>);
 
-/// Objects by resource and by dependency. Entries are removed when they are followed, so a walk takes as many steps as
-/// there are dependencies.
+/// Objects by resource and by dependency. Entries are removed when they are followed, so the number of steps of a walk
+/// is at most the number of dependencies.
 struct Linked<'a> {
     objects: &'a [Dependent],
     is: FxHashMap<Link, Vec<usize>>,
@@ -129,7 +129,7 @@ pub(crate) fn in_effect(selection: &Selection, declared: &Declared) -> Option<Di
     let mut keyless = BTreeSet::new();
     for address in addresses {
         let config = address.module.config();
-        // The last step of an address can leave out its key.
+        // The last step of an address may have no key.
         let inner = address.module.0.len() - usize::from(address.resource.is_none());
         let left_out =
             address.module.0.iter().take(inner).enumerate().filter(|(_, step)| step.key == InstanceKey::None);
@@ -157,8 +157,8 @@ pub(crate) fn nothing(schema: &Schema) -> Value {
     Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
 }
 
-/// Replaces values from missing instances outside the selection with null, by the formulas of their placeholders. Apply
-/// cannot know them either.
+/// Replaces values of missing instances outside the selection with null. Finds them by the formulas of their
+/// placeholders. Apply cannot know these values either.
 pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
     if gaps.is_empty() {
         return value.clone();
@@ -173,7 +173,7 @@ pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
     })
 }
 
-/// Whether a formula depends on any of these. `clean` caches those that do not, so shared parts are visited once.
+/// Whether a formula depends on any of these. `clean` caches formulas that do not, so shared parts are visited once.
 fn comes_from(formula: &Formula, gaps: &FxHashSet<usize>, clean: &mut FxHashSet<usize>) -> bool {
     let (mut pending, mut seen) = (vec![formula.clone()], FxHashSet::default());
     while let Some(next) = pending.pop() {
@@ -234,8 +234,8 @@ mod tests {
         }
     }
 
-    /// Many instances of a resource that all depend on all instances of another: each dependency names a whole
-    /// resource, so following it once per instance would be quadratic.
+    /// Many instances of a resource all depend on all instances of another one. Each dependency names a whole resource,
+    /// so following it once per instance would be quadratic.
     #[test]
     fn steps_grow_with_the_number_of_objects() {
         let steps = |count: usize, keeps: bool| {

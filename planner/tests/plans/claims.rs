@@ -1,10 +1,10 @@
-//! Claims: what a plan depends on in the state, so that a later change of it makes the plan stale.
+//! Claims: the parts of the state that a plan depends on. A later change of such a part makes the plan stale.
 
 use expect_test::expect;
 
 use crate::harness::{Case, bare, object};
 
-/// One line for each claim. An exclusive one is changed by the plan.
+/// One line for each claim. The plan changes the subjects of exclusive claims.
 async fn claims(case: Case) -> String {
     let planned = case.planned().await;
     let line = |claim: &weft_graph_format::graph::Claim| {

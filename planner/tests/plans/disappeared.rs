@@ -1,4 +1,4 @@
-//! Provider instances that disappear together with their objects, and what the state remembers of them.
+//! Provider instances that disappear together with their objects, and their memories in the state.
 
 use expect_test::expect;
 use weft_graph_format::value::Value;
@@ -7,7 +7,7 @@ use crate::harness::{Case, object};
 
 /// The provider of a called module.
 const IN_M: &str = "module.m.provider[\"registry.opentofu.org/hashicorp/test\"]";
-/// An instance with a key.
+/// A provider instance with a key.
 const KEYED: &str = "provider[\"registry.opentofu.org/hashicorp/test\"].by[\"us\"]";
 /// A configuration without the module. The comment makes the harness start the test provider.
 const WITHOUT_MODULE: &str = "# test_\n";

@@ -1,25 +1,29 @@
 //! The rules for formulas and origins, as far as a plan shows them. Each test fails when its rule is broken.
 //!
-//! The rules that need no plan are in `expressions/tests/rules.rs` (E).
+//! The tests of rules that need no plan are in `expressions/tests/rules.rs`. They are marked with (E) here.
 //!
-//! 1. Origins say when to wait, static references the rest: `rule_1_origins_wait_references_are_stored`;
-//!    E `each_leaf_waits_for_its_own_operation`.
+//! 1. Origins decide when to wait. All other dependencies come from static references:
+//!    `rule_1_origins_wait_references_are_stored`; (E) `each_leaf_waits_for_its_own_operation`.
 //! 2. Named values are strict: `rule_2_named_values_are_strict`, `rule_2_infallible_values_are_inlined`;
-//!    E `a_skipped_operation_is_not_caught_by_try`.
-//! 3. Known planned values of legacy providers stay open: E `a_live_value_is_never_folded`; the recorded cases over
-//!    the provider `oldlab`.
-//! 4. A value with a formula is symbolic, known or not: `rule_4_ephemeral_values_are_inputs`;
-//!    E `a_live_value_is_never_folded`.
-//! 5. What gives a value is not what to wait for: `rule_5_readers_wait_for_the_settled_operation`,
-//!    `rule_5_first_operation_waits_for_the_whole_block`.
-//! 6. Containers carry both: `rule_6_no_path_through_a_set`; E `elements_of_a_set_may_turn_out_equal`.
-//! 7. Provisioners run at apply, errors in them included: `rule_7_provisioners_run_at_apply`,
+//!    (E) `a_skipped_operation_is_not_caught_by_try`.
+//! 3. Known planned values of legacy providers may still change at apply: (E) `a_live_value_is_never_folded`; the
+//!    recorded cases with the provider `oldlab`.
+//! 4. A value with a formula is symbolic, even if it is known: `rule_4_ephemeral_values_are_inputs`;
+//!    (E) `a_live_value_is_never_folded`.
+//! 5. The operation that provides a value is not always the one to wait for:
+//!    `rule_5_readers_wait_for_the_settled_operation`, `rule_5_first_operation_waits_for_the_whole_block`.
+//! 6. Containers carry formulas and origins: `rule_6_no_path_through_a_set`;
+//!    (E) `elements_of_a_set_may_turn_out_equal`.
+//! 7. Provisioners are evaluated and run at apply, and their errors appear then: `rule_7_provisioners_run_at_apply`,
 //!    `rule_7_provisioners_run_before_the_delete`, `rule_7_other_provisioners_are_refused`.
-//! 8. Templates at apply: `rule_8_known_templates_are_inlined`; E `a_template_known_at_apply_is_parsed_then`.
-//! 9. Impure nodes: `rule_9_impure_calls_are_operations_of_their_own`; E `each_impure_call_has_its_own_occurrence`,
-//!    `an_impure_call_in_a_symbolic_body_runs_once_an_iteration`.
-//! 10. `ignore_changes` at apply: `rule_10_ignored_paths_are_prior_constants`; `expressions/tests/resource_rules.rs`.
-//! 11. Deletes need the reverse: `rule_11_deletes_follow_stored_dependencies`, `rule_11_deletes_precede_updates_of_readers`.
+//! 8. A template that is unknown in the plan is parsed at apply: `rule_8_known_templates_are_inlined`;
+//!    (E) `a_template_known_at_apply_is_parsed_then`.
+//! 9. Each impure call is an operation of its own: `rule_9_impure_calls_are_operations_of_their_own`;
+//!    (E) `each_impure_call_has_its_own_occurrence`, `an_impure_call_in_a_symbolic_body_runs_once_an_iteration`.
+//! 10. Paths in `ignore_changes` keep their prior values at apply: `rule_10_ignored_paths_are_prior_constants`;
+//!     `expressions/tests/resource_rules.rs`.
+//! 11. Deletes run in reverse order of dependencies: `rule_11_deletes_follow_stored_dependencies`,
+//!     `rule_11_deletes_precede_updates_of_readers`.
 //! 12. Live values are never journalled: `rule_12_ephemeral_constants_are_not_in_the_plan`; `cli/tests/thread.rs`.
 
 mod listing;
@@ -59,12 +63,12 @@ async fn rule_1_origins_wait_references_are_stored() {
     assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
     let graph = outcome.planned.expect("a plan").graph;
     let listing = Listing(disassemble(&graph));
-    // No leaf of `a` is touched, so nothing waits for it.
+    // The plan changes no part of `a`, so nothing waits for it.
     assert_eq!(listing.waits("= desired terraform_data.b "), Vec::<u32>::new());
     assert_eq!(listing.waits("= desired terraform_data.c "), Vec::<u32>::new());
-    // One leaf of one instance is used.
+    // `terraform_data.d` uses one part of one instance.
     assert_eq!(listing.waits("= desired terraform_data.d "), [listing.number("= apply terraform_data.a[0] ")]);
-    // State must still record that they depend on `a`.
+    // The state must still record that they depend on `a`.
     let mut found = Vec::new();
     for fragment in &graph.fragments {
         for row in &fragment.rows {
@@ -104,7 +108,7 @@ async fn rule_2_named_values_are_strict() {
     .await;
     let local = listing.number("= evaluate local.port ");
     assert_eq!(listing.waits("= evaluate local.port "), [listing.number("= apply terraform_data.a ")]);
-    // The `try` and all other readers use the result, not the formula that can fail.
+    // The `try` and all other readers use the result instead of the formula, which can fail.
     assert!(listing.line("= output port ").contains(&format!("try(%{local}, 80)")), "{}", listing.0);
     assert!(listing.line("= desired terraform_data.b ").contains(&format!("input = %{local}")), "{}", listing.0);
     assert_eq!(listing.0.matches("tonumber(").count(), 1, "{}", listing.0);
@@ -128,7 +132,8 @@ async fn rule_2_infallible_values_are_inlined() {
     .await;
     let apply = listing.number("= apply terraform_data.a ");
     assert!(listing.line("= output x ").contains(&format!("%{apply}.id")), "{}", listing.0);
-    // There is one operation for the leaf that can fail, and none for the other. This is a deliberate deviation.
+    // There is one operation for the part that can fail, and none for the other part. This is a deliberate difference
+    // from OpenTofu.
     assert!(listing.has("= evaluate local.m.y ") && !listing.has("local.m.x "), "{}", listing.0);
 }
 
@@ -160,7 +165,7 @@ async fn rule_4_ephemeral_values_are_inputs() {
         Vec::new(),
     )
     .await;
-    // Known at plan, but not folded: the value may differ at apply.
+    // The value is known when planning, but it is not folded, because it may differ at apply.
     assert!(listing.line("= check ").contains("input token"), "{}", listing.0);
     assert!(!listing.has("only once"), "{}", listing.0);
     assert!(listing.has("\"stored\""), "{}", listing.0);
@@ -187,10 +192,10 @@ async fn rule_5_readers_wait_for_the_settled_operation() {
     .await;
     let (apply, check) = (listing.number("= apply terraform_data.a "), listing.number("= check terraform_data.a "));
     let reader = listing.line("= desired terraform_data.b ");
-    // The value is the result of the apply operation. The wait is for the postcondition after it.
+    // The value is the result of the apply operation. The reader waits for the postcondition after it.
     assert!(reader.contains(&format!("input = %{apply}.id")), "{}", listing.0);
     assert!(listing.waits("= desired terraform_data.b ").contains(&check), "{}", listing.0);
-    // The instance's own condition uses the apply operation, or it would wait for itself.
+    // The condition of the instance itself uses the apply operation. Otherwise, it would wait for itself.
     assert!(listing.line("= check terraform_data.a ").contains(&format!("%{apply}.id")), "{}", listing.0);
     assert_eq!(listing.waits("= check terraform_data.a "), [apply]);
 }
@@ -245,7 +250,7 @@ async fn rule_6_no_path_through_a_set() {
     )
     .await;
     let (a, b) = (listing.number("= apply terraform_data.a "), listing.number("= apply terraform_data.b "));
-    // Two elements may turn out equal, so the loop and the length are left to apply.
+    // The elements may turn out equal, so apply computes the loop and the length.
     assert!(listing.line("= output set ").contains("for $"), "{}", listing.0);
     assert!(listing.line("= output count ").contains("length("), "{}", listing.0);
     assert_eq!(listing.waits("= output count "), [b]);
@@ -388,7 +393,7 @@ async fn rule_9_impure_calls_are_operations_of_their_own() {
         Vec::new(),
     )
     .await;
-    // One operation for each occurrence and instance. Readers of the local share one.
+    // There is one operation for each occurrence and instance. All readers of the local value share one.
     assert_eq!(listing.0.matches("uuid()").count(), 4, "{}", listing.0);
     for name in ["local.id", "terraform_data.a[0].input", "terraform_data.a[1].input", "terraform_data.c.input"] {
         assert!(listing.line(&format!("= evaluate {name} ")).contains("uuid()"), "{}", listing.0);
@@ -482,6 +487,6 @@ async fn rule_12_ephemeral_constants_are_not_in_the_plan() {
     let text = disassemble(&graph);
     assert!(text.contains("input token"), "{text}");
     assert!(!text.contains("only once") && !text.contains("Bearer only"), "{text}");
-    // Values computed from it are not journalled either, so they are not operations of the coordinator.
+    // Values computed from it are not journalled either, so the coordinator has no operations for them.
     assert!(text.contains("= evaluate_live local.") && !text.contains("= evaluate local."), "{text}");
 }

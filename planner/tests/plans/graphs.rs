@@ -1,4 +1,4 @@
-//! Execution graphs, whole: one for each kind of step.
+//! Complete execution graphs: one for each kind of step.
 
 mod records;
 

@@ -1,4 +1,4 @@
-//! The harness: from a configuration and a state to a plan, and from a plan to text.
+//! The test harness: makes a plan from a configuration and a state, and converts the plan to text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -45,17 +45,17 @@ pub struct Object {
     record: InstanceRecord,
 }
 
-/// An object of the test provider in state. The attributes that are not given are null.
+/// An object of the test provider in the state. Attributes that are not given are null.
 pub fn object(address: &str, attributes: &str) -> Object {
     Object::new(address, InstanceObject::new(plugin::VERSION, RawJson::new(whole(attributes))))
 }
 
-/// An object of `terraform_data` in state, with all its attributes.
+/// An object of `terraform_data` in the state, with all its attributes.
 pub fn builtin(address: &str, attributes: &str) -> Object {
     Object::new(address, InstanceObject::new(0, RawJson::new(attributes)))
 }
 
-/// The same with an id only.
+/// An object of the test provider in the state, with only an id.
 pub fn bare(address: &str, id: &str) -> Object {
     builtin(address, &format!(r#"{{"id":"{id}","input":null,"output":null,"triggers_replace":null}}"#))
 }
@@ -85,50 +85,50 @@ impl Object {
         self
     }
 
-    /// With stored dependencies.
+    /// Adds stored dependencies.
     pub fn needs(self, names: &[&str]) -> Object {
         self.with(|object| object.dependencies = names.iter().map(ToString::to_string).collect())
     }
 
-    /// Tainted.
+    /// Marks the object as tainted.
     pub fn tainted(self) -> Object {
         self.with(|object| object.tainted = true)
     }
 
-    /// Recorded as create-first.
+    /// Marks the object as recorded create-first.
     pub fn create_first(self) -> Object {
         self.with(|object| object.create_before_destroy = true)
     }
 
-    /// Recorded as not to be destroyed.
+    /// Marks the object as recorded not to be destroyed.
     pub fn skip_destroy(self) -> Object {
         self.with(|object| object.skip_destroy = true)
     }
 
-    /// Stored with a sensitive path. A step is the name of an attribute, or the JSON of an index.
+    /// Adds a stored sensitive path. A step is the name of an attribute, or the JSON of an index.
     pub fn sensitive(self, steps: &[PathStep]) -> Object {
         self.with(|object| object.sensitive_paths.push(steps.to_vec()))
     }
 
-    /// Stored with another schema version.
+    /// Sets another schema version.
     pub fn version(self, version: u64) -> Object {
         self.with(|object| object.schema_version = version)
     }
 
-    /// Stored with another provider configuration.
+    /// Sets another provider configuration.
     pub fn provider(mut self, provider: &str) -> Object {
         self.record.provider = StoredProvider::read(provider);
         self
     }
 
-    /// With a deposed object.
+    /// Adds a deposed object.
     pub fn deposed(mut self, key: &str, attributes: &str) -> Object {
         let object = InstanceObject::new(plugin::VERSION, RawJson::new(whole(attributes)));
         self.record.deposed.insert(DeposedKey(key.into()), object);
         self
     }
 
-    /// Without a current object.
+    /// Removes the current object.
     pub fn without_current(mut self) -> Object {
         self.record.current = None;
         self
@@ -136,7 +136,7 @@ impl Object {
 }
 
 impl Case {
-    /// A plan of the root module.
+    /// A plan of a root module with this text.
     pub fn of(main: &str) -> Case {
         Case {
             files: vec![("main.tf".into(), main.into())],
@@ -153,20 +153,20 @@ impl Case {
         }
     }
 
-    /// With another file.
+    /// Adds another file.
     pub fn file(mut self, path: &str, text: &str) -> Case {
         self.files.push((path.into(), text.into()));
         self
     }
 
-    /// With an object in state.
+    /// Adds an object in the state.
     pub fn stored(mut self, object: Object) -> Case {
         let stored = StoredInstance { record: object.record, revision: Revision(1) };
         self.snapshot.instances.insert(stored.record.address.clone(), stored);
         self
     }
 
-    /// With an output in state: its value and its type as JSON.
+    /// Adds an output in the state: its value and its type as JSON.
     pub fn stored_output(mut self, name: &str, value: &str, value_type: &str, sensitive: bool) -> Case {
         let (value, value_type) = (RawJson::new(value), RawJson::new(value_type));
         let record = OutputRecord { value, value_type, sensitive, deprecated: None };
@@ -174,61 +174,61 @@ impl Case {
         self
     }
 
-    /// With a real object of the test provider that is not as state has it.
+    /// Adds a real object of the test provider that differs from the state.
     pub fn real(self, id: &str, attributes: &str) -> Case {
         self.world.lock().insert(id.into(), Some(whole(attributes)));
         self
     }
 
-    /// With an object that no longer exists.
+    /// Removes the real object with this id.
     pub fn gone(self, id: &str) -> Case {
         self.world.lock().insert(id.into(), None);
         self
     }
 
-    /// Another kind of plan.
+    /// Sets the kind of the plan.
     pub fn kind(mut self, kind: PlanKind) -> Case {
         self.options.kind = kind;
         self
     }
 
-    /// A destroy plan.
+    /// Makes it a destroy plan.
     pub fn destroy(self) -> Case {
         self.kind(PlanKind::Destroy)
     }
 
-    /// Without reading real objects.
+    /// Disables the reading of real objects.
     pub fn without_refresh(mut self) -> Case {
         self.options.refresh = false;
         self
     }
 
-    /// With `-target` options.
+    /// Adds `-target` options.
     pub fn target(mut self, addresses: &[&str]) -> Case {
         self.options.selection = Selection::Only(selected(addresses));
         self
     }
 
-    /// With `-exclude` options.
+    /// Adds `-exclude` options.
     pub fn exclude(mut self, addresses: &[&str]) -> Case {
         self.options.selection = Selection::AllBut(selected(addresses));
         self
     }
 
-    /// With a `-replace` option.
+    /// Adds a `-replace` option.
     pub fn replace(mut self, address: &str) -> Case {
         self.options.replace.push(address.parse().expect("an address"));
         self
     }
 
-    /// With a given variable.
+    /// Adds a given variable.
     pub fn given(mut self, name: &str, value: Value) -> Case {
         let given = GivenVariable { value, range: None, source: String::from("the test") };
         self.given.insert(name.into(), given);
         self
     }
 
-    /// Makes the plan. Problems of loading are returned as those of a plan.
+    /// Makes the plan. Problems of loading are returned as problems of the plan.
     pub async fn plan(self) -> PlanOutcome {
         let dir = tempfile::tempdir().expect("a directory");
         for (path, text) in &self.files {
@@ -264,7 +264,7 @@ impl Case {
         .await
     }
 
-    /// A plan without any diagnostic.
+    /// Makes the plan, which must have no diagnostics.
     pub async fn planned(self) -> Planned {
         let outcome = self.plan().await;
         assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
@@ -273,7 +273,7 @@ impl Case {
         planned
     }
 
-    /// The problems, then the changes.
+    /// The problems of the plan, then its changes.
     pub async fn shown(self) -> String {
         let outcome = self.plan().await;
         let mut text = problems(&outcome.diagnostics);
@@ -284,12 +284,12 @@ impl Case {
         text
     }
 
-    /// The problems only.
+    /// Only the problems of the plan.
     pub async fn problems(self) -> String {
         problems(&self.plan().await.diagnostics)
     }
 
-    /// The disassembled graph of a plan without errors. Providers have short names, and null attributes are left out.
+    /// The disassembled graph of a plan without errors. Providers have short names, and null attributes are omitted.
     pub async fn graph(self) -> String {
         let outcome = self.plan().await;
         assert!(!outcome.has_errors(), "{}", problems(&outcome.diagnostics));
@@ -300,7 +300,7 @@ impl Case {
     }
 }
 
-/// The line without the attributes that are null, and without the types of null objects.
+/// The line without attributes that are null, and without the types of null objects.
 fn without_nulls(line: &str) -> String {
     const NULL_OBJECT: &str = "null:object({";
     let mut text = String::new();
@@ -327,8 +327,8 @@ fn selected(addresses: &[&str]) -> Vec<SelectedAddress> {
     addresses.iter().map(|text| SelectedAddress::parse(text).expect("an address")).collect()
 }
 
-/// One line for each diagnostic: severity, place, summary, and the object that it is about. Details are left out, since
-/// they are free to change.
+/// One line for each diagnostic: severity, source range, summary, and the address of its object. Details are omitted,
+/// so that they can change freely.
 pub fn problems(found: &[Diagnostic]) -> String {
     let mut text = String::new();
     for problem in found {

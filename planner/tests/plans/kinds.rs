@@ -31,7 +31,7 @@ async fn drift_is_shown_and_undone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_without_refresh_uses_the_state() {
-    // The difference is the mark of `secret`, which the stored object lacks.
+    // The difference is the mark of `secret`: the stored object does not have it.
     expect![[r#"
         update test_thing.a
         no-op output name: "x" -> "x"
@@ -166,7 +166,7 @@ async fn an_object_recorded_as_not_to_be_destroyed_is_deleted_with_its_block() {
         forget test_thing.a, forgot_because_lifecycle_destroy_in_config
     "#]]
     .assert_eq(&Case::of(kept).stored(stored()).destroy().shown().await);
-    // Its replacement forgets the old object.
+    // The replacement forgets the old object.
     expect![[r#"
         forget+create test_thing.a, replace_because_tainted
           id: "1" -> ?

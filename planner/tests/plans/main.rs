@@ -1,7 +1,8 @@
-//! Plans of written configurations and states.
+//! Plans of hand-written configurations and states.
 //!
-//! Each test is a short script over [`harness`]: a configuration and a state in, a snapshot of the changes, the
-//! problems or the execution graph out. `UPDATE_EXPECT=1 cargo test -p weft-planner` writes new snapshots.
+//! Each test is a short script over [`harness`]: it makes a plan from a configuration and a state, and compares the
+//! changes, the problems or the execution graph with a snapshot. `UPDATE_EXPECT=1 cargo test -p weft-planner` writes
+//! new snapshots.
 
 mod harness;
 mod plugin;

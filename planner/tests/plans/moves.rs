@@ -86,7 +86,7 @@ async fn a_source_that_is_still_declared_is_an_error() {
         error main.tf:1 Moved object still exists
     "#]]
     .assert_eq(&Case::of(&keyed).problems().await);
-    // Another instance of the same resource is none.
+    // `a[1]` is not declared, so it may be the source of a move.
     let other = keyed.replace("a[0]", "a[1]");
     expect![[r#"
         create terraform_data.a[0]

@@ -1,4 +1,4 @@
-//! Objects that state has and the configuration does not.
+//! Objects that the state has and the configuration does not.
 
 use expect_test::expect;
 use weft_graph_format::value::Value;

@@ -47,7 +47,7 @@ async fn an_output_alone_makes_a_plan_applyable() {
     assert_eq!(planned.claims.iter().map(|claim| claim.subject.to_string()).collect::<Vec<_>>(), ["output.o"]);
 }
 
-/// Statuses of all conditions.
+/// The statuses of all conditions.
 async fn checks(case: Case) -> String {
     let outcome = case.plan().await;
     let mut text = crate::harness::problems(&outcome.diagnostics);

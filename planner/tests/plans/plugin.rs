@@ -1,11 +1,11 @@
-//! A provider for tests, `test`. Its server runs inside the test, so the test decides what really exists.
+//! `test`, a provider for tests. Its server runs inside the test, so the test decides which objects really exist.
 //!
 //! | type | behavior |
 //! |---|---|
-//! | `test_thing` | `kind` requires a replacement, `size` has a default, `secret` is sensitive, `password` is write-only |
-//! | `test_other` | the same. Objects of `test_thing` can be moved to it |
-//! | `data.test_look` | `answer` is made of `name` |
-//! | `ephemeral.test_token` | `token` is made of `name` |
+//! | `test_thing` | `kind` requires replacement, `size` has a default, `secret` is sensitive, `password` write-only |
+//! | `test_other` | like `test_thing`. Objects of `test_thing` can be moved to it |
+//! | `data.test_look` | `answer` is derived from `name` |
+//! | `ephemeral.test_token` | `token` is derived from `name` |
 //!
 //! Some values of `name` cause problems: see the constants.
 
@@ -31,16 +31,16 @@ use weft_providers::{LaunchSpec, Plugin};
 
 /// A name that the provider refuses when it plans, validates, reads or opens.
 pub const REFUSED: &str = "refused";
-/// A name that it accepts with a warning.
+/// A name that the provider accepts with a warning.
 pub const DOUBTED: &str = "doubted";
-/// A name that it plans to change, which no provider may do.
+/// A name for which the provider plans another value, which no provider may do.
 pub const CHANGED: &str = "changed";
-/// A name of an object that it refuses to delete.
+/// A name of an object that the provider refuses to delete.
 pub const KEPT: &str = "kept";
-/// The schema version of its resources.
+/// The schema version of the provider's resources.
 pub const VERSION: u64 = 1;
 
-/// The real objects by id, as JSON. `None` if the object is gone. Other objects are as state has them.
+/// The real objects by id, as JSON. `None` if the object no longer exists. All other objects are as the state has them.
 pub type World = Arc<Mutex<BTreeMap<String, Option<String>>>>;
 
 /// The use of an attribute.
@@ -48,7 +48,7 @@ pub type World = Arc<Mutex<BTreeMap<String, Option<String>>>>;
 enum Use {
     Computed,
     Optional,
-    /// Optional, with a default of the provider.
+    /// Optional, with a default from the provider.
     Defaulted,
     Required,
     Sensitive,
@@ -304,7 +304,7 @@ impl Server {
     }
 }
 
-/// Implements the service: with the methods above, with empty answers, and without an answer.
+/// Implements the service: the methods above, methods with empty responses, and methods that fail.
 macro_rules! serve {
     (above: $($above:ident)*; empty: $($empty:ident)*; none: $($none:ident)*) => {
         #[tonic::async_trait]
@@ -355,7 +355,7 @@ pub async fn start(world: World) -> Plugin {
                 let Ok(mut outer) = acceptor.accept(stream).await else { return };
                 let (mut inner, served) = tokio::io::duplex(1 << 16);
                 if sender.send(Ok(served)).await.is_ok() {
-                    // It ends with an error when the client goes away.
+                    // The copy ends with an error when the client disconnects.
                     let _ = tokio::io::copy_bidirectional(&mut outer, &mut inner).await;
                 }
             });

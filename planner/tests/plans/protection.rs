@@ -53,7 +53,7 @@ async fn a_surplus_instance_is_protected_too() {
          resource \"terraform_data\" \"reader\" {\n input = length(terraform_data.a)\n}\n",
     );
     let case = case.stored(bare("terraform_data.a[0]", "1")).stored(bare("terraform_data.a[1]", "2"));
-    // What reads the resource is not planned.
+    // Readers of the resource are not planned.
     expect![[r#"
         error main.tf:1 Resource instance cannot be destroyed
         no-op terraform_data.a[0]

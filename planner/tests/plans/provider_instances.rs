@@ -1,5 +1,5 @@
-//! The provider instance of each object: configurations that are repeated, passed as a whole, and referred to as
-//! values. All tests use the built-in provider, which has no configuration.
+//! The provider instance of each object. The configurations of providers are repeated, passed to modules, and referred
+//! to as values. All tests use the built-in provider, which has no configuration.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::verify;
@@ -148,7 +148,7 @@ async fn keys_must_be_known_at_plan() {
     };
     let found = owners(&text("terraform_data.from.input")).await;
     assert_eq!(found, ["terraform_data.from: provider", "terraform_data.r: provider.x[\"a\"]"]);
-    // Values may be unknown until apply, keys may not.
+    // Values may be unknown until apply, but keys may not.
     let found = owners(&text("{ a = terraform_data.from.id }")).await;
     assert_eq!(found.len(), 2);
     for unknown in ["{ (terraform_data.from.id) = 1 }", "toset([terraform_data.from.id])"] {

@@ -1,4 +1,4 @@
-//! What a provider may answer, and what it is asked.
+//! The rules for responses of providers, and the requests to them.
 
 use expect_test::expect;
 

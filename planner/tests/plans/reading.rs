@@ -49,13 +49,13 @@ async fn a_pending_dependency_postpones_the_read() {
           size: null -> ?
     "#]]
     .assert_eq(&Case::of(DEPENDENT).shown().await);
-    // Without a change of the dependency it is read now.
+    // If the dependency does not change, the data source is read now.
     let same = object("test_thing.a", r#"{"id": "1", "name": "new"}"#);
     expect![[r#"
         no-op test_thing.a
     "#]]
     .assert_eq(&Case::of(DEPENDENT).stored(same).shown().await);
-    // The deletion of a surplus instance counts as a change too.
+    // The deletion of a surplus instance counts as a change, too.
     let case = Case::of(
         "resource \"test_thing\" \"a\" {\n count = 0\n}\n\
          data \"test_look\" \"d\" {\n name = \"x\"\n depends_on = [test_thing.a]\n}\n",

@@ -1,4 +1,4 @@
-//! Replacements: reasons, order, what a dependent requires, and triggers.
+//! Replacements: reasons, order, requirements of dependents, and triggers.
 
 use expect_test::expect;
 
@@ -70,7 +70,7 @@ async fn the_replace_option_replaces_the_instance_that_it_names() {
           id: "2" -> ?
     "#]]
     .assert_eq(&case().replace("terraform_data.a[1]").shown().await);
-    // Without a key it names no instance.
+    // An address without a key names no instance.
     expect![[r#"
         warning Incompletely-matched force-replace resource instance
         no-op terraform_data.a[0]

@@ -116,7 +116,7 @@ async fn a_module_is_selected_with_all_its_objects() {
     .assert_eq(&case.target(&["module.m[0]"]).shown().await);
 }
 
-/// Objects of module instances that are gone, of a resource that still has a block.
+/// Objects of a resource that still has a block, in module instances that no longer exist.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_gone_with_its_module_instance_is_deleted_if_it_is_selected() {
     let case = || {

@@ -1,4 +1,4 @@
-//! Sensitive paths of the state that lead nowhere.
+//! Sensitive paths in the state that lead to no part of the value.
 
 use weft_graph_format::path::Path;
 use weft_graph_format::stored::{PathStep, RawJson};
@@ -21,7 +21,7 @@ fn key(json: &str) -> PathStep {
     PathStep::index(RawJson::new(json))
 }
 
-/// The sensitive places of a value. The schema marks `.secret` in every object.
+/// The sensitive parts of a value. The schema marks `.secret` in every object.
 fn hidden(value: &Value) -> Vec<String> {
     let places = value.unmark_with_paths().1.into_iter().map(|(path, _)| path);
     places.map(|path| if path == Path::ROOT { "everything".to_owned() } else { path.to_string() }).collect()
@@ -57,7 +57,7 @@ async fn a_lost_sensitive_path_is_no_change() {
         let change = &plan.changes.resources[0];
         assert_eq!(hidden(&change.after), hidden(&change.before), "{path:?}");
     }
-    // A path that leads to a part is a difference: the configuration does not mark that part.
+    // A path that leads to an existing part is a difference, because the configuration does not mark that part.
     let plan = planned(stored().sensitive(&[attribute("name")]), PlanKind::Normal).await;
     assert_eq!(changes(&plan), "update test_thing.a\n  name: sensitive \"x\" -> \"x\"\n");
 }

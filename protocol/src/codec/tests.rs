@@ -226,7 +226,7 @@ fn invalid_frames_are_refused() {
 }
 
 proptest! {
-    /// No bytes make the reader panic.
+    /// No bytes cause a panic of the reader.
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = CoordinatorFrame::decode(&bytes);

@@ -1,4 +1,4 @@
-//! The generated types to messages.
+//! Converts the generated types to messages.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Entries of archives: their names, and what a zip file says about them.
+//! Entries of archives: their names, and their properties in a zip file.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -8,13 +8,13 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
-/// The bits of a mode for the kind of file, and the kinds.
+/// The bits of a mode that have the kind of file, and the kinds.
 const MODE_KIND: u32 = 0o170_000;
 const MODE_FILE: u32 = 0o100_000;
 const MODE_FOLDER: u32 = 0o040_000;
 const MODE_LINK: u32 = 0o120_000;
 
-/// The permissions of an entry without any.
+/// The permissions of an entry whose archive has none for it.
 pub const PLAIN_MODE: u32 = 0o644;
 
 /// The kind of an entry.
@@ -26,15 +26,15 @@ pub enum EntryKind {
     Folder,
     /// A link. Its content is its target.
     Link,
-    /// A device or the like.
+    /// A device or another special file.
     Special,
 }
 
 /// An entry of a zip file.
 pub struct ZipEntry<'a> {
-    /// Its name, as the archive has it.
+    /// Its name, as in the archive.
     pub name: String,
-    /// Its permissions, with the bits of its kind.
+    /// Its permissions, including the bits of its kind.
     pub mode: u32,
     /// Its kind.
     pub kind: EntryKind,
@@ -45,7 +45,7 @@ pub struct ZipEntry<'a> {
 /// Reads an entry of a zip file.
 ///
 /// # Errors
-/// When the archive is damaged.
+/// Returns an error if the archive is damaged.
 pub fn zip_entry(archive: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<ZipEntry<'_>, ZipError> {
     let content = archive.by_index(index)?;
     let name = content.name()?.into_owned();

@@ -2,10 +2,11 @@
 
 use std::io::{self, Read, Write};
 
-/// The maximum ratio of unpacked to packed size. Programs shrink to a quarter, text to a tenth. Bombs reach a thousand.
+/// The maximum ratio of unpacked to packed size. Programs shrink to a quarter of their size, and text to a tenth. Zip
+/// bombs reach a ratio of a thousand.
 pub const MAX_RATIO: u64 = 200;
 
-/// How much an archive may contain.
+/// The limits on the content of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The maximum number of entries.
@@ -15,23 +16,23 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of an archive of this length, in bytes. It may unpack to `free` bytes in any case, to [`MAX_RATIO`]
-    /// times its length if that is more, but never to more than `most`, which must not be less than `free`.
+    /// The limits for an archive of `length` bytes. It may always unpack to `free` bytes. If [`MAX_RATIO`] times its
+    /// length is more, it may unpack to that, but never to more than `most`. `most` must not be less than `free`.
     pub fn of(length: u64, entries: usize, free: u64, most: u64) -> Limits {
         Limits { entries, bytes: length.saturating_mul(MAX_RATIO).clamp(free, most) }
     }
 }
 
-/// More entries or bytes than the limits allow.
+/// The archive has more entries or bytes than the limits allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded;
 
 /// Why the content of an entry is not copied.
 #[derive(Debug)]
 pub enum CopyError {
-    /// It cannot be read, or the copy cannot be written.
+    /// The content cannot be read, or the copy cannot be written.
     Io(io::Error),
-    /// It is longer than the limits allow.
+    /// The content is longer than the limits allow.
     Exceeded,
 }
 
@@ -44,7 +45,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Nothing is used yet.
+    /// A quota of which nothing is used yet.
     pub fn new(limits: Limits) -> Quota {
         Quota { limits, entries: 0, left: limits.bytes }
     }
@@ -57,16 +58,16 @@ impl Quota {
     /// Counts an entry.
     ///
     /// # Errors
-    /// When it is one too many.
+    /// Returns an error if there are more entries than allowed.
     pub fn count(&mut self) -> Result<(), Exceeded> {
         self.entries += 1;
         if self.entries > self.limits.entries { Err(Exceeded) } else { Ok(()) }
     }
 
-    /// Copies the content of an entry, and reads at most one byte more than is allowed.
+    /// Copies the content of an entry. It reads at most one byte more than is allowed.
     ///
     /// # Errors
-    /// When it cannot be copied, or is too long.
+    /// Returns an error if the content cannot be copied, or is too long.
     pub fn copy(&mut self, content: &mut dyn Read, to: &mut dyn Write) -> Result<(), CopyError> {
         let copied = io::copy(&mut content.take(self.left.saturating_add(1)), to).map_err(CopyError::Io)?;
         self.left = self.left.checked_sub(copied).ok_or(CopyError::Exceeded)?;

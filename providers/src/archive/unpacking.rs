@@ -31,7 +31,7 @@ impl<'a> Unpacking<'a> {
     fn place(&mut self, name: &str) -> Result<PathBuf, ArchiveError> {
         self.quota.count().map_err(|_| self.too_large())?;
         let escapes = || ArchiveError::Escapes { path: self.archive.to_owned(), name: name.to_owned() };
-        // Some systems separate folders with a backslash.
+        // On some systems, a backslash separates folders.
         let path = if name.contains('\\') { None } else { inside(name) };
         Ok(self.target.join(path.ok_or_else(escapes)?))
     }
@@ -63,7 +63,8 @@ impl<'a> Unpacking<'a> {
     }
 }
 
-/// The permissions of an entry. The program is always executable, because archives from Windows have no permissions.
+/// Sets the permissions of an entry. The program is always executable, because archives from Windows have no
+/// permissions.
 #[cfg(unix)]
 fn set_mode(file: &File, path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -15,7 +15,7 @@ pub(super) fn read_only_attribute(name: &str) -> ProviderDiagnostic {
 pub(super) fn stored_as_flat_map() -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Unsupported state format",
-        "terraform_data was never stored as a flat map, so this object is not one of terraform_data.",
+        "This object is stored as a flat map, which terraform_data never used. It belongs to another type.",
     )
 }
 
@@ -75,7 +75,7 @@ pub(super) fn state_not_read(what: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Error loading state error", format!("{what}{stop}")).at(attribute("backend"))
 }
 
-/// There is no such backend.
+/// The backend does not exist.
 pub(super) fn unknown_backend(backend: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Invalid backend configuration", format!("The backend type {backend:?} does not exist."))
         .at(attribute("backend"))

@@ -1,7 +1,8 @@
 //! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend of its state.
 //!
-//! States of the backend `local` are read here, those of the others through [`StateBackends`]. Settings of backends that
-//! Weft does not have are accepted, and reading them is an error. Sensitive outputs are returned without a mark, as by OpenTofu: the configuration marks them where it uses them.
+//! States of the backend `local` are read here, and states of other backends through [`StateBackends`]. Settings of
+//! backends that Weft does not have are accepted, and reading them is an error. As in OpenTofu, sensitive outputs are
+//! returned without a mark: the configuration marks them where it uses them.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -27,7 +28,7 @@ pub(super) const TYPE: &str = "terraform_remote_state";
 
 /// The backend whose states are files.
 const LOCAL: &str = "local";
-/// The other backends that OpenTofu has.
+/// The other backends of OpenTofu.
 const KNOWN_BACKENDS: [&str; 12] =
     ["azurerm", "cloud", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "remote", "s3"];
 /// Arguments of the local backend.
@@ -36,11 +37,12 @@ const LOCAL_ARGUMENTS: [&str; 2] = ["path", "workspace_dir"];
 const STATE_FILE: &str = "terraform.tfstate";
 /// The local backend's default folder for other workspaces.
 const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
-/// The workspace without a folder of its own.
+/// The workspace that has no folder.
 const DEFAULT_WORKSPACE: &str = "default";
-/// The maximum size of a state file: ten times the largest known ones, and small enough for memory.
+/// The maximum size of a state file: ten times the largest known files, and small enough for memory.
 const LARGEST_FILE: u64 = 4 << 30;
-/// The readable format versions: OpenTofu's, and the one by which a run of Weft keeps other tools from the file.
+/// The format versions that can be read: OpenTofu's version, and the version that a run of Weft writes to keep other
+/// tools from changing the file.
 const FORMATS: [u64; 2] = [4, 9];
 
 /// The part of a state file that is read. Everything else is ignored.
@@ -58,7 +60,7 @@ struct OutputForm {
     value_type: Box<RawValue>,
 }
 
-/// Its schema. The descriptions are those that tools know from `providers schema`.
+/// The schema of the data source. The descriptions are the texts that tools know from `providers schema`.
 pub(super) fn schema() -> Schema {
     let attribute = |ty: Type, description: &str, change: fn(&mut Attribute)| {
         let mut attribute = Attribute::new(ty);
@@ -92,7 +94,7 @@ pub(super) fn schema() -> Schema {
     Schema { version: 0, block }
 }
 
-/// Problems of a configuration, as far as it is known.
+/// Checks the known parts of a configuration.
 pub(super) fn validate(config: &Value, states: Option<&dyn StateBackends>) -> Vec<ProviderDiagnostic> {
     let (backend, settings) = (part(config, "backend"), part(config, "config"));
     let mut found = Vec::new();
@@ -111,7 +113,7 @@ pub(super) fn validate(config: &Value, states: Option<&dyn StateBackends>) -> Ve
     found
 }
 
-/// Reads the outputs. `address` is the data source.
+/// Reads the outputs. `address` is the address of the data source.
 pub(super) fn read(
     address: &str,
     config: &Value,
@@ -130,7 +132,7 @@ pub(super) fn read(
     Reply { value: Value::object(fields), diagnostics }
 }
 
-/// The outputs, with defaults for missing ones; `None` if there is a problem.
+/// The outputs, with defaults for missing ones. `None` if there is a problem.
 fn outputs(
     config: &Value,
     open: &dyn Fn(&[u8]) -> Plain,
@@ -170,17 +172,17 @@ fn outputs(
     Some(Value::object(all))
 }
 
-/// Reads the plain text of a state file.
+/// The plain text of a state file, or the reason why it cannot be decrypted.
 type Plain = Result<Zeroizing<Vec<u8>>, OpenError>;
 
-/// Reads the plain text of a state file. Settings name a data source by its address without the common prefix.
+/// Decrypts a state file. Encryption settings name a data source by its address without the common prefix.
 fn open(address: &str, text: &[u8], sealing: &Sealing) -> Plain {
     let name = address.replacen(&format!("data.{TYPE}."), "", 1);
     let name = name.strip_prefix("module.").unwrap_or(&name);
     Ok(sealing.open_remote_state(name, text)?.plain)
 }
 
-/// The outputs in a state file by name, or the problem.
+/// The outputs in a state file by name, or the text of the problem.
 fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, String> {
     let form: StateForm =
         serde_json::from_slice(text).map_err(|error| format!("The state file is not valid JSON: {error}."))?;
@@ -204,7 +206,7 @@ fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, String> {
     Ok(found)
 }
 
-/// The place of a state.
+/// The location of a state.
 enum Source<'a> {
     /// A backend that cannot be read.
     Unsupported(SmolStr),
@@ -215,7 +217,7 @@ enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The backend of this name with its settings, which are known or null.
+    /// The location for a backend with its settings, which are known or null.
     fn of(
         backend: &str,
         settings: &Value,
@@ -299,7 +301,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Whether a value is an object or a map, or is of unknown type.
+/// Whether a value is an object or a map, or its type is unknown.
 fn may_be_object(value: &Value) -> bool {
     value.is_null() || matches!(value.ty(), Type::Dynamic | Type::Object(_) | Type::Map(_))
 }

@@ -14,7 +14,7 @@ pub(super) fn unreadable(path: &Path, error: &str) -> Diagnostic {
     )
 }
 
-/// What is wrong with a lock file.
+/// The faults of a lock file.
 #[derive(Clone, Copy)]
 pub(super) enum Fault<'a> {
     /// The text cannot be parsed.
@@ -23,7 +23,7 @@ pub(super) enum Fault<'a> {
     OtherForm(&'a ProviderSource),
     /// The address of a provider is not valid.
     Address(&'a dyn Display),
-    /// Two locks of a provider.
+    /// A provider has two locks.
     Duplicate(&'a ProviderSource),
     /// A version cannot be parsed.
     Version(&'a dyn Display),

@@ -21,7 +21,7 @@ pub(super) fn inconsistent_lock_file(lines: &str, nothing_locked: bool) -> Diagn
     )
 }
 
-/// The installed packages are not those of the lock file. `lines` lists them.
+/// The installed packages differ from those in the lock file. `lines` lists them.
 pub(super) fn plugins_missing(lines: &str) -> Diagnostic {
     Diagnostic::error(
         "Required plugins are not installed",

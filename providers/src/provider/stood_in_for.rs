@@ -1,4 +1,4 @@
-//! A provider behind a stand-in.
+//! A provider that is wrapped in a stand-in.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct StoodInFor {
 }
 
 impl Provider {
-    /// The provider, wrapped in a stand-in.
+    /// Wraps a provider in a stand-in. Returns the provider itself if nothing of it is replaced.
     #[must_use]
     pub fn standing_in(self, instance: &ProviderInstance, answers: Option<Arc<dyn StandIns>>) -> Provider {
         match answers {
@@ -59,7 +59,7 @@ impl StoodInFor {
         Ok(self.answers.object(&self.provider, resource, &schema.block, config))
     }
 
-    /// The object does not change.
+    /// Returns the object unchanged.
     pub(crate) async fn read(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
         if !self.covers(&request.address.config()) {
             return Box::pin(self.real.read_resource(request)).await;
@@ -68,7 +68,7 @@ impl StoodInFor {
         Ok(Reply { value: object, diagnostics: Vec::new() })
     }
 
-    /// The whole object is known at once, as far as its configuration is.
+    /// Plans a change. The whole object is known at once, if its configuration is known.
     pub(crate) async fn plan(&self, request: PlanRequest) -> Result<Reply<PlannedChange>, CallError> {
         let address = request.address.config();
         if !self.covers(&address) {
@@ -88,7 +88,7 @@ impl StoodInFor {
         Ok(Reply { value: change, diagnostics: planned.diagnostics })
     }
 
-    /// The result is the planned object.
+    /// Returns the planned object.
     pub(crate) async fn apply(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
         if !self.covers(&request.address.config()) {
             return Box::pin(self.real.apply_resource_change(request)).await;
@@ -101,7 +101,7 @@ impl StoodInFor {
         Ok(Reply { value: AppliedChange { object, legacy_type_system: false }, diagnostics: Vec::new() })
     }
 
-    /// An object that was never made cannot be looked up.
+    /// Refuses an import if the whole provider is replaced, because objects of a stand-in do not exist.
     pub(crate) async fn import(
         &self,
         type_name: &str,
@@ -122,7 +122,8 @@ impl StoodInFor {
         if !self.covers(resource) { None } else { Some(self.made(resource, config).await) }
     }
 
-    /// The same for an ephemeral resource. It needs no renewal and no closing.
+    /// The object for the configuration of an ephemeral resource. It needs no renewal and no closing. `None` if the
+    /// real provider handles it.
     pub(crate) async fn open_ephemeral(
         &self,
         type_name: &str,
@@ -131,7 +132,7 @@ impl StoodInFor {
         if !self.is_whole() {
             return None;
         }
-        // Tests give no values to single ephemeral resources, so the name does not matter.
+        // Tests give no values for single ephemeral resources, so the name does not matter.
         let resource = weft_graph_format::address::Resource {
             mode: ResourceMode::Ephemeral,
             type_name: type_name.into(),
@@ -145,7 +146,7 @@ impl StoodInFor {
         Some(made)
     }
 
-    /// Whether it replaces the whole provider.
+    /// Whether the stand-in replaces the whole provider.
     pub(crate) fn is_whole(&self) -> bool {
         self.answers.extent(&self.provider) == StandInExtent::Whole
     }

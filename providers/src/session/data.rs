@@ -84,7 +84,7 @@ impl ProviderSession {
         })
     }
 
-    /// Keeps an ephemeral object open.
+    /// Renews an ephemeral object, so that it stays open.
     pub async fn renew_ephemeral(
         &self,
         type_name: &str,
@@ -111,7 +111,7 @@ impl ProviderSession {
         Ok(convert::diagnostics(reply.diagnostics))
     }
 
-    /// The functions of this process. Some providers have more of them once configured.
+    /// The functions of this process. Some providers have more functions after they are configured.
     pub async fn get_functions(&self) -> Result<Reply<Functions>, CallError> {
         const METHOD: &str = "GetFunctions";
         let call = self.inner.wire.functions(messages::get_functions::Request {});

@@ -17,10 +17,11 @@ use crate::diagnostic::ProviderDiagnostic;
 use crate::launch;
 use crate::wire_value;
 
-/// How long a reply may still arrive after its process has ended.
+/// The time in which a reply may still arrive after its process has ended.
 const REPLY_AFTER_END: Duration = Duration::from_millis(200);
 
-/// How long to wait for a process's end after its connection broke, to distinguish a crash from a broken connection.
+/// The time to wait for the end of a process after its connection broke, to distinguish a crash from a broken
+/// connection.
 const END_AFTER_BREAK: Duration = Duration::from_secs(1);
 
 /// The prefix of tonic's message for a reply that is not valid protobuf.
@@ -81,7 +82,7 @@ impl ProviderSession {
         if message.starts_with(BAD_MESSAGE) || message.starts_with(TOO_LARGE) {
             return CallError::Undecodable { method, reason: message };
         }
-        // A status that the plugin sent has no source. One made on our side of the connection has.
+        // A status that the plugin sent has no source error. A status made on this side of the connection has one.
         if std::error::Error::source(&status).is_some() {
             return match tokio::time::timeout(END_AFTER_BREAK, self.inner.process.wait()).await {
                 Ok(end) => self.crashed(method, end),
@@ -153,7 +154,7 @@ impl ProviderSession {
         Ok(Some(messages::ResourceIdentityData { identity_data }))
     }
 
-    /// An identity for a type without an identity schema is useless, and dropped.
+    /// Decodes an identity. An identity for a type without an identity schema is useless, and is dropped.
     pub(super) async fn decode_identity(
         &self,
         method: &'static str,
@@ -185,7 +186,7 @@ pub(super) fn decode(
     wire_value::decode(value, ty).map_err(|reason| undecodable(method, reason))
 }
 
-/// We do not allow deferrals, so a provider that defers violates the protocol.
+/// Adds an error if the provider deferred the change. Weft does not allow deferrals, so this violates the protocol.
 pub(super) fn with_deferral(
     from: Vec<messages::Diagnostic>,
     deferred: Option<messages::Deferred>,

@@ -31,8 +31,8 @@ impl ProviderSession {
         Ok(convert::diagnostics(self.call(CallKind::Validate, "ValidateResourceConfig", call).await?.diagnostics))
     }
 
-    /// Upgrades a stored object to the current schema version. Must be called for every stored object, even of the
-    /// current version, because only the provider can decode what it has stored.
+    /// Upgrades a stored object to the current schema version. Must be called for every stored object, even for one of
+    /// the current version, because only the provider can decode its stored data.
     pub async fn upgrade_resource_state(
         &self,
         type_name: &str,
@@ -74,7 +74,7 @@ impl ProviderSession {
         })
     }
 
-    /// Reads the real object. Null if it no longer exists.
+    /// Reads the real object. The result is null if the object no longer exists.
     pub async fn read_resource(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
         const METHOD: &str = "ReadResource";
         let name = &request.type_name;
@@ -144,7 +144,7 @@ impl ProviderSession {
         };
         let reply = self.call(CallKind::Apply, METHOD, self.inner.wire.apply_change(message)).await?;
         let diagnostics = convert::diagnostics(reply.diagnostics);
-        // A deleted object is a null. No value and no error at all is not a valid reply.
+        // A deleted object is a null. A reply without any value and without an error is not valid.
         if is_absent(reply.new_state.as_ref()) && !has_errors(&diagnostics) {
             return Err(undecodable(METHOD, "it has neither a new state nor an error"));
         }
@@ -198,7 +198,7 @@ impl ProviderSession {
         Ok(Reply { value: objects, diagnostics: with_deferral(reply.diagnostics, reply.deferred) })
     }
 
-    /// Converts a stored object of another type to one of this provider's. Providers without support reply with
+    /// Converts a stored object of another type to a type of this provider. Providers without support reply with
     /// [`StatusCode::Unimplemented`].
     pub async fn move_resource_state(&self, request: MoveRequest) -> Result<Reply<ObjectState>, CallError> {
         const METHOD: &str = "MoveResourceState";
@@ -238,7 +238,7 @@ fn version_number(version: u64) -> i64 {
     i64::try_from(version).unwrap_or(i64::MAX)
 }
 
-/// Whether a reply holds no value at all, which is different from null.
+/// Whether a reply contains no value at all. This differs from a null value.
 fn is_absent(value: Option<&messages::DynamicValue>) -> bool {
     value.is_none_or(|value| value.msgpack.is_empty() && value.json.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The two archive formats for several files.
+//! The two formats of archives with several files: zip and tar.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -32,14 +32,14 @@ pub(super) fn zip(file: BufReader<File>, folder: &mut Folder<'_>) -> Result<(), 
                 folder.link(&name, &target)?;
             }
             EntryKind::Folder => folder.directory(&name)?,
-            // Their contents are written as plain files.
+            // The contents of special entries are written as plain files.
             EntryKind::File | EntryKind::Special => folder.file(&name, mode, &mut content)?,
         }
     }
     Ok(())
 }
 
-/// A stream that can be read only up to a limit, which can be raised.
+/// A stream that can be read up to a limit. The limit can be raised.
 struct Metered<'a, R> {
     inner: R,
     allowed: &'a Cell<u64>,
@@ -56,7 +56,7 @@ impl<R: Read> Read for Metered<'_, R> {
 
 pub(super) fn tar(content: impl Read, folder: &mut Folder<'_>) -> Result<(), ArchiveError> {
     use tar::EntryType;
-    // Long names and the like are read into memory before their entry is returned.
+    // Long names and other headers are read into memory before their entry is returned.
     let allowed = Cell::new(HEADER_BYTES);
     let mut archive = tar::Archive::new(Metered { inner: content, allowed: &allowed });
     for entry in archive.entries().map_err(damaged)? {
@@ -64,11 +64,11 @@ pub(super) fn tar(content: impl Read, folder: &mut Folder<'_>) -> Result<(), Arc
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| damaged("a name is not UTF-8"));
         let name = text(&entry.path_bytes())?;
         match entry.header().entry_type() {
-            // Old archives have folders as files whose name ends with a slash.
+            // In old archives, a directory is a file whose name ends with a slash.
             EntryType::Regular if name.ends_with('/') => folder.directory(&name)?,
             EntryType::Regular | EntryType::Continuous => {
                 let mode = entry.header().mode().unwrap_or(PLAIN_MODE);
-                // The folder limits contents itself.
+                // The `Folder` has its own limits for contents.
                 allowed.set(u64::MAX);
                 folder.file(&name, mode, &mut entry)?;
             }
@@ -77,7 +77,7 @@ pub(super) fn tar(content: impl Read, folder: &mut Folder<'_>) -> Result<(), Arc
                 let target = entry.link_name_bytes().map(|bytes| text(&bytes)).transpose()?.unwrap_or_default();
                 folder.link(&name, &target)?;
             }
-            // They describe the entries that follow.
+            // These headers describe the entries that follow.
             EntryType::XGlobalHeader | EntryType::XHeader => {}
             _ => return Err(ArchiveError::Special(name)),
         }

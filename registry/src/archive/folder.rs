@@ -1,4 +1,4 @@
-//! The folder that an archive is unpacked into, with its limits.
+//! The directory into which an archive is unpacked, with its limits.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -14,11 +14,11 @@ use super::links::{Name, link_stays_inside};
 /// The bits of a mode for executable files.
 const EXECUTE: u32 = 0o111;
 
-/// The folder.
+/// The directory into which an archive is unpacked.
 pub(super) struct Folder<'a> {
     path: &'a Path,
     quota: Quota,
-    /// Links, which are created at the end.
+    /// The links to create at the end.
     links: BTreeMap<Name, String>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Folder<'a> {
         self.quota.count().map_err(|_| ArchiveError::TooMany)
     }
 
-    /// Creates a folder in it, with its parents. The name may be empty for the top itself.
+    /// Creates a directory with its parents. An empty name stands for the top directory.
     pub(super) fn directory(&mut self, name: &str) -> Result<(), ArchiveError> {
         self.count()?;
         let name = Name::parse(name)?;
@@ -72,7 +72,7 @@ impl<'a> Folder<'a> {
     /// Creates the links.
     pub(super) fn finish(self) -> Result<(), ArchiveError> {
         for (name, target) in &self.links {
-            // The path of a link through another link would lead elsewhere.
+            // A path through another link would lead elsewhere.
             let mut above: PathBuf = self.path.to_owned();
             for part in name.parents() {
                 above.push(part);

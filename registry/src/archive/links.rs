@@ -1,4 +1,4 @@
-//! Names of entries, and the links that are allowed.
+//! Names of entries, and the rules for links.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -26,17 +26,17 @@ impl Name {
         inside(text).map(Name).ok_or_else(escapes)
     }
 
-    /// Whether it is the top of the archive.
+    /// Whether the name is the top of the archive.
     pub(super) fn is_top(&self) -> bool {
         self.0.as_os_str().is_empty()
     }
 
-    /// The path below the folder.
+    /// The path below the top directory.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The names of the folders above it.
+    /// The names of the directories above the entry.
     pub(super) fn parents(&self) -> impl Iterator<Item = Component<'_>> {
         self.0.parent().into_iter().flat_map(Path::components)
     }
@@ -48,10 +48,11 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether a link with this name and target stays in the folder, together with any other such links.
+/// Whether a link with this name and target stays in the directory, even if other links that this function allows are
+/// in its path.
 ///
-/// `..` is allowed only at its beginning, and at most as often as there are folders above the link. After a name it
-/// would lead up from the target of any link with that name.
+/// `..` is allowed only at the beginning of the target, and at most as often as there are directories above the link.
+/// After a name, it is refused: if that name is a link, `..` leads out of the directory that the link points to.
 pub(super) fn link_stays_inside(name: &Name, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') || target.len() > LONGEST_NAME {
         return false;

@@ -1,4 +1,4 @@
-//! The deadlines of single providers:
+//! The deadlines of individual providers:
 //!
 //! ```text
 //! provider_deadlines "hashicorp/aws" {
@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use weft_providers::CallKind;
 
-/// The longest deadline, in hours: a month. A longer one would guard against nothing.
+/// The maximum deadline, in hours: a month. A longer one would protect from nothing.
 pub(super) const MOST_HOURS: u64 = 31 * 24;
 
-/// The kinds of call with a deadline that users may set. That of Stop guards the end of the process.
+/// The kinds of call with a deadline that users may set. The deadline of Stop is fixed, because it makes sure that the
+/// process ends.
 const KINDS: [(&str, CallKind); 10] = [
     ("schema", CallKind::Schema),
     ("validate", CallKind::Validate),
@@ -38,7 +39,7 @@ pub(super) fn names() -> String {
     KINDS.map(|(name, _)| name).join(", ")
 }
 
-/// A time: a whole number of seconds, minutes or hours.
+/// Parses a time: a whole number of seconds, minutes or hours.
 pub(super) fn limit(text: &str) -> Option<Duration> {
     let unit = text.chars().next_back()?;
     let seconds = match unit {

@@ -1,4 +1,4 @@
-//! Installation methods: sources of packages, each for some providers.
+//! Installation methods: sources of packages, each for certain providers.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use weft_providers::source;
 
 use super::template::RepositoryTemplate;
 
-/// An installation method, and the providers that it is for.
+/// An installation method, and the providers for which it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallationMethod {
     /// The source of packages.
     pub kind: MethodKind,
-    /// Only these providers, if there are any.
+    /// If not empty, the method is used only for these providers.
     pub include: Vec<SourcePattern>,
-    /// None of these providers.
+    /// The method is not used for these providers.
     pub exclude: Vec<SourcePattern>,
     /// `download_retry_count`: the number of retries, if not the default.
     pub download_retries: Option<u32>,
@@ -28,12 +28,12 @@ pub enum MethodKind {
     FilesystemMirror(PathBuf),
     /// A server with packages.
     NetworkMirror {
-        /// Its address, with a final slash.
+        /// The address of the server, with a final slash.
         url: Url,
-        /// Whether the lock file accepts its checksums for other platforms.
+        /// Whether the lock file accepts the server's checksums for other platforms.
         trust_all_hashes: bool,
     },
-    /// An OCI registry with packages: the template of its repositories.
+    /// An OCI registry with packages. The template describes the names of its repositories.
     OciMirror(RepositoryTemplate),
     /// The providers' own registries.
     Direct,
@@ -61,7 +61,7 @@ pub enum PatternError {
     /// A wildcard host before a part that is not a wildcard.
     #[error("in the pattern {0:?} the host can be * only if both other parts are")]
     Host(String),
-    /// A wildcard namespace before a type that is not one.
+    /// A wildcard namespace before a type that is not a wildcard.
     #[error("in the pattern {0:?} the namespace can be * only if the type is")]
     Namespace(String),
     /// An invalid part.
@@ -81,7 +81,7 @@ impl SourcePattern {
     /// Parses `HOST/NAMESPACE/TYPE` or `NAMESPACE/TYPE`, with the default host.
     ///
     /// # Errors
-    /// When it has another form, or when a part that is not `*` follows one that is.
+    /// Returns an error if the text has another form, or if a part that is not `*` follows a part that is.
     pub fn parse(text: &str) -> Result<SourcePattern, PatternError> {
         let parts: Vec<&str> = text.split('/').collect();
         let (host, namespace, type_name) = match parts.as_slice() {
@@ -125,7 +125,7 @@ impl SourcePattern {
         self.type_name.is_none()
     }
 
-    /// Whether it matches a provider.
+    /// Whether the pattern matches a provider.
     pub fn matches(&self, source: &ProviderSource) -> bool {
         let same = |pattern: &Option<String>, text: &str| pattern.as_ref().is_none_or(|p| p == text);
         same(&self.host, &source.host)

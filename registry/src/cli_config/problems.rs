@@ -1,4 +1,4 @@
-//! The diagnostics of the CLI configuration, as constructors.
+//! Constructors of the diagnostics of the CLI configuration.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) fn no_plugin_cache(cache: &Path) -> Diagnostic {
     )
 }
 
-/// What is wrong with a file of the CLI configuration.
+/// A problem of a file of the CLI configuration.
 #[derive(Clone, Copy)]
 pub(super) enum Fault<'a> {
     /// The text cannot be parsed.
@@ -57,12 +57,12 @@ pub(super) enum Fault<'a> {
     Installation(InstallationFault<'a>),
 }
 
-/// What is wrong with a `provider_installation` block.
+/// A problem of a `provider_installation` block.
 #[derive(Clone, Copy)]
 pub(super) enum InstallationFault<'a> {
     /// More than one such block.
     Several,
-    /// Not a block, or with labels.
+    /// `provider_installation` is not a block, or it has labels.
     NotABlock,
     /// An installation method that is not a block, or has labels.
     MethodNotABlock,
@@ -70,7 +70,7 @@ pub(super) enum InstallationFault<'a> {
     UnknownMethod(&'a str),
     /// The key of `dev_overrides` is not a provider.
     OverrideAddress(&'a dyn Display),
-    /// An entry of `dev_overrides` of another form.
+    /// An entry of `dev_overrides` is not of the required form.
     OverrideForm,
     /// The number of retries is not a number.
     Retries,

@@ -1,5 +1,5 @@
-//! Reads the files into one configuration. For single settings the first file takes precedence. Blocks with labels of
-//! later files replace those of earlier ones.
+//! Reads the files into one configuration. If a single setting is in several files, the first file takes precedence. A
+//! block with a label replaces a block with the same label in an earlier file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         self.error(line, Fault::Installation(fault));
     }
 
-    /// Reads a setting. Unknown ones (checkpoints, ...) are ignored.
+    /// Reads settings. Unknown ones (such as checkpoints) are ignored.
     fn read(&mut self, settings: Vec<Setting>) {
         for Setting { words, value, line } in settings {
             let (name, labels) = match words.split_first() {
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Blocks with one label. In JSON the label is a key with the block's contents as its value.
+    /// Reads blocks with one label. In JSON, the label is a key, and its value has the block's contents.
     fn labelled(&mut self, name: &str, labels: &[String], content: Vec<Setting>, line: usize) {
         if let [label] = labels {
             return self.block(name, label, content, line);
@@ -334,7 +334,7 @@ impl<'a> Reader<'a> {
 /// The address of a network mirror, with a final slash.
 ///
 /// # Errors
-/// When it is not a URL, or not a secure one.
+/// Returns an error if the text is not a URL, or if the URL is not secure.
 pub fn mirror_url(text: &str) -> Result<Url, String> {
     let mut url = Url::parse(text).map_err(|error| problems::mirror_url_malformed(&error))?;
     if url.scheme() != "https" || url.host_str().is_none() {
@@ -358,7 +358,7 @@ fn number(item: &Item) -> Option<u32> {
     }
 }
 
-/// A path with `$NAME` and `${NAME}` replaced by environment variables. Unset ones are empty.
+/// A path in which `$NAME` and `${NAME}` are replaced by environment variables. Unset variables are empty.
 fn expanded(path: &str) -> String {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mut text = String::new();

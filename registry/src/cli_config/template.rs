@@ -23,8 +23,8 @@ pub enum TemplateError {
     /// No closing brace.
     #[error("a \"${{\" is not closed")]
     Open,
-    /// A missing part, without which different providers would share a repository.
-    #[error("the template must contain ${{{0}}}, because the providers that it is for differ in it")]
+    /// A part that is missing. Without it, different providers would share a repository.
+    #[error("the template must contain ${{{0}}}, because it applies to providers with different values of it")]
     Missing(&'static str),
 }
 
@@ -32,7 +32,7 @@ impl RepositoryTemplate {
     /// Parses a template. `$${` stands for `${`.
     ///
     /// # Errors
-    /// When a placeholder is not valid.
+    /// Returns an error if a placeholder is not valid.
     pub fn parse(text: &str) -> Result<RepositoryTemplate, TemplateError> {
         let mut parts = Vec::new();
         let mut plain = String::new();
@@ -65,10 +65,11 @@ impl RepositoryTemplate {
         Ok(RepositoryTemplate(parts))
     }
 
-    /// Checks that providers which differ in the wildcard parts of patterns have different repositories.
+    /// Checks that providers have different repositories if they differ in a part for which the patterns have a
+    /// wildcard.
     ///
     /// # Errors
-    /// When two would share one.
+    /// Returns an error if two such providers would share a repository.
     pub fn check(&self, host: bool, namespace: bool, type_name: bool) -> Result<(), TemplateError> {
         let parts = [
             (host, TemplateSegment::Host, "hostname"),
@@ -81,7 +82,7 @@ impl RepositoryTemplate {
         }
     }
 
-    /// The repository of a provider.
+    /// The name of the repository of a provider.
     pub fn expand(&self, source: &ProviderSource) -> String {
         let part = |part: &TemplateSegment| match part {
             TemplateSegment::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Contents of files, and their places.
+//! Contents of files, and the positions of settings in them.
 
 use weft_providers::source;
 

@@ -11,8 +11,8 @@ use url::Url;
 /// The default size limit of a document. The list of versions of the largest provider has 2 MiB.
 const DOCUMENT_LIMIT: u64 = 32 << 20;
 
-/// A request with its limits. By default a GET without a time limit of its own, without retries, up to the size of a
-/// document.
+/// A request with its limits. The defaults: no retries, no time limit per attempt, and a response of at most
+/// [`DOCUMENT_LIMIT`] bytes.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: Method,
@@ -84,14 +84,15 @@ impl Request {
         }
     }
 
-    /// Sets the number of retries for no answer, 429, and any status from 500 on.
+    /// Sets the number of retries. A request is retried if there is no response, or if the status is 429 or at least
+    /// 500.
     #[must_use]
     pub fn with_retries(mut self, retries: u32) -> Request {
         self.retries = retries;
         self
     }
 
-    /// Sets the time limit of each attempt, including its content.
+    /// Sets the time limit of each attempt, including reading the content.
     #[must_use]
     pub fn with_timeout(mut self, within: Duration) -> Request {
         self.within = Some(within);
@@ -105,7 +106,7 @@ impl Request {
         self
     }
 
-    /// Its address.
+    /// The address of the request.
     pub fn url(&self) -> &Url {
         &self.url
     }
@@ -135,12 +136,12 @@ impl Request {
     }
 }
 
-/// An address for messages: without a password, and without the query, which may contain signatures.
+/// An address for messages, without a password and without the query, which may contain signatures.
 pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // These calls fail only for addresses that have neither, so there is nothing to remove.
+    // These calls fail only for addresses that have neither a password nor a user, so nothing has to be removed.
     let _ = url.set_password(None);
     let _ = url.set_username("");
     url.to_string()

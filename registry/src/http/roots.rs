@@ -1,8 +1,8 @@
-//! The root certificates for checking servers.
+//! The root certificates for verifying servers.
 //!
-//! As in Go, `SSL_CERT_FILE` replaces the system's file, `SSL_CERT_DIR` replaces its directories, and the other stays
-//! the system's. A server whose own certificate is among the roots is trusted too, even if that is the certificate of
-//! an authority, as self-made ones usually are.
+//! As in Go, `SSL_CERT_FILE` replaces the system's file, and `SSL_CERT_DIR` replaces its directories. If only one
+//! variable is set, the system's default applies to the other. A server whose own certificate is one of the roots is
+//! trusted, even if it is the certificate of an authority. Self-signed certificates usually are.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(super) fn client_config(places: &CertificatePlaces) -> Result<ClientConfig, 
     }
     if roots.is_empty() {
         let reason = if problems.is_empty() { "there are none".to_owned() } else { problems.join("; ") };
-        return Err(HttpError::Setup(format!("no root certificates to check servers with: {reason}")));
+        return Err(HttpError::Setup(format!("there are no root certificates for verifying servers: {reason}")));
     }
     for problem in problems {
         tracing::debug!("root certificates: {problem}");
@@ -52,12 +52,12 @@ pub(super) fn client_config(places: &CertificatePlaces) -> Result<ClientConfig, 
         .build()
         .map_err(|error| HttpError::Setup(error.to_string()))?;
     let verifier = Verifier { inner, known: certificates.iter().map(|certificate| certificate.to_vec()).collect() };
-    // "Dangerous" because a verifier can do anything. This one only also accepts certificates that were put among the
-    // roots.
+    // The method is called "dangerous" because a custom verifier can accept anything. This verifier accepts only one
+    // more case: certificates that are roots themselves.
     Ok(versions.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-/// Checks chains as usual, and accepts certificates that are roots themselves.
+/// Verifies chains as usual, and accepts certificates that are roots themselves.
 #[derive(Debug)]
 struct Verifier {
     inner: Arc<WebPkiServerVerifier>,
@@ -75,7 +75,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let checked = self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match checked {
-            // Its dates were checked before, but not its name.
+            // The inner verifier has checked the dates of the certificate, but not its name.
             Err(rustls::Error::InvalidCertificate(problem))
                 if is_authority(&problem) && self.known.contains(end_entity.as_ref()) =>
             {
@@ -109,13 +109,13 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether the only problem of a certificate is that it is an authority's.
+/// Whether the only problem of a certificate is that it belongs to an authority.
 fn is_authority(problem: &CertificateError) -> bool {
     let CertificateError::Other(other) = problem else { return false };
     other.0.downcast_ref::<webpki::Error>() == Some(&webpki::Error::CaUsedAsEndEntity)
 }
 
-/// The certificates, and the problems of their places.
+/// The certificates, and the problems of their locations.
 fn certificates(places: &CertificatePlaces) -> (Vec<CertificateDer<'static>>, Vec<String>) {
     let mut certificates = Vec::new();
     let mut problems = Vec::new();

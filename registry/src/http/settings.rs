@@ -1,4 +1,4 @@
-//! Settings of requests in the environment.
+//! Settings of requests, from the environment.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,13 +22,13 @@ pub struct HttpSettings {
     pub registry_timeout: Duration,
     /// The number of retries of downloads.
     pub download_retries: u32,
-    /// The pause before the first retry. It doubles with each further one.
+    /// The pause before the first retry. It doubles with each further retry.
     pub first_wait: Duration,
-    /// The places of the root certificates.
+    /// The locations of the root certificates.
     pub certificates: CertificatePlaces,
 }
 
-/// The places of root certificates.
+/// The locations of root certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificatePlaces {
     /// `SSL_CERT_FILE`: replaces the system's file.
@@ -38,7 +38,7 @@ pub struct CertificatePlaces {
 }
 
 impl Default for HttpSettings {
-    /// OpenTofu's values, with the system's certificates.
+    /// OpenTofu's defaults, with the system's certificates.
     fn default() -> HttpSettings {
         HttpSettings {
             user_agent: format!("Weft/{}", env!("CARGO_PKG_VERSION")),

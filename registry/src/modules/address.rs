@@ -16,14 +16,14 @@ pub struct PackageAddress {
     pub query: Vec<(String, String)>,
 }
 
-/// Arguments with secret values.
+/// The names of query arguments with secret values.
 const SECRETS: [&str; 2] = ["sshkey", "aws_access_key_secret"];
 
 impl PackageAddress {
     /// Parses an address.
     ///
     /// # Errors
-    /// When it has no scheme, or its query cannot be parsed.
+    /// Returns an error if the address has no scheme, or if its query cannot be parsed.
     pub fn parse(text: &str) -> Result<PackageAddress, FetchError> {
         let wrong = || FetchError::Address(shown(text));
         let (forced, url) = split_forced(text);
@@ -43,7 +43,7 @@ impl PackageAddress {
     /// The URL with the rest of the query.
     ///
     /// # Errors
-    /// When it is not a valid URL.
+    /// Returns an error if the URL is not valid.
     pub fn url(&self) -> Result<Url, FetchError> {
         let mut url = Url::parse(&self.base).map_err(|_| FetchError::Address(shown(&self.base)))?;
         if !self.query.is_empty() {

@@ -1,4 +1,4 @@
-//! Packages that are artifacts of OCI registries: `oci://HOST/REPOSITORY?tag=TAG` or `?digest=DIGEST`.
+//! Packages that are artifacts in OCI registries: `oci://HOST/REPOSITORY?tag=TAG` or `?digest=DIGEST`.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ struct ArtifactManifest {
     layers: Vec<Descriptor>,
 }
 
-/// The artifact that an address names.
+/// The tag or digest in an address.
 fn reference(address: &mut PackageAddress) -> Result<String, FetchError> {
     let wrong = |name, value: &str, problem| FetchError::Argument { name, value: value.to_owned(), problem };
     let (tag, digest) =
@@ -65,7 +65,7 @@ fn reference(address: &mut PackageAddress) -> Result<String, FetchError> {
     Ok(found)
 }
 
-/// The bytes of a SHA-256 digest in hexadecimal digits.
+/// The hexadecimal digits of a SHA-256 digest.
 fn digest_of(text: &str) -> Option<&str> {
     let digits = text.strip_prefix("sha256:")?;
     let sound = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));

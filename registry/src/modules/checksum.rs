@@ -25,7 +25,7 @@ enum Kind {
     Sha512,
 }
 
-/// The functions, with their names and the lengths of their digests in bytes.
+/// The hash functions, with their names and the lengths of their digests in bytes.
 const KINDS: [(Kind, &str, usize); 4] =
     [(Kind::Md5, "md5", 16), (Kind::Sha1, "sha1", 20), (Kind::Sha256, "sha256", 32), (Kind::Sha512, "sha512", 64)];
 
@@ -48,7 +48,7 @@ impl Checksum {
         Ok(Checksum { kind: *kind, value })
     }
 
-    /// The checksum of a file name in a list, as `sha256sum` or BSD's `md5` write them.
+    /// The checksum of a file in a list, which has the format of `sha256sum` or of BSD's `md5`.
     pub(super) fn in_list(list: &str, name: &str) -> Option<Checksum> {
         list.lines().find_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -57,7 +57,7 @@ impl Checksum {
                     (format!("{kind}:{digits}"), file.strip_prefix('(')?.strip_suffix(')')?.to_owned())
                 }
                 [digits, file] => (digits.to_owned(), file.trim_start_matches(['*', '?']).to_owned()),
-                // A list of one checksum without a name.
+                // The list has a single checksum without a name.
                 [digits] => (digits.to_owned(), name.to_owned()),
                 _ => return None,
             };
@@ -66,7 +66,7 @@ impl Checksum {
         })
     }
 
-    /// Compares a file with it.
+    /// Checks that a file has this checksum.
     pub(super) fn check(&self, path: &Path) -> Result<(), FetchError> {
         let found = self.of(path).map_err(FetchError::io(path))?;
         if found == self.value {

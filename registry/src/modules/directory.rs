@@ -1,4 +1,4 @@
-//! Packages that are directories of this machine, and copies of packages that were fetched before.
+//! Packages that are directories on this machine, and copies of packages that were fetched before.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use weft_graph_format::module_source::decode;
 
 use super::{FetchError, PackageAddress};
 
-/// Creates a link to a directory, so that changes there take effect at once.
+/// Creates a link to a directory, so that changes in the directory take effect at once.
 pub(super) fn link(address: &PackageAddress, to: &Path) -> Result<(), FetchError> {
     let wrong = || FetchError::Address(address.text());
     let path = address.base.strip_prefix("file://").ok_or_else(wrong)?;
@@ -26,7 +26,7 @@ pub(super) fn link(address: &PackageAddress, to: &Path) -> Result<(), FetchError
     std::os::unix::fs::symlink(from, to).map_err(FetchError::io(to))
 }
 
-/// Copies a package. Names that begin with a dot, such as git's folder, belong to the place where they are.
+/// Copies a package. Names that begin with a dot are not copied: for example, `.git` belongs to the original.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), FetchError> {
     let mut pending = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = pending.pop() {

@@ -27,15 +27,15 @@ pub enum FetchError {
     Argument {
         /// The name.
         name: &'static str,
-        /// As written.
+        /// The value as written.
         value: String,
         /// The problem.
         problem: &'static str,
     },
-    /// The folder does not exist.
+    /// The directory does not exist.
     #[error("{0} is not a directory")]
     NoDirectory(PathBuf),
-    /// A remote source names a place on this machine.
+    /// A remote source has an address on this machine.
     #[error("{0} is a local directory, which a remote source must not name")]
     Inward(String),
     /// The request failed.
@@ -50,7 +50,7 @@ pub enum FetchError {
     /// An artifact in an OCI registry is not a module.
     #[error("{place} {problem}")]
     NoModulePackage {
-        /// Its address.
+        /// The address of the artifact.
         place: String,
         /// The problem.
         problem: String,
@@ -58,26 +58,26 @@ pub enum FetchError {
     /// Git failed.
     #[error("{0}")]
     Git(#[from] GitError),
-    /// Neither a header nor a page with an address.
-    #[error("{0} does not have the name of an archive, and the answer has no address of one")]
+    /// The page has no address of a package, in a header or in a tag.
+    #[error("{0} is not the address of an archive, and the response does not name one (X-Terraform-Get)")]
     NoSource(String),
-    /// Too many addresses, most likely a cycle.
+    /// Too many addresses that lead to another one, most likely a cycle.
     #[error("more than {0} addresses redirect to one another")]
     TooManyHops(usize),
     /// A wrong checksum.
     #[error("the {kind} checksum of the download is {found} instead of {wanted}")]
     Checksum {
-        /// The function.
+        /// The hash function.
         kind: &'static str,
         /// The expected checksum.
         wanted: String,
         /// The actual checksum.
         found: String,
     },
-    /// The file of checksums has none for the package.
+    /// The file of checksums has no checksum for the package.
     #[error("{0} has no checksum of this package")]
     NoChecksum(String),
-    /// A local file.
+    /// A local file cannot be read or written.
     #[error("{path}: {error}")]
     Io {
         /// The path.
@@ -88,7 +88,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// The error of a file that cannot be read or written.
+    /// Makes the error for a file that cannot be read or written.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> FetchError {
         let path = path.to_owned();
         move |error| FetchError::Io { path, error }
@@ -98,21 +98,21 @@ impl FetchError {
 /// Why git failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// It cannot be started.
+    /// Git cannot be started.
     #[error("git cannot be started: {0}. Modules from git repositories need it")]
     Start(io::Error),
-    /// It failed.
+    /// Git reported a failure.
     #[error("git {command} failed: {output}")]
     Failed {
         /// The subcommand.
         command: String,
-        /// Its output.
+        /// Git's output.
         output: String,
     },
     /// There is no branch, tag or commit of this name.
     #[error("there is no branch, tag or commit {0:?} in the repository")]
     NoRef(String),
-    /// A commit where a branch or tag is required.
+    /// The name is a commit, but must be a branch or a tag.
     #[error(
         "git clone failed: {0}. With the argument depth, the argument ref must name a branch or a tag, not a commit"
     )]

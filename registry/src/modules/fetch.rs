@@ -1,4 +1,4 @@
-//! Fetches each package once.
+//! Fetches packages, each only once.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,17 +19,17 @@ use crate::http::Http;
 use crate::oci::OciClient;
 use crate::sources::Network;
 
-/// The maximum number of addresses that lead from one to the next.
+/// The maximum number of addresses that lead to another address.
 const MAX_HOPS: usize = 10;
 
-/// Fetches packages, and asks registries about modules. Caches its results. Lives as long as one installation.
+/// Fetches packages, and queries registries about modules. It caches the results, and is made for one installation.
 #[derive(Debug)]
 pub struct ModuleFetcher {
     http: Http,
     discovery: Arc<Discovery>,
     credentials: Arc<Credentials>,
     oci: OciClient,
-    /// The folders of packages that were fetched before.
+    /// The directories of packages that were fetched before, by address.
     fetched: BTreeMap<String, PathBuf>,
     listed: BTreeMap<String, Arc<Listed>>,
     locations: BTreeMap<(String, Version), PackageLocation>,
@@ -56,7 +56,7 @@ impl ModuleFetcher {
     /// The versions of a module.
     ///
     /// # Errors
-    /// When its registry fails.
+    /// Returns an error if the registry fails.
     pub async fn versions(&mut self, module: &RegistryModule) -> Result<Arc<Listed>, RegistryError> {
         let package = module.package();
         if let Some(listed) = self.listed.get(&package) {
@@ -67,16 +67,16 @@ impl ModuleFetcher {
         Ok(listed)
     }
 
-    /// The place of a version of a module.
+    /// The location of the package of a module's version.
     ///
     /// # Errors
-    /// When its registry fails.
+    /// Returns an error if the registry fails.
     pub async fn location(
         &mut self,
         module: &RegistryModule,
         version: &Version,
     ) -> Result<PackageLocation, RegistryError> {
-        // By the whole address: modules of one package have different folders.
+        // The key has the whole address, because modules of one package have different directories.
         let known = (module.to_string(), version.clone());
         if let Some(location) = self.locations.get(&known) {
             return Ok(location.clone());
@@ -86,10 +86,10 @@ impl ModuleFetcher {
         Ok(location)
     }
 
-    /// Fetches from the place that a registry returned into a new folder.
+    /// Fetches the package from the location that a registry returned into a new directory.
     ///
     /// # Errors
-    /// When it cannot be fetched.
+    /// Returns an error if the package cannot be fetched.
     pub async fn fetch_location(
         &mut self,
         module: &RegistryModule,
@@ -98,7 +98,7 @@ impl ModuleFetcher {
     ) -> Result<(), FetchError> {
         let (url, with_credentials) = match location {
             PackageLocation::Remote(remote) => {
-                // The registry is remote.
+                // A registry is remote, so its answer must not be an address on this machine.
                 refuse_inward(&PackageAddress::parse(&remote.package)?, &remote.package)?;
                 return self.fetch(&remote.package, to).await;
             }
@@ -116,10 +116,10 @@ impl ModuleFetcher {
         Ok(())
     }
 
-    /// Fetches a package into a new folder. The address does not include a folder within the package.
+    /// Fetches a package into a new directory. The address has no directory within the package.
     ///
     /// # Errors
-    /// When it cannot be fetched.
+    /// Returns an error if the package cannot be fetched.
     pub async fn fetch(&mut self, package: &str, to: &Path) -> Result<(), FetchError> {
         if let Some(before) = self.fetched.get(package) {
             return directory::copy(before, to);
@@ -150,11 +150,11 @@ impl ModuleFetcher {
         Err(FetchError::TooManyHops(MAX_HOPS))
     }
 
-    /// Uses the method that an address names.
+    /// Fetches with the method that an address names.
     async fn go(&self, mut address: PackageAddress, to: &Path) -> Result<FetchOutcome, FetchError> {
         match address.way.as_str() {
             "git" => {
-                // Arguments for archives have no meaning for a repository.
+                // A repository needs no arguments for archives, so they are dropped.
                 let _ = Archive::of(&mut address);
                 git::fetch(address, to).await?;
             }
@@ -178,7 +178,7 @@ impl ModuleFetcher {
         Ok(FetchOutcome::Done)
     }
 
-    /// Fetches one folder of a package. The rest is removed.
+    /// Fetches one directory of a package. The rest is removed.
     async fn go_inside(&self, address: PackageAddress, subdir: &str, to: &Path) -> Result<FetchOutcome, FetchError> {
         let parent = to.parent().unwrap_or(Path::new("."));
         let folder =
@@ -187,7 +187,7 @@ impl ModuleFetcher {
         let text = address.text();
         match self.go(address, &package).await? {
             FetchOutcome::Elsewhere(next) => {
-                // A link in the package stays valid wherever that is.
+                // The next address may have a directory too. Both paths are joined.
                 let (address, inner) = split_subdir(&next);
                 let subdir = weft_graph_format::module_source::join(&inner, subdir);
                 return Ok(FetchOutcome::Elsewhere(match address.split_once('?') {
@@ -208,7 +208,7 @@ impl ModuleFetcher {
     }
 }
 
-/// Refuses local directories in remote sources.
+/// Refuses addresses of local directories in remote sources.
 fn refuse_inward(address: &PackageAddress, text: &str) -> Result<(), FetchError> {
     let scheme = address.base.split(':').next().unwrap_or_default();
     if address.way == "file" || scheme.eq_ignore_ascii_case("file") {

@@ -1,8 +1,8 @@
-//! Packages that are git repositories, fetched by the `git` program.
+//! Packages that are git repositories. The program `git` fetches them.
 //!
 //! Arguments of the address: `ref` (a branch, a tag or a commit), `depth`, `sshkey` (a private key, base64). No part of
-//! an address ever becomes an option of git, and neither the address nor the submodules of a repository can make git
-//! use a protocol beyond the few that are allowed.
+//! an address ever becomes an option of git. The address and the submodules of a repository cannot make git use
+//! protocols other than the allowed ones.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -16,25 +16,25 @@ use tokio::process::Command;
 use super::address::shown;
 use super::{FetchError, GitError, PackageAddress};
 
-/// The variable that names the protocols git may use. A value in the environment takes precedence.
+/// The variable with the protocols that git may use. A value in the environment takes precedence.
 const PROTOCOLS: &str = "GIT_ALLOW_PROTOCOL";
-/// The protocols for repositories. Others, such as `ext`, run programs.
+/// The protocols for repositories. Some others, such as `ext`, run programs.
 const ALLOWED: &str = "file:git:http:https:ssh";
-/// The protocols for submodules: a remote repository must not read files here.
+/// The protocols for submodules. `file` is absent, because a remote repository must not read files on this machine.
 const ALLOWED_SUBMODULES: &str = "git:http:https:ssh";
-/// The variable that names the program and options for ssh.
+/// The variable with the program and its options for ssh.
 const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
 /// The maximum length of git's output in messages, in characters.
 const LONGEST_OUTPUT: usize = 4_000;
-/// The prefix of branches in a clone, and that of tags.
+/// The prefix of branches in a clone. The prefix of tags follows.
 const BRANCHES: &str = "refs/remotes/origin/";
 const TAGS: &str = "refs/tags/";
-/// The default branch of servers that do not report one.
+/// The default branch, if the server does not report one.
 const USUAL_BRANCH: &str = "master";
-/// The number of hexadecimal digits that make a name look like a commit.
+/// The number of hexadecimal digits of a name that looks like a commit.
 const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
 
-/// Clones a repository into a new folder, and checks the requested version out.
+/// Clones a repository into a new directory, and checks out the requested version.
 pub(super) async fn fetch(mut address: PackageAddress, to: &Path) -> Result<(), FetchError> {
     let reference = address.take("ref");
     let depth = address.take("depth").and_then(|text| text.parse::<u32>().ok()).filter(|depth| *depth > 0);
@@ -75,7 +75,7 @@ pub(super) async fn fetch(mut address: PackageAddress, to: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Why a name cannot be a branch, tag or commit (git-check-ref-format).
+/// Why a name cannot be a branch, tag or commit (git-check-ref-format). `None` if it can.
 fn unsound(name: &str) -> Option<&'static str> {
     if name.starts_with('-') {
         return Some("the names of branches and tags do not begin with a dash");
@@ -97,7 +97,7 @@ fn key_file(key: &str) -> Result<tempfile::NamedTempFile, FetchError> {
         problem,
     })?;
     let write = || {
-        // Such files are readable only by their owner.
+        // Only their owner can read such files.
         let mut file = tempfile::NamedTempFile::new()?;
         file.write_all(&key)?;
         Ok(file)
@@ -140,7 +140,7 @@ impl Git {
         Err(GitError::Failed { command, output: self.said(&output) })
     }
 
-    /// The output of git, without passwords.
+    /// The error output of git, without passwords.
     fn said(&self, output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.stderr);
         let text: String = text.trim().chars().take(LONGEST_OUTPUT).collect();
@@ -163,7 +163,7 @@ impl Git {
         Ok(found.filter(|name| unsound(name).is_none()).unwrap_or(USUAL_BRANCH).to_owned())
     }
 
-    /// The commit of a name in the clone.
+    /// The commit that a name in the clone refers to.
     async fn commit(&self, name: &str, at: &Path) -> Result<String, GitError> {
         for prefix in ["", BRANCHES, TAGS] {
             let wanted = format!("{prefix}{name}^{{commit}}");

@@ -1,19 +1,19 @@
-//! The folder in a package, if its address has a pattern.
+//! The directory in a package, if its address has a pattern.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The maximum number of folders that are visited for one address.
+/// The maximum number of directories that are visited for one address.
 const MOST_MATCHES: usize = 1_000;
 
-/// Why there is not exactly one folder.
+/// Why a pattern does not match exactly one directory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
     /// No match.
     #[error("the package has nothing that matches {0:?}")]
     None(String),
     /// Several matches.
-    #[error("the package has more than one folder that matches {0:?}")]
+    #[error("the package has more than one directory that matches {0:?}")]
     Many(String),
 }
 
@@ -22,10 +22,10 @@ pub fn has_wildcards(subdir: &str) -> bool {
     subdir.contains(['*', '?', '['])
 }
 
-/// The only path in a package that matches a pattern with `*`, `?` and `[..]`. A path without them need not exist.
+/// The only path in a package that matches a pattern with `*`, `?` and `[..]`. A path without wildcards need not exist.
 ///
 /// # Errors
-/// When no path matches, or several do.
+/// Returns an error if no path matches, or if several paths match.
 pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, GlobError> {
     let mut found = vec![package.to_owned()];
     for part in subdir.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -58,11 +58,12 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, GlobError> {
     }
 }
 
-/// Whether a name matches a pattern: `*` for any characters, `?` for one, `[a-z]` and `[^a-z]` for one of a set.
+/// Whether a name matches a pattern. `*` stands for any characters, `?` for one character, and `[a-z]` and `[^a-z]` for
+/// one character of a set.
 fn fits(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
     let (mut at, mut from) = (0, 0);
-    // The position of the last `*`, and how far it extends.
+    // The position of the last `*` in the pattern, and the end of the text that it matches.
     let mut star: Option<(usize, usize)> = None;
     loop {
         let step = match pattern.get(from) {
@@ -90,7 +91,7 @@ fn fits(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// The length of the part of a pattern that matches this character; `None` if it does not match.
+/// The length of the part of a pattern that matches this character. `None` if the character does not match.
 fn one(c: char, pattern: &[char]) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),

@@ -1,9 +1,9 @@
-//! Pages with the address of a module: `<meta name="terraform-get" content="...">` in their head.
+//! Pages with the address of a module: `<meta name="terraform-get" content="...">` in the page's head.
 
 /// The name of the tag.
 const NAME: &str = "terraform-get";
 
-/// The address in the first such tag of a page's head.
+/// The address in the first such tag in a page's head.
 pub(super) fn source(page: &str) -> Option<String> {
     let mut rest = page;
     while let Some(start) = rest.find('<') {
@@ -32,7 +32,7 @@ pub(super) fn source(page: &str) -> Option<String> {
     None
 }
 
-/// The end of a tag. Ignores `>` inside of quotes.
+/// The end of a tag. Ignores `>` in quotes.
 fn tag_end(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, c) in text.char_indices() {

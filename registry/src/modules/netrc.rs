@@ -17,7 +17,7 @@ pub(super) fn login(host: &str) -> Option<(String, String)> {
     find(&std::fs::read_to_string(path).ok()?, host)
 }
 
-/// The entry of a host, or the default one after all others.
+/// The entry of a host, or else the default entry.
 fn find(text: &str, host: &str) -> Option<(String, String)> {
     let mut words = text.lines().map(|line| line.split('#').next().unwrap_or_default()).flat_map(str::split_whitespace);
     let (mut ours, mut name, mut password) = (false, None, None);

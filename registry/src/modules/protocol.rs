@@ -1,4 +1,4 @@
-//! Module registries: the versions of a module, and their addresses (the service `modules.v1`).
+//! Module registries: the versions of a module, and the addresses of their packages (the service `modules.v1`).
 
 use http::StatusCode;
 use serde::Deserialize;
@@ -15,14 +15,14 @@ use crate::http::{Http, HttpError, Request, Response};
 /// Why a registry failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// It does not have the module.
+    /// The registry does not have the module.
     #[error("the registry does not have this module")]
     NotFound,
-    /// It does not have this version, although it listed it.
+    /// The registry listed this version, but does not have it.
     #[error("the registry does not have version {0} of this module, although it listed it")]
     VersionNotFound(Version),
-    /// Its answer is incomplete.
-    #[error("the registry's list of versions has no module in it")]
+    /// The response lists no module.
+    #[error("the registry's list of versions is empty")]
     NoModule,
     /// The host offers no modules.
     #[error("{0}")]
@@ -30,55 +30,57 @@ pub enum RegistryError {
     /// The credentials helper failed.
     #[error("{0}")]
     Credentials(#[from] CredentialsError),
-    /// An invalid host.
+    /// The host of the module is not valid.
     #[error("{0}")]
     Host(#[from] HostError),
     /// The request failed.
     #[error("{0}")]
     Http(#[from] HttpError),
-    /// Its answer has no address.
-    #[error("the registry does not give the address of this version")]
+    /// The response has no address.
+    #[error("the registry did not return the address of this version")]
     NoLocation,
-    /// Its answer is not the address of a package.
-    #[error("the registry gives the address {text:?} for this version, which is not the address of a package: {error}")]
+    /// The response is not the address of a package.
+    #[error(
+        "the registry returned the address {text:?} for this version, which is not the address of a package: {error}"
+    )]
     Location {
-        /// The answer.
+        /// The response.
         text: String,
         /// The problem.
         error: ModuleSourceError,
     },
-    /// The address of a local module or of another registry.
-    #[error("the registry gives the address {0:?} for this version, which is not the address of a remote package")]
+    /// The address is local, or belongs to another registry.
+    #[error("the registry returned the address {0:?} for this version, which is not the address of a remote package")]
     NotRemote(String),
 }
 
-/// The versions of a module.
+/// The versions of a module in a registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Valid versions.
+    /// The valid versions.
     pub versions: Vec<Version>,
-    /// Texts that are not versions.
+    /// Listed texts that are not versions.
     pub unreadable: Vec<String>,
 }
 
-/// The place of a version of a module.
+/// The location of the package of a module's version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackageLocation {
-    /// An address that a configuration could use itself.
+    /// An address that could also be in a configuration.
     Remote(RemoteModule),
-    /// An archive of the registry.
+    /// An archive that the registry offers itself.
     Direct {
-        /// Its address.
+        /// The address of the archive.
         url: Url,
         /// Whether to send the registry's own credentials.
         with_credentials: bool,
-        /// The folder in it.
+        /// The directory of the module in the archive.
         subdir: String,
     },
 }
 
 impl PackageLocation {
-    /// The folder in the package.
+    /// The directory of the module in the package.
     pub fn subdir(&self) -> &str {
         match self {
             PackageLocation::Remote(module) => &module.subdir,
@@ -127,7 +129,7 @@ impl Registry<'_> {
             return Err(RegistryError::NotFound);
         }
         let document: VersionsDocument = answer.sound()?.json()?;
-        // Modules that this one calls may be listed after it.
+        // The first entry is the module. Modules that it calls may be listed after it.
         let first = document.modules.into_iter().next().ok_or(RegistryError::NoModule)?;
         let mut listed = Listed::default();
         for VersionDocument { version } in first.versions {
@@ -139,7 +141,7 @@ impl Registry<'_> {
         Ok(listed)
     }
 
-    /// The place of a version of a module.
+    /// The location of the package of a module's version.
     pub(super) async fn location(
         &self,
         module: &RegistryModule,
@@ -173,7 +175,7 @@ fn read_location(answer: &Response, module: &RegistryModule) -> Result<PackageLo
     let header = answer.header(LEADS_TO).filter(|text| !text.is_empty());
     let document = match answer.json::<LocationDocument>() {
         Ok(document) => document,
-        // An answer without a document has a header with the address, as in older versions of the protocol.
+        // A response without a document has a header with the address, as in older versions of the protocol.
         Err(_) if header.is_some() || answer.status == StatusCode::NO_CONTENT => {
             LocationDocument { location: String::new(), use_registry_credentials: None }
         }

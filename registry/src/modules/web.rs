@@ -25,8 +25,8 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    /// Takes the arguments `archive` and `checksum` out of an address. Without the former, the name of the file
-    /// decides.
+    /// Removes the arguments `archive` and `checksum` from an address. Without `archive`, the suffix of the file's name
+    /// determines the format.
     pub(super) fn of(address: &mut PackageAddress) -> Archive {
         let checksum = address.take("checksum");
         let packing = match address.take("archive") {
@@ -38,7 +38,7 @@ impl Archive {
     }
 }
 
-/// The result of an address.
+/// The outcome of fetching from an address.
 pub(super) enum FetchOutcome {
     /// The package was fetched.
     Done,
@@ -46,7 +46,7 @@ pub(super) enum FetchOutcome {
     Elsewhere(String),
 }
 
-/// Fetches an archive, or asks for its address.
+/// Fetches an archive, or requests its address.
 pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -> Result<FetchOutcome, FetchError> {
     let archive = Archive::of(&mut address);
     let url = address.url()?;
@@ -72,7 +72,7 @@ pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -
     Ok(FetchOutcome::Done)
 }
 
-/// Fetches an archive with a token. Its content determines its format.
+/// Fetches an archive with a token. The first bytes of the archive determine its format.
 pub(super) async fn fetch_direct(http: &Http, url: Url, token: Option<&str>, to: &Path) -> Result<(), FetchError> {
     let folder = temporary()?;
     let file = folder.path().join("archive");
@@ -99,7 +99,7 @@ pub(super) fn local(address: &PackageAddress, archive: &Archive, path: &Path, to
     Ok(unpack(path, packing, to)?)
 }
 
-/// A temporary folder.
+/// Creates a temporary directory.
 pub(super) fn temporary() -> Result<tempfile::TempDir, FetchError> {
     tempfile::tempdir().map_err(FetchError::io(&std::env::temp_dir()))
 }
@@ -113,7 +113,7 @@ fn request(url: Url, http: &Http, limit: u64) -> Request {
     }
 }
 
-/// Asks for the address of a package.
+/// Requests the address of a package.
 async fn ask(http: &Http, mut url: Url) -> Result<String, FetchError> {
     url.query_pairs_mut().append_pair("terraform-get", "1");
     let place = crate::http::shown(&url);
@@ -128,12 +128,12 @@ async fn ask(http: &Http, mut url: Url) -> Result<String, FetchError> {
     Ok(resolved(&found, &answer.url))
 }
 
-/// An address in an answer, resolved relative to the address of the answer.
+/// An address in a response, resolved relative to the address of the response.
 pub(super) fn resolved(found: &str, from: &Url) -> String {
     if !["/", "./", "../"].iter().any(|prefix| found.starts_with(prefix)) {
         return found.to_owned();
     }
-    // `//` and a folder are not part of the path of a URL.
+    // `//` and the directory after it are not part of the path of a URL.
     let (address, subdir) = weft_graph_format::module_source::split_subdir(found);
     match from.join(&address) {
         Ok(url) if subdir.is_empty() => url.to_string(),

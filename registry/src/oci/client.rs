@@ -1,4 +1,4 @@
-//! The parts of the distribution protocol for fetching: tags, manifests, blobs, and tokens.
+//! The parts of the OCI distribution protocol that are needed for fetching: tags, manifests, blobs, and tokens.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,20 +33,20 @@ const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vn
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// Its type.
+    /// The media type.
     #[serde(default)]
     pub media_type: String,
-    /// Its algorithm and digest: `sha256:...`.
+    /// The digest with its algorithm: `sha256:...`.
     pub digest: String,
     /// The length in bytes.
     #[serde(default)]
     pub size: u64,
 }
 
-/// A manifest as received. Its digest was checked if it was requested by digest.
+/// A manifest as received. If it was requested by digest, the digest was checked.
 #[derive(Clone, Debug)]
 pub struct ImageManifest {
-    /// Its bytes, which are JSON.
+    /// The bytes, which are JSON.
     pub content: Vec<u8>,
 }
 
@@ -73,10 +73,10 @@ struct RegistryToken {
 }
 
 impl ImageManifest {
-    /// Parses its content.
+    /// Parses the content.
     ///
     /// # Errors
-    /// When it has another form.
+    /// Returns an error if the content has another form.
     pub fn parse<T: DeserializeOwned>(&self, repository: &Repository) -> Result<T, PackageError> {
         serde_json::from_slice(&self.content).map_err(|error| PackageError::Answer {
             place: format!("oci://{repository}"),
@@ -86,15 +86,15 @@ impl ImageManifest {
 }
 
 impl OciClient {
-    /// Uses this client, with the credentials of configuration and environment.
+    /// Uses this HTTP client, with the credentials from the configuration and the environment.
     pub fn new(http: Http, config: &CliConfig, environment: &ProcessEnvironment) -> OciClient {
         OciClient { http, keys: Arc::new(OciKeys::new(config, environment)), opened: Arc::default() }
     }
 
-    /// All tags of a repository; empty if it does not exist.
+    /// All tags of a repository. `None` if the repository does not exist.
     ///
     /// # Errors
-    /// When the registry does not answer, or its answer is not valid.
+    /// Returns an error if the registry does not respond, or if its response is not valid.
     pub async fn tags(&self, repository: &Repository) -> Result<Option<Vec<String>>, PackageError> {
         let mut url = repository.url(&["tags", "list"])?;
         let mut tags = Vec::new();
@@ -117,10 +117,10 @@ impl OciClient {
         Err(PackageError::Answer { place: format!("oci://{repository}"), problem })
     }
 
-    /// A manifest by its tag or digest; `None` if it does not exist.
+    /// A manifest by its tag or digest. `None` if it does not exist.
     ///
     /// # Errors
-    /// When the registry does not answer, or its answer is not the requested manifest.
+    /// Returns an error if the registry does not respond, or if its response is not the requested manifest.
     pub async fn manifest(
         &self,
         repository: &Repository,
@@ -146,20 +146,20 @@ impl OciClient {
     /// The address of a blob.
     ///
     /// # Errors
-    /// When the repository's host is not valid.
+    /// Returns an error if the repository's host is not valid.
     pub fn blob_url(&self, repository: &Repository, digest: &str) -> Result<Url, PackageError> {
         repository.url(&["blobs", digest])
     }
 
-    /// The credentials for a repository, after an earlier request to it.
+    /// The credentials that earlier requests to the repository have obtained.
     ///
     /// # Errors
-    /// When a credentials helper fails.
+    /// Returns an error if a credentials helper fails.
     pub async fn authorization(&self, repository: &Repository) -> Result<Authorization, PackageError> {
         Ok(self.opened.lock().await.get(repository).cloned().unwrap_or(Authorization::None))
     }
 
-    /// Sends a request. If the registry asks for credentials, repeats it with them.
+    /// Sends a request. If the registry requires credentials, repeats the request with them.
     async fn ask(&self, repository: &Repository, request: Request) -> Result<Response, PackageError> {
         let settings = self.http.settings();
         let request =
@@ -196,7 +196,7 @@ impl OciClient {
         Ok(None)
     }
 
-    /// Gets a token from the address that the registry returned.
+    /// Requests a token at the address that the registry returned.
     async fn exchange(
         &self,
         repository: &Repository,
@@ -236,7 +236,7 @@ impl OciClient {
     }
 }
 
-/// `realm="https://x/token",service="x"`.
+/// The parameters of a header such as `realm="https://x/token",service="x"`.
 fn parameters(text: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim();
@@ -252,7 +252,7 @@ fn parameters(text: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// `</v2/x/tags/list?last=b>; rel="next"`.
+/// The address in a `Link` header such as `</v2/x/tags/list?last=b>; rel="next"`.
 fn next_page(link: &str) -> Option<String> {
     link.split(',').find_map(|link| {
         let (address, relation) = link.trim().strip_prefix('<')?.split_once('>')?;

@@ -19,22 +19,22 @@ use crate::secret::SecretString;
 /// The prefix of helper programs.
 const HELPER_PREFIX: &str = "docker-credential-";
 
-/// The time limit for a helper, which may ask its user something.
+/// The time limit for a helper, which may ask the user a question.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The user name of a helper that returns a token.
+/// The user name by which a helper says that it returns a token.
 const TOKEN_USER: &str = "<token>";
 
-/// Credentials.
+/// Credentials for a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OciLogin {
     Password {
         user: String,
         password: SecretString,
     },
-    /// Sent unchanged.
+    /// An access token, which is sent unchanged.
     Access(SecretString),
-    /// Exchanged for another token.
+    /// A refresh token, which is exchanged for an access token.
     Refresh(SecretString),
 }
 
@@ -84,7 +84,7 @@ impl OciKeys {
         }
     }
 
-    /// The credentials for a repository. If there are several, the most specific ones.
+    /// The most specific credentials for a repository.
     pub(super) async fn login(&self, repository: &Repository) -> Result<Option<OciLogin>, CredentialsError> {
         let name = repository.to_string();
         match best(&self.configured, &name) {
@@ -107,7 +107,7 @@ impl OciKeys {
             (None, false) => return Ok(None),
         };
         for file in files {
-            // A missing file, or one of another program, has no entries.
+            // A missing file, or a file of another program, has no entries.
             let Ok(bytes) = std::fs::read(file) else { continue };
             let Ok(docker) = serde_json::from_slice::<DockerFile>(&bytes) else {
                 tracing::debug!("{} is no file of credentials", file.display());
@@ -138,7 +138,7 @@ impl DockerAuth {
     }
 }
 
-/// The most specific entry for a repository: its host, then parts of its name.
+/// The most specific entry for a repository: an entry with a longer part of its name precedes one with its host only.
 fn best<'a, T>(entries: &'a BTreeMap<String, T>, repository: &str) -> Option<&'a T> {
     let mut name = repository;
     loop {
@@ -169,10 +169,10 @@ async fn ask(helper: &str, host: &str) -> Result<Option<OciLogin>, CredentialsEr
     }
     let output = tokio::time::timeout(HELPER_TIMEOUT, child.wait_with_output())
         .await
-        .map_err(|_| failed(format!("it does not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
+        .map_err(|_| failed(format!("it did not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
         .map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
-        // Helpers use this status for unknown hosts, and print the reason to the standard output.
+        // Helpers exit with this status for unknown hosts, and print the reason to the standard output.
         return Ok(None);
     }
     let answer: HelperAnswer =

@@ -4,12 +4,12 @@ use url::Url;
 
 use crate::package_error::PackageError;
 
-/// A repository in a registry.
+/// A repository in an OCI registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Repository {
-    /// Host and port.
+    /// The host, with its port.
     pub host: String,
-    /// Name in the registry, parts separated by slashes.
+    /// The name in the registry: parts separated by slashes.
     pub name: String,
 }
 
@@ -17,7 +17,7 @@ impl Repository {
     /// Parses `HOST/NAME`.
     ///
     /// # Errors
-    /// When it has no host, or a part of its name is not valid.
+    /// Returns an error if there is no host, or if a part of the name is not valid.
     pub fn parse(text: &str) -> Result<Repository, PackageError> {
         let sound = |part: &str| {
             let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -35,12 +35,12 @@ impl Repository {
         }
     }
 
-    /// The address of something in the repository.
+    /// The URL of a resource in the repository.
     ///
     /// # Errors
-    /// When its host is not valid.
+    /// Returns an error if the host is not valid.
     pub(super) fn url(&self, rest: &[&str]) -> Result<Url, PackageError> {
-        // The only registry whose address is not its name.
+        // This is the only registry whose host differs from its name.
         let host = if self.host == "docker.io" { "registry-1.docker.io" } else { &self.host };
         let base = Url::parse(&format!("https://{host}/v2/")).map_err(|error| PackageError::Answer {
             place: format!("oci://{self}"),

@@ -1,4 +1,4 @@
-//! A host on this machine: TLS with a certificate of its own authority, and a table of answers.
+//! A host on this machine: TLS with a certificate of its own authority, and a table of responses.
 
 #![allow(dead_code, reason = "each suite uses a part of it")]
 
@@ -19,13 +19,13 @@ use tokio_rustls::TlsAcceptor;
 use weft_registry::HttpSettings;
 use weft_registry::http::CertificatePlaces;
 
-/// The answer of a host.
+/// A response of the host.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// How many times it answers 503 first.
+    /// The number of responses with status 503 before this one.
     pub failures: u32,
     /// The header that a request must have.
     pub authorization: Option<String>,
@@ -68,7 +68,7 @@ struct Table {
     asked: Vec<(String, Option<String>)>,
 }
 
-/// A host.
+/// A running host.
 pub struct Host {
     pub port: u16,
     folder: tempfile::TempDir,
@@ -76,7 +76,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts it.
+    /// Starts a host.
     pub async fn start() -> Host {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyPair::generate().unwrap();
@@ -91,7 +91,7 @@ impl Host {
         Host::with(folder, own.der().clone(), own_key).await
     }
 
-    /// Starts it, with a self-signed certificate for these names.
+    /// Starts a host with a self-signed certificate for these names.
     pub async fn alone(names: &[&str]) -> Host {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyPair::generate().unwrap();
@@ -131,17 +131,17 @@ impl Host {
         host
     }
 
-    /// Its name, as in source addresses.
+    /// The name of the host, as in source addresses.
     pub fn name(&self) -> String {
         format!("localhost:{}", self.port)
     }
 
-    /// An address on it.
+    /// A URL on the host.
     pub fn url(&self, path: &str) -> String {
         format!("https://{}{path}", self.name())
     }
 
-    /// Sets the answer for a path.
+    /// Sets the response for a path.
     pub fn put(&self, path: &str, reply: Reply) {
         self.table.lock().unwrap().replies.insert(path.to_owned(), reply);
     }
@@ -157,12 +157,12 @@ impl Host {
         table.asked.iter().rev().find(|(asked, _)| asked == path).and_then(|(_, credentials)| credentials.clone())
     }
 
-    /// The certificate of its authority.
+    /// The certificate of the host's authority.
     pub fn authority(&self) -> PathBuf {
         self.folder.path().join("ca.pem")
     }
 
-    /// The settings of a client that trusts it, and does not wait long.
+    /// The settings of a client that trusts the host and has short pauses.
     pub fn settings(&self) -> HttpSettings {
         let certificates = CertificatePlaces { file: Some(self.authority()), directories: Some(Vec::new()) };
         HttpSettings { first_wait: Duration::from_millis(5), certificates, ..HttpSettings::default() }

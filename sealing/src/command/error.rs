@@ -6,7 +6,7 @@ use crate::json::JsonProblem;
 /// A command failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// It cannot be started.
+    /// The command cannot be started.
     #[error("the command {program} cannot be started: {error}")]
     Start {
         /// The program.
@@ -14,7 +14,7 @@ pub enum CommandError {
         /// The error of the operating system.
         error: String,
     },
-    /// It did not end in time, and was killed.
+    /// The command did not end in time, and was killed.
     #[error("the command {program} does not end within {seconds} seconds, and was stopped")]
     Late {
         /// The program.
@@ -22,17 +22,17 @@ pub enum CommandError {
         /// The time limit.
         seconds: u64,
     },
-    /// It ended with a failure.
+    /// The command ended with a failure.
     #[error("the command {program} failed ({status}){}{said}", if .said.is_empty() { "" } else { ": " })]
     Failed {
         /// The program.
         program: String,
-        /// How it ended.
+        /// The exit status.
         status: String,
-        /// Its standard error, shortened, without secrets.
+        /// The standard error, shortened, without secrets.
         said: String,
     },
-    /// Its first line is not that of the protocol.
+    /// The first line of the output is not the one that the protocol requires.
     #[error(
         "the command {program} does not begin with the line {{\"magic\":\"{magic}\",\"version\":{PROTOCOL_VERSION}}}: \
          it must implement OpenTofu's protocol"
@@ -43,15 +43,15 @@ pub enum CommandError {
         /// The expected `magic`.
         magic: &'static str,
     },
-    /// It speaks another version of the protocol.
+    /// The command speaks another version of the protocol.
     #[error("the command {program} speaks version {version} of the protocol, but only {PROTOCOL_VERSION} is supported")]
     Version {
         /// The program.
         program: String,
-        /// Its version.
+        /// The version of the command.
         version: u64,
     },
-    /// Its output is too long.
+    /// The output is too long.
     #[error("the command {program} prints more than {most} bytes")]
     TooLong {
         /// The program.
@@ -59,7 +59,7 @@ pub enum CommandError {
         /// The limit.
         most: u64,
     },
-    /// Its pipes broke.
+    /// The pipes of the command broke.
     #[error("the command {program} cannot be read from: {error}")]
     Read {
         /// The program.
@@ -67,7 +67,7 @@ pub enum CommandError {
         /// The error of the operating system.
         error: String,
     },
-    /// Its output is not valid.
+    /// The output is not valid.
     #[error("the output of the command {program} cannot be used: {problem}")]
     Output {
         /// The program.
@@ -80,7 +80,7 @@ pub enum CommandError {
 /// The problem of a command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutputProblem {
-    /// It cannot be parsed.
+    /// The output cannot be parsed.
     #[error("it is {0}")]
     Json(JsonProblem),
     /// A value is not base64.

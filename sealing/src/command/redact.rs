@@ -3,11 +3,10 @@
 /// Replaces a secret.
 const HIDDEN: &str = "(secret)";
 
-/// The minimum length of a word that may be a secret, or the rest of a truncated one. The shortest key has 22
-/// characters.
+/// The minimum length of a word that may be a secret or a part of a truncated one. The shortest key has 22 characters.
 const SHORTEST: usize = 10;
 
-/// The maximum number of words that are compared, because secrets may have gigabytes. Further ones are always hidden.
+/// The maximum number of words that are compared, because secrets may have gigabytes. All further words are hidden.
 const MOST_WORDS: usize = 128;
 
 /// Hides each base64 word of a text that occurs in one of the secrets. Drops control characters, which could control a
@@ -39,8 +38,8 @@ fn is_base64(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '+' | '/')
 }
 
-/// Whether a word contains a part of the secret, which may be joined to other letters. The word is cut into pieces of
-/// the minimum length: a word that contains a whole key has a piece that is only key.
+/// Whether a word contains a part of the secret, which other letters may surround. The word is cut into pieces of the
+/// minimum length: if the word contains a whole key, one of the pieces consists only of characters of the key.
 fn shares_piece(word: &str, secret: &str) -> bool {
     if word.len() < 2 * SHORTEST {
         return secret.contains(word);

@@ -9,7 +9,7 @@ use crate::name::{MethodName, TargetName};
 use crate::pbkdf2::RandomError;
 use crate::record::{LONGEST_WRAPPED_KEY, RecordError};
 
-/// Why a method does not encrypt or decrypt.
+/// Why a method cannot encrypt or decrypt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MethodError {
     /// There is no key.
@@ -48,7 +48,7 @@ pub enum MethodError {
 }
 
 impl MethodError {
-    /// Whether a key service gave no key.
+    /// Whether the reason is a key service that returned no key.
     fn lacks_key(&self) -> bool {
         matches!(self, MethodError::Key(KeyError::Service { .. }))
     }
@@ -65,18 +65,18 @@ impl From<CipherError> for MethodError {
     }
 }
 
-/// Why something is not sealed.
+/// Why data cannot be sealed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// It is too large.
+    /// The data is too large.
     #[error("cannot encrypt {target}: it has {size} bytes, at most {LARGEST_PLAIN} are accepted")]
     TooLarge {
         /// The target.
         target: TargetName,
-        /// Its size.
+        /// The size of the data.
         size: u64,
     },
-    /// It is already sealed, so opening it once would not restore it.
+    /// The data is already sealed. If it were sealed twice, opening it once would not restore it.
     #[error("cannot encrypt {target}: it is already encrypted")]
     AlreadySealed {
         /// The target.
@@ -98,13 +98,13 @@ pub enum SealError {
 }
 
 impl SealError {
-    /// Whether the reason is a key service that gave no key.
+    /// Whether the reason is a key service that returned no key.
     pub fn lacks_key(&self) -> bool {
         matches!(self, SealError::Method { error, .. } if error.lacks_key())
     }
 }
 
-/// A method that did not open something.
+/// A method that cannot open some data.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{method}: {error}")]
 pub struct FailedMethod {
@@ -114,10 +114,10 @@ pub struct FailedMethod {
     pub error: MethodError,
 }
 
-/// Why something is not opened.
+/// Why data cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// It is sealed, and no encryption is configured.
+    /// The data is sealed, but no encryption is configured.
     #[error(
         "{target} is encrypted, but no encryption is configured for it; its keys are those of: {}",
         listed(.metadata_keys)
@@ -125,10 +125,10 @@ pub enum OpenError {
     NotConfigured {
         /// The target.
         target: TargetName,
-        /// The keys of its metadata.
+        /// The keys of the metadata.
         metadata_keys: Vec<String>,
     },
-    /// It is not sealed, but must be.
+    /// The data is not sealed, but must be.
     #[error(
         "{target} is not encrypted, but its settings require encryption: to migrate, add a method \
          \"unencrypted\" as a fallback"
@@ -137,7 +137,7 @@ pub enum OpenError {
         /// The target.
         target: TargetName,
     },
-    /// No method opens it.
+    /// No method opens the data.
     #[error(
         "no method decrypts {target} (its keys are those of: {}){}", listed(.metadata_keys), tried(.attempts)
     )]
@@ -146,7 +146,7 @@ pub enum OpenError {
         target: TargetName,
         /// Each method that encrypts, in order.
         attempts: Vec<FailedMethod>,
-        /// The keys of its metadata.
+        /// The keys of the metadata.
         metadata_keys: Vec<String>,
     },
     /// The envelope is not valid.
@@ -178,9 +178,9 @@ pub enum OpenError {
     Serial {
         /// The target.
         target: TargetName,
-        /// In the envelope.
+        /// The value in the envelope.
         outer: u64,
-        /// In the state.
+        /// The value in the state.
         inner: u64,
     },
     /// The lineage outside, which is not authenticated, differs from the one inside.
@@ -188,15 +188,15 @@ pub enum OpenError {
     Lineage {
         /// The target.
         target: TargetName,
-        /// In the envelope.
+        /// The value in the envelope.
         outer: String,
-        /// In the state.
+        /// The value in the state.
         inner: String,
     },
 }
 
 impl OpenError {
-    /// Whether the reason may be a key service that gave no key.
+    /// Whether the reason may be a key service that returned no key.
     pub fn lacks_key(&self) -> bool {
         matches!(self, OpenError::NoMethodOpens { attempts, .. } if attempts.iter().any(|a| a.error.lacks_key()))
     }

@@ -10,13 +10,13 @@ pub const PASSPHRASE: &str = "correct horse battery";
 pub const STATE: &[u8] =
     br#"{"version": 4, "serial": 7, "lineage": "one", "outputs": {"o": {"value": "secret words"}}}"#;
 
-/// A key provider's name from `TYPE.NAME`.
+/// The name of a key provider, from `TYPE.NAME`.
 pub fn provider(name: &str) -> KeyProviderName {
     let (kind, name) = name.split_once('.').unwrap();
     KeyProviderName::new(kind, name)
 }
 
-/// A method's name from `TYPE.NAME`.
+/// The name of a method, from `TYPE.NAME`.
 pub fn method(name: &str) -> MethodName {
     let (kind, name) = name.split_once('.').unwrap();
     MethodName::new(kind, name)
@@ -30,12 +30,12 @@ impl Block {
         Block::default()
     }
 
-    /// `key_provider "pbkdf2" NAME`, with the minimum number of iterations.
+    /// Adds `key_provider "pbkdf2" NAME`, with the minimum number of iterations.
     pub fn words(self, name: &str, passphrase: &str) -> Block {
         self.pbkdf2(name, Passphrase::Words(Secret::new(passphrase)))
     }
 
-    /// The same with `chain`.
+    /// Adds `key_provider "pbkdf2" NAME` with `chain`.
     pub fn chain(self, name: &str, link: &str) -> Block {
         self.pbkdf2(name, Passphrase::Chain(provider(link)))
     }
@@ -45,7 +45,7 @@ impl Block {
         self.provider(name, KeyProvider::new(KeySource::Pbkdf2(settings)))
     }
 
-    /// `key_provider "external" NAME`.
+    /// Adds `key_provider "external" NAME`.
     pub fn command(self, name: &str, command: &[&str]) -> Block {
         let command = command.iter().map(|&part| part.to_owned()).collect();
         self.provider(name, KeyProvider::new(KeySource::External { command }))
@@ -56,13 +56,13 @@ impl Block {
         self
     }
 
-    /// `encrypted_metadata_alias` of an existing provider.
+    /// Sets `encrypted_metadata_alias` of an existing key provider.
     pub fn alias(mut self, name: &str, alias: &str) -> Block {
         self.0.key_providers.get_mut(&provider(name)).unwrap().encrypted_metadata_alias = Some(alias.to_owned());
         self
     }
 
-    /// `method "aes_gcm" NAME`.
+    /// Adds `method "aes_gcm" NAME`.
     pub fn aes(self, name: &str, keys: &str) -> Block {
         self.aes_with(name, keys, b"")
     }
@@ -71,7 +71,7 @@ impl Block {
         self.method(name, Method::AesGcm { keys: provider(keys), aad: aad.to_vec() })
     }
 
-    /// `method "unencrypted" "none"`.
+    /// Adds `method "unencrypted" "none"`.
     pub fn unencrypted(self) -> Block {
         self.method("unencrypted.none", Method::Unencrypted)
     }
@@ -81,7 +81,7 @@ impl Block {
         self
     }
 
-    /// The methods of `state` and `plan`, main first.
+    /// Sets the methods of `state` and `plan`. The main method is first.
     pub fn both(self, methods: &[&str]) -> Block {
         self.target(TargetName::State, methods).target(TargetName::Plan, methods)
     }
@@ -106,7 +106,7 @@ impl Block {
     }
 }
 
-/// One passphrase, one method, for state and plan.
+/// One passphrase and one method, for states and plans.
 pub fn simple(passphrase: &str) -> Block {
     Block::new().words("pbkdf2.main", passphrase).aes("aes_gcm.main", "pbkdf2.main").both(&["aes_gcm.main"])
 }

@@ -1,9 +1,9 @@
-//! Copies of earlier states.
+//! Backups of earlier states.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the previous state is stored before a run first writes the file.
+/// The location of the backup of the previous state. The backup is made before a run first writes the file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Backup {
     /// The path of the state with the suffix `.backup`.
@@ -18,7 +18,7 @@ pub enum Backup {
 }
 
 impl Backup {
-    /// The path of a backup of this state file that is made now; `None` without backups.
+    /// The path of a backup of this state file if it is made now, or `None` without backups.
     pub(super) fn path(&self, state: &Path) -> Option<PathBuf> {
         let beside = |ending: &str| {
             let mut name = state.as_os_str().to_owned();

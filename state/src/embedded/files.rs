@@ -1,4 +1,4 @@
-//! The files of runs in a folder: `.weft/runs/RUN/{header, plan, journal.EPOCH, summary}`.
+//! The files of runs in a directory: `.weft/runs/RUN/{header, plan, journal.EPOCH, summary}`.
 
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -15,16 +15,16 @@ use super::problems;
 use crate::error::StoreError;
 use crate::run::RunId;
 
-/// The mode of the folder of runs: only its owner has access.
+/// The mode of the directory of runs: only its owner has access.
 const PRIVATE_FOLDER: u32 = 0o700;
-/// The folder of the runs that were set aside, beside that of the others.
+/// The directory of the runs that were set aside, beside the directory of the other runs.
 const SET_ASIDE: &str = "set-aside";
-/// The file that is locked while a process uses the folder.
+/// The file that is locked while a process uses the directory.
 const LOCK: &str = "lock";
 /// The start of a journal's name. The epoch follows.
 const JOURNAL: &str = "journal.";
 
-/// The folder of all runs.
+/// The directory of all runs.
 #[derive(Clone, Debug)]
 pub(super) struct LocalFiles {
     runs: PathBuf,
@@ -40,33 +40,34 @@ impl LocalFiles {
         self.runs.join(run.as_str())
     }
 
-    /// Creates the folder of a run.
+    /// Creates the directory of a run.
     fn create(&self, folder: &Path) -> Result<(), StoreError> {
         fs::create_dir_all(folder).map_err(problems::creating(folder))?;
         self.keep_private()?;
         sync_folder(&self.runs)
     }
 
-    /// Hides the folder from other users and from version control, because plans and journals may hold secrets.
+    /// Hides the directory from other users and from version control, because plans and journals may hold secrets.
     fn keep_private(&self) -> Result<(), StoreError> {
-        // If the folder belongs to another user, the files in it are private all the same.
+        // If the directory belongs to another user, this fails, but the files in it are private all the same.
         let _ = fs::set_permissions(&self.runs, fs::Permissions::from_mode(PRIVATE_FOLDER));
         let ignored = self.runs.with_file_name(".gitignore");
         if ignored.exists() {
             return Ok(());
         }
         fs::write(&ignored, "*\n").map_err(problems::writing(&ignored))?;
-        // The folders themselves may be new. Their contents are durable only when their names are.
+        // The directories themselves may be new. Their contents are durable only when the names of the directories are
+        // durable.
         let weft = self.runs.parent().unwrap_or(Path::new("."));
         sync_folder(weft)?;
         sync_folder(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")))
     }
 
-    /// Takes the lock of this folder, for a state that is elsewhere. It lives as long as the answer, which also has the
-    /// content that the last holder wrote.
+    /// Takes the lock of this directory, for a state that is stored elsewhere. The lock is held until the returned
+    /// value is dropped. That value also has the text that the last holder wrote.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] by another process.
+    /// [`StoreError::Locked`] if another process has the lock.
     pub(super) fn lock(&self) -> Result<FolderLock, StoreError> {
         let weft = self.runs.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(&self.runs).map_err(problems::creating(&self.runs))?;
@@ -192,17 +193,17 @@ impl RunFiles for LocalFiles {
     }
 }
 
-/// The lock of a folder of runs.
+/// The lock of a directory of runs.
 #[derive(Debug)]
 pub(super) struct FolderLock {
     file: File,
     path: PathBuf,
-    /// The lock of the backend that the last holder did not release.
+    /// The lock of the backend, if the last holder did not release it.
     pub(super) left: Option<String>,
 }
 
 impl FolderLock {
-    /// Writes down which lock of the backend this process holds, or that it holds none.
+    /// Records the lock of the backend that this process holds, or that it holds none (empty).
     pub(super) fn note(&self, lock: &str) -> Result<(), StoreError> {
         let write = || {
             self.file.write_all_at(lock.as_bytes(), 0)?;
@@ -225,7 +226,7 @@ impl JournalSink for LocalJournal {
         &self.path
     }
 
-    /// Appends, waits for fsync, and checks for a successor.
+    /// Appends a frame, waits for fsync, and checks whether a later term has begun.
     fn append(&self, offset: u64, frame: &[u8]) -> Result<(), StoreError> {
         append(&self.file, offset, frame).map_err(|error| problems::write_failed(&self.path, &error))?;
         match epochs(self.path.parent().unwrap_or(Path::new("."))) {
@@ -243,13 +244,13 @@ impl JournalSink for LocalJournal {
     }
 
     fn close(&self, end: u64) {
-        // The room that is not freed now is freed with the file.
+        // If this fails, the reserved room is freed with the file.
         let _ = self.file.set_len(end);
     }
 }
 
-/// Frees the room after the end of a journal whose process died, so that nothing appends to it any more. A journal that
-/// cannot be opened keeps its room until its run is removed.
+/// Frees the reserved room after the end of a journal whose process died, so that nothing can append to it. A journal
+/// that cannot be opened keeps its room until its run is removed.
 fn free_room(journal: &Path) {
     if let Ok(file) = OpenOptions::new().write(true).open(journal)
         && let Ok(found) = file.metadata()
@@ -258,21 +259,21 @@ fn free_room(journal: &Path) {
     }
 }
 
-/// Appends a frame durably. If that fails, the file is truncated durably to `offset`, so that no partial frame remains.
+/// Appends a frame durably. If that fails, truncates the file durably to `offset`, so that no partial frame remains.
 ///
 /// # Errors
-/// The first error. The caller must not append to this journal again.
+/// Returns the first error. The caller must not append to this journal again.
 fn append(file: &File, offset: u64, frame: &[u8]) -> io::Result<()> {
     if let Err(error) = file.write_all_at(frame, offset) {
         file.set_len(offset)?;
         file.sync_all()?;
         return Err(error);
     }
-    // After a failed fsync, the contents of the pages are unknown, so even a truncation could not be relied on.
+    // After a failed fsync, the contents of the pages are unknown, so even a truncation would not be reliable.
     file.sync_data()
 }
 
-/// The epochs with a journal in a run's folder, in ascending order.
+/// The epochs with a journal in a run's directory, in ascending order.
 fn epochs(folder: &Path) -> Result<Vec<u64>, StoreError> {
     let mut found: Vec<u64> =
         names(folder)?.iter().filter_map(|name| name.strip_prefix(JOURNAL)?.parse().ok()).collect();
@@ -280,7 +281,7 @@ fn epochs(folder: &Path) -> Result<Vec<u64>, StoreError> {
     Ok(found)
 }
 
-/// The names in a folder, sorted; none if there is no folder.
+/// The names in a directory, sorted. Empty if the directory does not exist.
 fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -304,7 +305,7 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// Makes the names in a folder durable.
+/// Makes the names in a directory durable.
 fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let sync = || File::open(folder)?.sync_all();
     sync().map_err(problems::writing(folder))

@@ -26,7 +26,8 @@ pub(super) struct HeaderFile {
     format: u32,
     /// The run's id.
     pub(super) run: String,
-    /// The state: a path relative to the folder that holds `.weft` if it is below that folder, or a place in a backend.
+    /// The state: a path relative to the directory that holds `.weft` if it is below that directory, or a location in a
+    /// backend.
     pub(super) state: String,
     /// Digest of the plan file in hex.
     pub(super) plan: String,
@@ -50,12 +51,12 @@ pub(super) struct SummaryFile {
     /// Whether the user abandoned the run.
     #[serde(default)]
     pub(super) abandoned: bool,
-    /// Who carried it out, until when, and what was done. Summaries of earlier versions lack it.
+    /// The last holder, the time of the end, and the changes. Summaries of earlier versions lack these.
     #[serde(default)]
     pub(super) past: RunPast,
 }
 
-/// The folders of all runs of one state.
+/// The directories of all runs of one state.
 #[derive(Clone, Debug)]
 pub(super) struct RunFolders {
     /// The files.
@@ -88,8 +89,8 @@ impl RunFolders {
         RunFolders { files, state, seals }
     }
 
-    /// All runs of this state, oldest first. Skips runs without a header or without a plan, which a crash during their
-    /// creation leaves. Finished runs may have no plan.
+    /// All runs of this state, oldest first. Skips runs that have no header or no plan, because they were left by a
+    /// crash during their creation. Finished runs may have no plan.
     pub(super) fn list(&self) -> Result<Vec<RunFolder>, StoreError> {
         let all: BTreeSet<String> = self.files.list()?.into_iter().collect();
         let ids = all.iter().filter_map(|name| RunId::parse(name.strip_suffix("/header")?));
@@ -129,8 +130,8 @@ impl RunFolders {
         Ok(Some(RunFolder { files, id, header, plan, summary, seals }))
     }
 
-    /// Writes the files of a new run. Both together make the run valid. They are durable now, or with the first journal if
-    /// the run starts now.
+    /// Writes the two files of a new run: plan and header. The run is valid once both exist. They are durable on
+    /// return, or together with the first journal if the run starts now.
     pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
         let plan = plan_name(&run.id);
         let sealed = self.seals.plan(&run.id, &run.plan, &self.files.path(&plan))?;
@@ -161,7 +162,7 @@ impl RunFolders {
         Err(problems::other_plan(&path))
     }
 
-    /// Writes the state that a run leaves, as a file beside its journal. Returns its path.
+    /// Writes the final state of a run as a file beside its journal. Returns its path.
     pub(super) fn keep_state(&self, run: &RunId, content: &[u8]) -> Result<PathBuf, StoreError> {
         let name = format!("{run}/state");
         self.files.write(&name, content)?;
@@ -195,8 +196,8 @@ impl RunFolders {
         Ok(())
     }
 
-    /// Removes the oldest finished runs beyond [`KEPT_RUNS`]. Files that cannot be removed now are removed another
-    /// time.
+    /// Removes the oldest finished runs beyond [`KEPT_RUNS`]. If files cannot be removed now, the next call tries
+    /// again.
     pub(super) fn prune(&self) -> Result<Vec<RunId>, StoreError> {
         let finished = self.finished()?;
         let surplus = finished.len().saturating_sub(KEPT_RUNS);
@@ -213,7 +214,7 @@ impl RunFolders {
         Ok(self.list()?.into_iter().filter(|run| run.summary.is_some()).collect())
     }
 
-    /// Removes these runs and returns those that are gone.
+    /// Removes these runs. Returns the ones that were removed.
     fn removed(&self, runs: impl Iterator<Item = RunFolder>) -> Vec<RunId> {
         runs.filter(|run| self.files.remove_run(&run.id).is_ok()).map(|run| run.id).collect()
     }

@@ -1,12 +1,13 @@
-//! The journal of one term: frames of lines. Each frame is one durable group.
+//! The journal of one term. It consists of frames, which consist of lines. Each frame is one group of lines that became
+//! durable together.
 //!
 //! ```text
 //! frame:  "WFJ1" | length of lines u32 | number of first line u64 | crc32 of these 16 bytes | lines
 //! sealed: "WFJ2" | length of the rest u32 | the same | the same | crc32 of the record | lines as a sealed record
 //! line:   length u32 | event (postcard) | hash: blake3(hash of the line before, event)
 //! ```
-//! The journal of an encrypted state has sealed frames. Their checksum distinguishes a torn frame, which was never
-//! acknowledged, from a frame that the key does not open.
+//! The journal of an encrypted state has sealed frames. Their checksum distinguishes two cases: a torn frame, which was
+//! never acknowledged, and a frame that the key does not decrypt.
 //!
 //! All numbers are little-endian. The chain runs through all terms of a run. A group is written by one append and
 //! acknowledged after it is durable, so a crash can leave at most one bad frame, the last one.
@@ -30,8 +31,8 @@ const SEALED_MARK: &[u8; 4] = b"WFJ2";
 const HEAD: usize = 20;
 /// The largest group: the length of a frame has 32 bits, and recovery holds a frame in memory.
 pub(super) const MAX_GROUP: usize = 1 << 30;
-/// The maximum difference in length between a sealed frame and its lines. The head of a record holds a wrapped key and
-/// its metadata.
+/// The maximum difference in length between a sealed frame and its lines. The head of a sealed record holds a wrapped
+/// key and its metadata.
 const SEALING_ROOM: usize = 1 << 20;
 
 /// The end of the chain: the number of lines and the hash of the last one.
@@ -51,7 +52,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Whether there is nothing to write.
+    /// Whether there are no lines.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -77,7 +78,7 @@ impl Group {
     /// The frame to append.
     ///
     /// # Errors
-    /// The frame must be sealed, and cannot be.
+    /// Returns an error if the frame must be encrypted and encryption fails.
     pub(super) fn frame(&self, seal: &JournalSeal) -> Result<Vec<u8>, SealError> {
         let Some(record) = seal.seal(self.first, &self.lines)? else {
             return Ok(framed(MARK, self.first, &[&self.lines]));
@@ -126,7 +127,7 @@ pub(super) fn read(
     })
 }
 
-/// The lines before the first damage, whatever comes after it.
+/// The lines before the first damage, regardless of what follows.
 pub(super) fn read_sound(content: &[u8], start: Chain, seal: &JournalSeal) -> JournalContents {
     let upto = match parse(content, start, seal) {
         Ok(found) => return found,
@@ -142,11 +143,11 @@ pub(super) fn read_sound(content: &[u8], start: Chain, seal: &JournalSeal) -> Jo
 enum Bad {
     /// The offset and kind of the damage.
     Damaged(usize, &'static str),
-    /// The journal cannot be opened.
+    /// The journal cannot be decrypted.
     Unopened(OpenError),
 }
 
-/// Like [`read`], for bytes.
+/// Reads a journal from bytes, as [`read`] does. The error has no path.
 fn parse(content: &[u8], start: Chain, seal: &JournalSeal) -> Result<JournalContents, Bad> {
     let mut found = JournalContents { events: Vec::new(), length: 0, chain: start };
     let mut at = 0;
@@ -180,7 +181,7 @@ type Frame = (Vec<(Event, Digest)>, Chain, usize);
 enum BadFrame {
     /// The frame may be incomplete.
     Torn(&'static str),
-    /// The frame is complete, but cannot be opened.
+    /// The frame is complete, but cannot be decrypted.
     Unopened(OpenError),
 }
 
@@ -281,7 +282,7 @@ mod tests {
         Sealing::new(settings).unwrap()
     }
 
-    /// The seal of an unencrypted state, and that of an encrypted one.
+    /// The seals of an unencrypted state and of an encrypted one.
     fn seals() -> [JournalSeal; 2] {
         [Sealing::default(), encrypting()].map(|sealing| seal_of(sealing, "run-a"))
     }
@@ -334,7 +335,8 @@ mod tests {
         }
     }
 
-    /// A key that does not fit is said, never taken for a torn end; nor is anything believed that is not sealed.
+    /// A wrong key is reported and never mistaken for a torn end. An unsealed frame is not trusted where frames must be
+    /// sealed.
     #[test]
     fn frames_with_another_key_are_not_dropped() {
         let ([plain, sealed], [_, again]) = (seals(), seals());

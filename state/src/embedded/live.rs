@@ -1,4 +1,4 @@
-//! The memory of the process that holds the lock, and its actions: guard, image, steps.
+//! The data of the process that holds the lock, and the changes that it makes: guard, image, steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::run::{Digest, Lease, RunId};
 use crate::step::{Claim, ClaimMode, Fenced, StoreAnswer, StoreStep};
 use crate::tfstate::{GUARDED_FORMAT, StateFile, WRITER_VERSION};
 
-/// The memory of the process that holds the lock.
+/// The data of the process that holds the lock.
 pub(super) struct Live {
     // The fields are dropped in this order: the journal must be finished before the lock is released.
     pub(super) term: Option<Term>,
@@ -27,7 +27,7 @@ pub(super) struct Live {
     pub(super) file_digest: Digest,
     /// The ends of the last journals.
     pub(super) ends: BTreeMap<RunId, LastTerm>,
-    /// Finished runs of which only the summary was read.
+    /// Finished runs whose summary was read, but not their journals.
     pub(super) unread: BTreeSet<RunId>,
     pub(super) guarded: bool,
     /// Whether the state is sealed differently than configured now, so that the next write must rewrite it.
@@ -52,7 +52,7 @@ pub(super) struct Term {
 }
 
 impl Live {
-    /// The new content of the state file if it differs from that of the file, with the next serial.
+    /// The new content of the state file with the next serial, or `None` if the file is up to date.
     pub(super) fn image(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         let content = self.ledger.content_digest();
         if !self.outdated && content == self.folded_content {
@@ -64,7 +64,8 @@ impl Live {
         Ok(Some(image))
     }
 
-    /// The line of the journal that comes before this image is written. It repeats the image if a crash may tear the file.
+    /// The journal line that must precede the write of this image. It contains the image if a crash could tear the
+    /// file.
     pub(super) fn announcement(&self, image: &[u8]) -> Event {
         if !self.handle.is_atomic() {
             return Event::Image(Opaque(image.to_vec()));
@@ -73,7 +74,8 @@ impl Live {
         Event::Saving(Saving { serial: self.ledger.serial, lines, digest: recovery::state_digest(image) })
     }
 
-    /// The newest state, with the results of steps that the journal did not take. `None` if the document has all of it.
+    /// The newest state, including the results of steps that the journal did not accept. `None` if the document has all
+    /// of it.
     pub(super) fn newest(&self, unrecorded: &[StoreStep]) -> Option<StateFile> {
         let content = self.ledger.content_digest();
         let unrecorded: Vec<_> = unrecorded.iter().filter(|step| recovery::writes_state(step)).collect();
@@ -82,7 +84,7 @@ impl Live {
         }
         let mut file = self.ledger.to_file();
         WRITER_VERSION.clone_into(&mut file.terraform_version);
-        // The journal may have an image with this serial already.
+        // The journal may already have an image with this serial.
         file.serial += u64::from(self.imaged != Some(content)) + u64::from(!unrecorded.is_empty());
         unrecorded.into_iter().filter_map(StoreStep::writes).for_each(|writes| file.write(writes));
         Some(file)
@@ -101,13 +103,13 @@ impl Live {
         image
     }
 
-    /// The content of the state file with the present serial.
+    /// The content of the state file with its current serial.
     pub(super) fn present_image(&self) -> Result<Vec<u8>, StoreError> {
         self.seals.state(&self.ledger.to_file(), self.handle.path())
     }
 
-    /// Records the claims of a run, and guards the file if it will be written. Where the journal consists of requests,
-    /// both happen at once: the guard is there before the first intent, as always.
+    /// Records the claims of a run, and guards the file if it will be written. If each append to the journal is a
+    /// request, both happen concurrently. In any case, the file is guarded before the first intent.
     pub(super) fn claimed(&mut self, claims: Vec<Claim>) -> Result<(), StoreError> {
         let is_early = claims.iter().any(|claim| claim.mode == ClaimMode::Exclusive)
             && self.term.as_ref().is_some_and(|term| term.writer.gathers());
@@ -156,7 +158,7 @@ impl Live {
         Ok(())
     }
 
-    /// Removes the guard from the file. A file that never got any content becomes empty.
+    /// Removes the guard from the file. A file that never had any content becomes empty.
     pub(super) fn unguard(&mut self) -> Result<(), StoreError> {
         let content = self.handle.current()?;
         let found = digit_of(&content, self.handle.path())?;
@@ -181,7 +183,7 @@ impl Live {
         }
     }
 
-    /// Drops everything about a run whose files are gone.
+    /// Drops everything about a run whose files are removed.
     pub(super) fn forget(&mut self, run: &RunId) {
         self.ledger.runs.remove(run);
         self.unread.remove(run);

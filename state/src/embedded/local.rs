@@ -1,4 +1,4 @@
-//! The medium of a state in a file: the file itself, and the folder of its runs.
+//! The medium of a state in a file: the state file and the directory of its runs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::private::read_all;
 use super::problems;
 use crate::error::StoreError;
 
-/// A state file and the folder of its runs.
+/// A state file and the directory of its runs.
 #[derive(Debug)]
 pub(super) struct LocalMedium {
     options: EmbeddedOptions,
@@ -21,10 +21,10 @@ pub(super) struct LocalMedium {
 }
 
 impl LocalMedium {
-    /// The medium for these options. Creates the folder of the state file if `create` is set.
+    /// The medium for these options. Creates the directory of the state file if `create` is set.
     ///
     /// # Errors
-    /// The folder of the state file cannot be found or created.
+    /// Returns an error if the directory of the state file cannot be found or created.
     pub(super) fn new(options: EmbeddedOptions, create: bool) -> Result<LocalMedium, StoreError> {
         let written = options.written();
         if let Some(parent) = written.parent().filter(|parent| create && !parent.as_os_str().is_empty()) {
@@ -36,7 +36,7 @@ impl LocalMedium {
         Ok(LocalMedium { options, files, canonical })
     }
 
-    /// The name of the state in the headers of its runs: relative to the folder that holds `.weft` if it is below.
+    /// The name of the state in the headers of its runs: relative to the directory that holds `.weft` if it is below.
     pub(super) fn name(&self) -> String {
         let beside = self.options.written().with_file_name(".weft");
         let weft = self.options.weft.as_deref().unwrap_or(&beside);

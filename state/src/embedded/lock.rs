@@ -1,6 +1,6 @@
-//! The state file itself: one descriptor that is opened once. It carries the lock of the operating system, and all
-//! reads and writes go through it. If this process closed another descriptor of the file, the lock would be lost
-//! (POSIX). A rename would leave a waiting `tofu` with the old file.
+//! The state file, through one descriptor that is opened once. The descriptor carries the lock of the operating system,
+//! and all reads and writes use it. If this process closed another descriptor of the file, the lock would be lost
+//! (POSIX). The file is not replaced by a rename, because a waiting `tofu` would then lock the old file.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -21,12 +21,12 @@ use crate::remote::LockInfo;
 use crate::run::Holder;
 use crate::tfstate::{FormatDigit, find_format_digit};
 
-/// The state files that this process has locked. It must not even open a second descriptor, because closing it would
-/// release the lock of the first.
+/// The state files that this process has locked. The process must not open a second descriptor of them, because closing
+/// it would release the lock of the first.
 static LOCKED_HERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The first pause between two attempts to lock, doubled up to [`LONGEST_PAUSE`]. It is short for a waiting user and
-/// long enough to avoid a busy loop.
+/// The first pause between two attempts to lock. It doubles up to [`LONGEST_PAUSE`]. It is short enough for a waiting
+/// user and long enough to avoid a busy loop.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause between two attempts to lock.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -45,8 +45,8 @@ impl StateHandle {
     /// Opens the file, creating an empty one if necessary, and locks it, waiting at most `timeout`.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] with the holder as the lock file names it; [`StoreError::Io`]; [`StoreError::Unfit`] on a
-    /// network file system unless `network` allows it.
+    /// [`StoreError::Locked`] with the holder that the lock file names. [`StoreError::Io`]. [`StoreError::Unfit`] on a
+    /// network file system, unless `network` allows it.
     pub(super) fn lock(
         path: &Path,
         timeout: Duration,
@@ -91,8 +91,8 @@ impl Document for StateHandle {
         &self.path
     }
 
-    /// If another program replaced the file (a version control checkout, an editor), the new file is not locked, and
-    /// writes to the locked one would be lost.
+    /// Whether the locked file is still at its path. If another program replaced it (a version control checkout, an
+    /// editor), the new file is not locked, and writes to the locked file would be lost.
     fn is_in_place(&self) -> bool {
         let place = |file: std::fs::Metadata| (file.dev(), file.ino());
         let held = self.file.metadata().map(place).ok();
@@ -111,13 +111,13 @@ impl Document for StateHandle {
         write().map_err(problems::writing(&self.path))
     }
 
-    /// Writes in place: a new file would not have the lock.
+    /// Writes in place, because a new file would not have the lock.
     fn write(&self, content: &[u8]) -> Result<(), StoreError> {
         let write = || {
             self.file.write_all_at(content, 0)?;
             self.file.set_len(content.len() as u64)?;
             self.file.sync_all()?;
-            // The name of a new file is durable only after its folder is written, too.
+            // A new file is durable only after its directory is synced, too.
             match self.canonical.parent().filter(|_| self.created) {
                 Some(folder) => File::open(folder)?.sync_all(),
                 None => Ok(()),
@@ -144,7 +144,7 @@ impl Document for StateHandle {
 
 impl Drop for StateHandle {
     fn drop(&mut self) {
-        // Removed before the lock is released: afterwards, both could belong to another process.
+        // Removed before the lock is released: afterwards, the file at this path could belong to another process.
         let _ = std::fs::remove_file(&self.lock_info);
         if self.created && self.file.metadata().is_ok_and(|file| file.len() == 0) {
             let _ = std::fs::remove_file(&self.path);
@@ -154,7 +154,7 @@ impl Drop for StateHandle {
     }
 }
 
-/// The path with its folder resolved. Neither need exist.
+/// The path with its directory resolved. The file need not exist, nor its directory.
 pub(super) fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
     if let Ok(found) = std::fs::canonicalize(path) {
         return Ok(found);
@@ -178,8 +178,8 @@ pub(super) fn is_locked_here(canonical: &Path) -> bool {
     LOCKED_HERE.lock().unwrap_or_else(PoisonError::into_inner).contains(canonical)
 }
 
-/// Opens and locks the file, and returns whether the file is new. If the file was replaced during the wait, opens the
-/// new one.
+/// Opens and locks the file. If the file was replaced during the wait, opens the new one. Also returns whether the file
+/// is new.
 fn open_locked(path: &Path, timeout: Duration) -> Result<(File, bool), StoreError> {
     let start = Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -223,7 +223,7 @@ fn who_holds(path: &Path, file: &File) -> String {
 pub(super) fn holding_process(file: &File) -> Option<u32> {
     let probe = Flock { start: 0, length: 0, pid: None, typ: FlockType::WriteLock, offset_type: FlockOffsetType::Set };
     let held = fcntl_getlk(file, &probe).ok().flatten()?;
-    // A holder in another process namespace has no number here.
+    // The process id is unknown if the holder is in another process namespace.
     Some(held.pid.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).unwrap_or_default())
 }
 

@@ -1,7 +1,7 @@
-//! Where the store keeps its data: a state document under a lock, and the files of its runs.
+//! The storage of the embedded store: a state document under a lock, and the files of its runs.
 //!
-//! There are two of each. A document is a file or an object of a backend. The files of runs are in a folder, or they are
-//! objects beside the document. The rest of the store does not know which.
+//! There are two kinds of each. A document is a file or an object of a backend. The files of runs are in a directory,
+//! or they are objects beside the document. The rest of the store does not depend on the kind.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,25 @@ use crate::error::StoreError;
 use crate::run::RunId;
 use crate::tfstate::FormatDigit;
 
-/// A place for one state and its runs.
+/// The storage of one state and its runs.
 pub(crate) trait Medium: fmt::Debug + Send + Sync {
-    /// The document, for messages.
+    /// The path of the document, for messages.
     fn path(&self) -> &Path;
 
-    /// Locks the document. No process that held the lock before can add to a journal afterwards.
+    /// Locks the document. After that, no process that held the lock before can add to a journal.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] with its holder, and everything that can go wrong with files and services.
+    /// [`StoreError::Locked`] with the holder. Errors of files and services.
     fn lock(&self) -> Result<Box<dyn Document>, StoreError>;
 
     /// The content of the document, read without the lock, and whether another process holds the lock. Empty content
     /// means that there is no document.
     fn peek(&self) -> Result<(Vec<u8>, bool), StoreError>;
 
-    /// The files of its runs.
+    /// The files of the runs of this state.
     fn files(&self) -> Arc<dyn RunFiles>;
 
-    /// Whether another process has taken over the lock of this one, as far as is known.
+    /// Whether another process is known to have taken over the lock of this one.
     fn is_superseded(&self) -> bool {
         false
     }
@@ -40,16 +40,16 @@ pub(crate) trait Medium: fmt::Debug + Send + Sync {
 
 /// The state document, locked until it is dropped.
 pub(crate) trait Document: fmt::Debug + Send {
-    /// The name of the document, for messages.
+    /// The path of the document, for messages.
     fn path(&self) -> &Path;
 
-    /// Whether the locked document is still the one that readers find.
+    /// Whether the locked document is still the one that other programs find at its path.
     fn is_in_place(&self) -> bool;
 
-    /// The whole content; empty if there is none.
+    /// The whole content, or empty if there is no document.
     fn read(&self) -> Result<Vec<u8>, StoreError>;
 
-    /// The content as this process knows it. If another process has changed it, the next write finds out.
+    /// The content as this process knows it. If another process has changed it, the next write fails.
     fn current(&self) -> Result<Vec<u8>, StoreError> {
         self.read()
     }
@@ -62,7 +62,7 @@ pub(crate) trait Document: fmt::Debug + Send {
     /// Overwrites the format digit, durably.
     fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError>;
 
-    /// Replaces the whole content, durably. A crash may leave a torn document where writing is not atomic.
+    /// Replaces the whole content, durably. A crash may leave a torn document unless [`Document::is_atomic`].
     fn write(&self, content: &[u8]) -> Result<(), StoreError>;
 
     /// Replaces the whole content, durably. A crash leaves the old content or the new one.
@@ -71,21 +71,22 @@ pub(crate) trait Document: fmt::Debug + Send {
     /// Finishes a replacement that a crash interrupted. Returns the content of the document.
     fn settle(&self) -> Result<Vec<u8>, StoreError>;
 
-    /// Stores a copy of an earlier content, if the medium has copies.
+    /// Stores a copy of an earlier content, if the medium supports copies.
     fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError>;
 
-    /// The way to save the document while a run goes on, if the medium has journals that only this machine can read.
+    /// The means to save the document during a run. `None` if the medium does not need it, because other machines can
+    /// read its journals.
     fn saver(&self) -> Option<Arc<dyn Saver>> {
         None
     }
 }
 
-/// Saves the document while a run goes on. It writes the whole content, and no reader sees a part of it.
+/// Saves the document during a run. A save replaces the whole content, and no reader sees a part of it.
 pub(crate) trait Saver: Send + Sync {
     /// Replaces the whole content, durably.
     ///
     /// # Errors
-    /// Those of the medium. Whether the content was written is then unknown.
+    /// Errors of the medium. Whether the content was written is then unknown.
     fn save(&self, content: Bytes) -> Result<(), StoreError>;
 }
 
@@ -97,13 +98,13 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// The names of all files, sorted.
     fn list(&self) -> Result<Vec<String>, StoreError>;
 
-    /// The contents of these files, `None` for those that are absent.
+    /// The contents of these files, or `None` for absent files.
     fn read(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreError>;
 
     /// Writes a file as a whole, durably.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError>;
 
-    /// Writes files as [`RunFiles::write`] does: in this order, or at the same time where each write is a request.
+    /// Writes files as [`RunFiles::write`] does: in this order, or concurrently if each write is a request.
     fn write_all(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
         files.iter().try_for_each(|(name, content)| self.write(name, content))
     }
@@ -113,18 +114,18 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
         self.write_all(files)
     }
 
-    /// Writes a file that can be missing without harm. The answer may come before the file is written.
+    /// Writes a file that may be missing without harm. May return before the file is written.
     fn write_late(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         self.write(name, content)
     }
 
-    /// Removes these files, in this order. Those that are absent are no error.
+    /// Removes these files, in this order. Absent files are no error.
     fn remove(&self, names: &[String]) -> Result<(), StoreError>;
 
     /// Removes every file of a run, the header first: without it, the rest is ignored.
     fn remove_run(&self, run: &RunId) -> Result<(), StoreError>;
 
-    /// Moves every file of a run out of the way. Returns where they are now.
+    /// Moves every file of a run aside. Returns their new location.
     fn set_aside(&self, run: &RunId) -> Result<PathBuf, StoreError>;
 
     /// The epochs of the journals of a run, in ascending order.
@@ -136,32 +137,33 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// Removes a journal.
     fn remove_journal(&self, run: &RunId, epoch: u64) -> Result<(), StoreError>;
 
-    /// Creates a journal with its first frame, durably, with what [`RunFiles::write_with_journal`] has begun to write.
+    /// Creates a journal with its first frame, durably. Also makes durable what [`RunFiles::write_with_journal`] has
+    /// begun to write.
     fn start_journal(&self, run: &RunId, epoch: u64, frame: &[u8]) -> Result<Box<dyn JournalSink>, StoreError>;
 
-    /// Makes the journals of a finished run cheaper to read. The content stays the same.
+    /// Makes the journals of a finished run cheaper to read. Their content stays the same.
     fn pack(&self, run: &RunId) -> Result<(), StoreError>;
 }
 
-/// The end of a journal, for its one writer.
+/// The writable end of a journal, for its only writer.
 pub(crate) trait JournalSink: Send + Sync {
     /// The path of the journal, for messages.
     fn path(&self) -> &Path;
 
-    /// Appends a frame at this offset, durably. After an error the journal must not be used again.
+    /// Appends a frame at this offset, durably. After an error, the journal must not be used again.
     ///
     /// # Errors
-    /// [`StoreError::Superseded`] if a later term has begun; [`StoreError::Closed`] if the medium failed.
+    /// [`StoreError::Superseded`] if a later term has begun. [`StoreError::Closed`] if the medium failed.
     fn append(&self, offset: u64, frame: &[u8]) -> Result<(), StoreError>;
 
-    /// Reserves room from one offset to another, if the medium has a limit.
+    /// Reserves room from one offset to another, if the medium has limited room.
     fn reserve(&self, from: u64, upto: u64) -> Result<(), StoreError>;
 
-    /// Whether each append is a request, so that fewer and larger frames are better.
+    /// Whether each append is a request to a service. Fewer and larger frames are then better.
     fn gathers(&self) -> bool {
         false
     }
 
-    /// Frees the room after the end.
+    /// Frees the reserved room after the end.
     fn close(&self, end: u64);
 }

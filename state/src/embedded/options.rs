@@ -13,17 +13,17 @@ use crate::run::Holder;
 /// The options for opening the embedded store.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
-    /// The state file to read (`-state`), by default `terraform.tfstate` or that of a workspace.
+    /// The state file to read (`-state`), by default `terraform.tfstate` or the file of a workspace.
     pub state: PathBuf,
     /// The file to write (`-state-out`), if it is a different one.
     pub state_out: Option<PathBuf>,
-    /// The backup of the previous state.
+    /// The location of the backup of the previous state.
     pub backup: Backup,
-    /// The folder of runs. `None` means `.weft` beside the state file that is written.
+    /// The directory of runs. `None` means `.weft` beside the written state file.
     pub weft: Option<PathBuf>,
     /// How long to wait for the lock (`-lock-timeout`).
     pub lock_timeout: Duration,
-    /// The operation as the lock file names it, such as `OperationTypeApply`.
+    /// The name of the operation in the lock file, such as `OperationTypeApply`.
     pub operation: String,
     /// The identity of this process.
     pub holder: Holder,
@@ -54,12 +54,12 @@ impl EmbeddedOptions {
         lock_info_path(self.written())
     }
 
-    /// The file that is written.
+    /// The file to write.
     pub(super) fn written(&self) -> &Path {
         self.state_out.as_deref().unwrap_or(&self.state)
     }
 
-    /// The behaviour of the store.
+    /// The settings of the store that do not depend on its medium.
     pub(super) fn mode(&self) -> Mode {
         let source = self.state_out.as_ref().map(|_| self.state.clone());
         let (backup, sealing) = (self.backup.clone(), Arc::clone(&self.sealing));
@@ -67,15 +67,15 @@ impl EmbeddedOptions {
     }
 }
 
-/// How a store behaves, whatever its medium.
+/// The settings of a store that do not depend on its medium.
 #[derive(Clone, Debug)]
 pub(super) struct Mode {
-    /// The backup of the previous state.
+    /// The location of the backup of the previous state.
     pub(super) backup: Backup,
     /// The seal of states, journals and plans.
     pub(super) sealing: Arc<Sealing>,
-    /// The file that an empty state begins from (`-state` with `-state-out`).
+    /// The initial file of an empty state (`-state` with `-state-out`).
     pub(super) source: Option<PathBuf>,
-    /// How often the state is saved while a run goes on, where the medium needs it.
+    /// The time between two saves of the state during a run. `None` if the medium needs no saves.
     pub(super) save_interval: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! Files that only their owner may read, because they may hold secrets.
+//! Private files: only their owner may read them, because they may hold secrets.
 
 use std::fs::{File, OpenOptions};
 use std::io;

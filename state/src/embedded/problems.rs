@@ -15,27 +15,27 @@ fn failed(doing: String) -> impl FnOnce(io::Error) -> StoreError {
     move |error| StoreError::Io { doing, error: error.to_string() }
 }
 
-/// A file or folder cannot be read.
+/// A file or directory cannot be read.
 pub(super) fn reading(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("reading {}", path.display()))
 }
 
-/// A file that must be there is missing.
+/// A required file is missing.
 pub(super) fn missing(path: &Path) -> StoreError {
     reading(path)(io::ErrorKind::NotFound.into())
 }
 
-/// A file or folder cannot be written.
+/// A file or directory cannot be written.
 pub(super) fn writing(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("writing {}", path.display()))
 }
 
-/// A folder cannot be created.
+/// A directory cannot be created.
 pub(super) fn creating(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("creating {}", path.display()))
 }
 
-/// A file or folder cannot be removed.
+/// A file or directory cannot be removed.
 pub(super) fn removing(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("removing {}", path.display()))
 }
@@ -50,12 +50,12 @@ pub(super) fn locking(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("locking {}", path.display()))
 }
 
-/// A folder cannot be found.
+/// A directory cannot be found.
 pub(super) fn looking_for(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("looking for {}", path.display()))
 }
 
-/// The folder of a run cannot be moved.
+/// The directory of a run cannot be moved.
 pub(super) fn moving(run: &RunId, target: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("moving {run} to {}", target.display()))
 }
@@ -112,7 +112,7 @@ pub(super) fn other_journal_before(path: &Path, run: &RunId) -> StoreError {
 }
 
 fn restore_or_abandon(run: &RunId) -> String {
-    format!("Restore the run's folder from a backup, or set the run aside with `weft runs abandon {run}`")
+    format!("Restore the run's directory from a backup, or set the run aside with `weft runs abandon {run}`")
 }
 
 /// Two runs have journals that the state file does not have yet.
@@ -129,9 +129,10 @@ pub(super) fn guard_without_run(path: &Path) -> StoreError {
     damaged(
         path,
         "it is guarded by a run (format version 9) whose files are not here",
-        "If another machine or folder has the journal, go on there with `weft runs resume`. If the journal is lost, check \
-         what the run was doing, and replace the state with `weft state push FILE`. FILE is the errored.tfstate of that \
-         run if there is one, otherwise the output of `weft state pull`, which has the state as far as it was saved",
+        "If another machine or directory has the journal, continue there with `weft runs resume`. If the journal is \
+         lost, check what the run was doing, and replace the state with `weft state push FILE`. FILE is the \
+         errored.tfstate of that run if there is one, otherwise the output of `weft state pull`, which has the state \
+         as far as it was saved",
     )
 }
 
@@ -162,13 +163,13 @@ pub(super) fn known_holder(who: &str, operation: &str, process: Option<u32>, sin
     format!("{who} ({operation}, {process}{since})")
 }
 
-/// The holder of a lock without a lock file.
+/// The holder of a lock that has no lock file.
 pub(super) fn unknown_holder(process: Option<u32>) -> String {
     process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
 }
 
-/// Another holder has the lock of a backend. `message` is that of the backend. `wanted` is the lock that was asked for:
-/// backends that do not know the holder return it.
+/// Another holder has the lock of a backend. `message` comes from the backend. `wanted` is the requested lock: backends
+/// that do not know the holder return it instead.
 pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &str) -> StoreError {
     let LockInfo { id, operation, who, created, .. } = holder;
     let holder = match id.is_empty() || *id == wanted.id {
@@ -181,7 +182,7 @@ pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &
     StoreError::Locked { path: path.display().to_string(), holder }
 }
 
-/// The service, or something on the way to it, ignores the conditions of writes.
+/// The service, or a proxy before it, ignores the conditions of writes.
 pub(super) fn no_conditions(path: &Path) -> StoreError {
     StoreError::Unfit(format!(
         "{} was created twice: the service, or a proxy on the way to it, ignores the condition \"only if absent\". \
@@ -224,7 +225,7 @@ pub(super) fn superseded(path: &Path) -> StoreError {
     StoreError::Superseded(path.display().to_string())
 }
 
-/// The difference between a state and the base of a journal that is in no instance.
+/// Replaces the list of different instances if a state differs from the base of a journal, but not in an instance.
 pub(super) fn no_instance_differs() -> String {
     "none, only outputs, check results, serial or lineage".to_owned()
 }

@@ -33,9 +33,9 @@ pub(super) struct LastTerm {
 pub(super) struct Unfolded {
     /// The run.
     pub(super) run: RunId,
-    /// The complete new content of the state file, if the journal has it.
+    /// The complete new content of the state file, if the journal contains it.
     pub(super) image: Option<Opaque>,
-    /// Whether the run had begun to write that content to the file.
+    /// Whether the run may have begun to write that content to the file.
     pub(super) written: bool,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Loaded {
     pub(super) unfolded: Option<Unfolded>,
     /// The ends of the last journals of the runs that have journals and were read.
     pub(super) terms: BTreeMap<RunId, LastTerm>,
-    /// Finished runs of which only the summary was read.
+    /// Finished runs whose summary was read, but not their journals.
     pub(super) unread: BTreeSet<RunId>,
-    /// The digests of the state file at the ends of runs.
+    /// The digests that the state file had at the ends of runs.
     pub(super) left_behind: BTreeSet<Digest>,
     /// Whether the state is sealed differently than configured now.
     pub(super) outdated: bool,
@@ -76,8 +76,8 @@ struct Journals {
     last: Option<LastTerm>,
 }
 
-/// Reads the journals of a run and checks that they join: each begins at the end of the one before. A last journal
-/// without a valid first frame never began.
+/// Reads the journals of a run and checks that each begins at the end of the previous one. If the last journal has no
+/// valid first frame, its term never began, and the journal is ignored.
 fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
     let mut journals = Journals { terms: Vec::new(), last: None };
     let mut chain = Chain::default();
@@ -109,7 +109,7 @@ pub(super) fn writes_state(step: &StoreStep) -> bool {
     step.writes().is_some_and(|writes| !writes.is_empty())
 }
 
-/// What a term left undone: an image that it had written to the journal, or steps that the state file lacks.
+/// The unfinished work of a term: an image that it had written to the journal, or steps that the state file lacks.
 fn unfolded(folder: &RunFolder, term: &JournalContents) -> Option<Unfolded> {
     let mut open = None;
     for (event, _) in &term.events {
@@ -131,10 +131,11 @@ fn base(term: &JournalContents) -> Option<&Base> {
     }
 }
 
-/// Reads everything. `content` is that of the state file. `place` names the file in messages.
+/// Reads everything. `content` is the content of the state file. `place` names the file in messages.
 ///
 /// # Errors
-/// Damage, a mismatch between journal and state file, or an unreadable state file.
+/// Returns an error if a file is damaged, if a journal and the state file do not match, or if the state file is
+/// unreadable.
 pub(super) fn load(
     folders: &RunFolders,
     content: &[u8],
@@ -202,8 +203,8 @@ fn effective_content(
     let found = state_digest(content);
     let digit = find_format_digit(content, "");
     if let Some(image) = &unfolded.image {
-        // A torn write leaves the guarded digit or nothing readable. A complete, unguarded and different file is not
-        // Weft's.
+        // A torn write leaves the guarded digit or unreadable content. Another program wrote a file that is complete,
+        // unguarded and different.
         let torn = digit.map_or(true, |digit| digit.is_guarded());
         if is_same_state(content, found, base, seals) || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));
@@ -221,7 +222,7 @@ fn effective_content(
     })
 }
 
-/// The states that a term saved, or began to save, while it went on.
+/// The states that a term saved, or began to save, before its end.
 fn saves(term: &JournalContents) -> impl DoubleEndedIterator<Item = &Saving> {
     term.events.iter().filter_map(|(event, _)| match event {
         Event::Saving(saving) => Some(saving),
@@ -229,7 +230,7 @@ fn saves(term: &JournalContents) -> impl DoubleEndedIterator<Item = &Saving> {
     })
 }
 
-/// Whether this is a state that the term saved, possibly with a different layout.
+/// Whether the content is a state that the term saved, possibly with a different layout.
 fn is_saved(content: &[u8], digest: Digest, term: &JournalContents, base: &Base, seals: &Seals) -> bool {
     if saves(term).any(|saving| saving.digest == digest) {
         return true;
@@ -258,8 +259,8 @@ fn revisions_at(term: &JournalContents, base: &Base, lines: u64) -> BTreeMap<Str
     revisions
 }
 
-/// Whether this is the state that the term began from, possibly with a different layout: every change raises the
-/// serial.
+/// Whether the content is the state that the term began from, possibly with a different layout. Every change raises the
+/// serial, so the serial must be equal.
 fn is_same_state(content: &[u8], digest: Digest, base: &Base, seals: &Seals) -> bool {
     if digest == base.digest {
         return true;
@@ -273,8 +274,7 @@ fn is_same_state(content: &[u8], digest: Digest, base: &Base, seals: &Seals) -> 
         && now.collect::<BTreeMap<_, _>>() == before
 }
 
-/// Whether the term began without a state and there is still none: an empty file, or the empty state that the guard
-/// needs.
+/// Whether the term began without a state and still has none: an empty file, or the empty state that carries the guard.
 fn is_skeleton(content: &[u8], base: &Base, seals: &Seals) -> bool {
     let nothing = base.serial == 0 && base.instances.is_empty();
     nothing
@@ -368,7 +368,7 @@ fn replay(ledger: &mut Ledger, id: &RunId, term: &JournalContents, state: bool) 
     }
 }
 
-/// Reads one run with all results into a ledger of its own. Also returns the end of its last journal.
+/// Reads one run with all results into a separate ledger. Also returns the end of its last journal.
 pub(super) fn load_run(
     folders: &RunFolders,
     id: &RunId,
@@ -394,7 +394,7 @@ pub(super) fn lines(folders: &RunFolders, id: &RunId) -> Result<(Vec<JournalLine
     Ok((lines, journals.last.map(|last| last.chain).unwrap_or_default()))
 }
 
-/// Whether a run still guards the file against OpenTofu: it can continue, or some of its operations are in doubt.
+/// Whether a run still guards the file against OpenTofu: a run that can continue, or one with operations in doubt.
 pub(super) fn guards(ledger: &Ledger) -> bool {
     ledger.runs.values().any(|run| {
         let touched = run.claimed || run.ops.values().any(|op| op.record.status != OpStatus::Pending);

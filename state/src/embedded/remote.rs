@@ -1,7 +1,7 @@
-//! The medium of a state in a backend: the document and its lock as OpenTofu has them, and the files of runs as objects
-//! beside the document.
+//! The medium of a state in a backend. The document and its lock are as OpenTofu has them. The files of runs are
+//! objects beside the document.
 //!
-//! Three things exclude a second writer:
+//! Three mechanisms exclude a second writer:
 //! - The lock of the backend, as long as all programs respect it.
 //! - Each frame of a journal is an object of its own, which is created only if it is absent. A process that takes the
 //!   lock first creates the next object of every open journal ([`objects::ObjectFiles::fence`]). A slow earlier writer
@@ -37,7 +37,7 @@ use bridge::Bridge;
 use holder::{Beats, HolderRecord};
 use objects::{ObjectFiles, RUNS};
 
-/// The first pause between two attempts to lock, as in OpenTofu. It is doubled up to [`LONGEST_PAUSE`].
+/// The first pause between two attempts to lock, as in OpenTofu. It doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts to lock.
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
@@ -51,17 +51,18 @@ pub struct RemoteOptions {
     pub locks: bool,
     /// How long to wait for the lock (`-lock-timeout`).
     pub lock_timeout: Duration,
-    /// The operation as the lock names it, such as `OperationTypeApply`.
+    /// The name of the operation in the lock, such as `OperationTypeApply`.
     pub operation: String,
     /// The identity of this process.
     pub holder: Holder,
     /// The seal of states, journals and plans.
     pub sealing: Arc<weft_sealing::Sealing>,
-    /// The folder of journals, for a backend that cannot hold them.
+    /// The directory of journals, for a backend that cannot hold them.
     pub folder: PathBuf,
     /// The receiver of locks that could not be released.
     pub unreleased: UnreleasedLocks,
-    /// How often the state is saved while a run goes on, for a backend that cannot hold journals. `None` means never.
+    /// The time between two saves of the state during a run, for a backend that cannot hold journals. `None` means no
+    /// saves.
     pub save_interval: Option<Duration>,
 }
 
@@ -80,7 +81,7 @@ pub(crate) struct RemoteMedium {
     files: Files,
 }
 
-/// The place of the files of runs.
+/// The location of the files of runs.
 enum Files {
     /// Beside the document.
     Objects(Arc<ObjectFiles>),
@@ -98,7 +99,7 @@ impl RemoteMedium {
     /// The medium for these options.
     ///
     /// # Errors
-    /// The threads for requests cannot be started.
+    /// Returns an error if the threads for requests cannot be started.
     pub(crate) fn new(options: RemoteOptions) -> Result<RemoteMedium, StoreError> {
         let bridge = Bridge::start()?;
         let place = options.state.place();
@@ -116,7 +117,7 @@ impl RemoteMedium {
     }
 
     /// Takes the lock, waiting as long as the options allow. Takes it over from a dead process. Records this process
-    /// before it asks for the lock: without the record, other processes could not find out that the holder is dead.
+    /// before it requests the lock: without the record, other processes could not find out that the holder is dead.
     fn take_lock(&self, folder: Option<&FolderLock>) -> Result<(Option<LockInfo>, Option<Beats>), StoreError> {
         let RemoteOptions { state, locks, operation, holder, .. } = &self.options;
         if !locks || !state.locks() {
@@ -124,7 +125,7 @@ impl RemoteMedium {
         }
         let wanted = LockInfo::new(operation, holder);
         let Files::Objects(files) = &self.files else {
-            // Written before the lock is taken, so that the next process finds out who had the lock.
+            // Written before the lock is taken, so that the next process knows which lock this process may have left.
             let left = folder.and_then(|folder| folder.left.clone());
             self.release_left(left.as_deref(), &wanted)?;
             folder.map(|folder| folder.note(&wanted.id)).transpose()?;
@@ -141,7 +142,8 @@ impl RemoteMedium {
         }
     }
 
-    /// Releases a lock that a process of this machine left behind. No other process uses the folder now.
+    /// Releases a lock that a process of this machine left behind. The lock of the directory shows that no other
+    /// process uses it now.
     fn release_left(&self, left: Option<&str>, wanted: &LockInfo) -> Result<(), StoreError> {
         let Some(left) = left else { return Ok(()) };
         let (remote, info) = (Arc::clone(&self.options.state), wanted.clone());
@@ -226,7 +228,7 @@ impl Medium for RemoteMedium {
             let (objects, state) = (Arc::clone(files.objects()), Arc::clone(&self.options.state));
             let found = self.bridge.wait(async move { tokio::try_join!(objects.list(RUNS), state.read()) })?;
             let (names, content) = found?;
-            // The writer of a journal that had to be ended may have written the document meanwhile.
+            // The writer of a journal that was ended just now may have written the document in the meantime.
             if !files.fence(names)? {
                 document.content.found(content);
             }
@@ -258,7 +260,7 @@ impl Medium for RemoteMedium {
     }
 }
 
-/// The document of a backend, locked.
+/// The locked document of a backend.
 struct RemoteDocument {
     content: Arc<RemoteContent>,
     lock: Option<LockInfo>,
@@ -287,16 +289,16 @@ struct RemoteContent {
 /// The knowledge of this process about the document.
 #[derive(Default)]
 struct KnownDocument {
-    /// The content and version that this process has read or written last; `None` if there is no document.
+    /// The content and version that this process has last read or written, or `None` if there is no document.
     now: Option<(Bytes, ObjectVersion)>,
-    /// The contents that were sent since then. It is unknown whether they were written.
+    /// The contents that were sent since then with an unknown outcome.
     unsure: Vec<Digest>,
-    /// Nothing has asked for the content since it was read with the lock.
+    /// Whether the content was read with the lock and has not been requested since.
     is_fresh: bool,
 }
 
 impl KnownDocument {
-    /// The content; empty if there is no document.
+    /// The content, or empty if there is no document.
     fn content(&self) -> Vec<u8> {
         self.now.as_ref().map(|(content, _)| content.to_vec()).unwrap_or_default()
     }
@@ -307,7 +309,7 @@ impl RemoteContent {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The document was read with the lock.
+    /// Records the document that was read with the lock.
     fn found(&self, found: Option<Object>) {
         let now = found.map(|found| (found.content, found.version));
         *self.known() = KnownDocument { now, unsure: Vec::new(), is_fresh: true };
@@ -362,7 +364,7 @@ impl Document for RemoteDocument {
         &self.content.path
     }
 
-    /// The next write finds out.
+    /// Always `true`: the next write detects another document.
     fn is_in_place(&self) -> bool {
         true
     }
@@ -382,7 +384,7 @@ impl Document for RemoteDocument {
         self.read()
     }
 
-    /// The service replaces an object as a whole.
+    /// Always `true`: the service replaces an object as a whole.
     fn is_atomic(&self) -> bool {
         self.files.is_some()
     }
@@ -396,7 +398,7 @@ impl Document for RemoteDocument {
         self.content.put(content.into())
     }
 
-    /// An empty document becomes an empty state, because other tools consider an empty object damaged.
+    /// Writes an empty state instead of empty content, because other tools consider an empty object damaged.
     fn write(&self, content: &[u8]) -> Result<(), StoreError> {
         if !content.is_empty() {
             return self.content.put(Bytes::copy_from_slice(content));
@@ -424,7 +426,7 @@ impl Document for RemoteDocument {
         self.read()
     }
 
-    /// Backends keep versions themselves.
+    /// Does nothing: backends keep versions themselves.
     fn back_up(&self, _content: &[u8], _at: &Backup) -> Result<(), StoreError> {
         Ok(())
     }
@@ -436,10 +438,10 @@ impl Document for RemoteDocument {
 }
 
 impl Drop for RemoteDocument {
-    /// Releases the lock. If that fails, the record of the holder stays: the next process finds that the holder is dead,
-    /// and takes the lock over.
+    /// Releases the lock. If that fails, the record of the holder stays, so that the next process recognizes that the
+    /// holder is dead and takes the lock over.
     fn drop(&mut self) {
-        // What was packed is removed meanwhile.
+        // The segments of packed journals are removed at the same time.
         let _removal = self.files.as_ref().map(|files| {
             let packed = files.background().finish_packing();
             files.forget();
@@ -455,7 +457,7 @@ impl Drop for RemoteDocument {
         if let Some(beats) = self.beats.take() {
             beats.end();
         }
-        // If another process has taken over, this lock is gone already.
+        // If another process has taken over, this process no longer has the lock.
         let is_ours = !self.files.as_ref().is_some_and(|files| files.is_superseded());
         if let Err(error) = released
             && is_ours

@@ -1,5 +1,5 @@
-//! The ways out when the runs and the state do not belong together: a run is set aside, or a state is replaced whose
-//! journal is lost.
+//! Repairs for runs and states that do not belong together: sets a run aside, or replaces a state whose journal is
+//! lost.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,13 +17,14 @@ use crate::tfstate::StateFile;
 
 impl EmbeddedStore {
     /// Sets a run aside that cannot be recovered, because its journal is damaged or the state file is not the one that
-    /// it began from. The folder of the run moves to `.weft/set-aside/RUN`, and the state file is free again as it is,
-    /// unless another run guards it. Returns every object that the run had an intent or a result for, since the state
-    /// file may not show these as they are, and the new folder. The file `state` in that folder has what the run wrote
-    /// of them.
+    /// it began from. Moves the directory of the run to `.weft/set-aside/RUN`. The state file stays as it is, and other
+    /// tools can use it again, unless another run guards it.
+    ///
+    /// Returns the new directory, and every object that the run had an intent or a result for, because the state file
+    /// may be wrong about these. The file `state` in the new directory has the objects as the run wrote them.
     ///
     /// # Errors
-    /// Another process has the lock; [`StoreError::NoRun`]; [`StoreError::Io`].
+    /// Returns an error if another process has the lock. [`StoreError::NoRun`]. [`StoreError::Io`].
     pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
         let medium = LocalMedium::new(options.clone(), true)?;
         let seals = Seals::new(Arc::clone(&options.sealing));
@@ -31,10 +32,10 @@ impl EmbeddedStore {
         set_aside(&medium, &folders, run)
     }
 
-    /// As [`EmbeddedStore::set_aside`], for a state in a backend.
+    /// Like [`EmbeddedStore::set_aside`], for a state in a backend.
     ///
     /// # Errors
-    /// See [`EmbeddedStore::set_aside`], and those of the backend.
+    /// See [`EmbeddedStore::set_aside`]. Errors of the backend.
     pub fn set_aside_remote(options: RemoteOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
         let seals = Seals::new(Arc::clone(&options.sealing));
         let medium = RemoteMedium::new(options)?;
@@ -42,12 +43,12 @@ impl EmbeddedStore {
         set_aside(&medium, &folders, run)
     }
 
-    /// Replaces a state that a run guards whose files are not here, and ends the guard. `decide` receives that state,
-    /// and returns the new one or why the state stays. Returns `None` if no run guards the state, or if the files of an
-    /// unfinished run are here.
+    /// Replaces a state that a run guards, although the files of the run are not on this machine, and removes the
+    /// guard. `decide` receives the state. It returns the new one, or why the state stays. Returns `None` if no run
+    /// guards the state, or if the files of an unfinished run exist.
     ///
     /// # Errors
-    /// Another process has the lock; the state is unreadable; [`StoreError::Io`].
+    /// Returns an error if another process has the lock, or if the state is unreadable. [`StoreError::Io`].
     pub fn replace_orphan<Refusal>(
         options: &EmbeddedOptions,
         decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
@@ -57,10 +58,10 @@ impl EmbeddedStore {
         replace_orphan(&medium, &folders, &options.backup, decide)
     }
 
-    /// As [`EmbeddedStore::replace_orphan`], for a state in a backend.
+    /// Like [`EmbeddedStore::replace_orphan`], for a state in a backend.
     ///
     /// # Errors
-    /// See [`EmbeddedStore::replace_orphan`], and those of the backend.
+    /// See [`EmbeddedStore::replace_orphan`]. Errors of the backend.
     pub fn replace_orphan_remote<Refusal>(
         options: RemoteOptions,
         decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
@@ -109,7 +110,7 @@ fn set_aside(medium: &dyn Medium, folders: &RunFolders, run: &RunId) -> Result<(
     let all = folders.list()?;
     let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
     let touched = recovery::touched(folder)?;
-    // The results of the run for the user, because journals are not human-readable.
+    // Writes the results of the run for the user, because journals are not human-readable.
     let written = recovery::written(folder)?;
     folders.keep_state(run, &folders.seals.state(&written, handle.path())?)?;
     let folder = folders.files.set_aside(run)?;

@@ -1,4 +1,4 @@
-//! When the state is saved while its run goes on. One save is under way at a time. The end of a term waits for it, so
+//! Decides when the state is saved during a run. One save is in progress at a time. The end of a term waits for it, so
 //! that no save follows the last state.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::medium::Saver;
 use crate::error::StoreError;
 
-/// How often a state is saved while its run goes on, as often as OpenTofu writes states.
+/// The time between two saves of a state during a run: as often as OpenTofu writes states.
 pub const SAVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The saves of one store.
@@ -19,25 +19,25 @@ pub(super) struct Saves {
     ended: Condvar,
 }
 
-/// When the next save is due.
+/// The schedule of saves.
 struct Pace {
     /// Whether a term is running.
     running: bool,
-    /// Whether a save is under way.
+    /// Whether a save is in progress.
     busy: bool,
     /// When the term began, or the last save ended.
     last: Instant,
     /// Whether the last save failed.
     failing: bool,
-    /// The first error of the last row of failures, until it is reported.
+    /// The first error of the current series of failures, until it is reported.
     trouble: Option<StoreError>,
 }
 
-/// A save that is under way until it is dropped.
+/// A save in progress. It ends when this is dropped.
 pub(super) struct UnderWay(Arc<Saves>);
 
 impl UnderWay {
-    /// The saves that it belongs to.
+    /// The saves that this one belongs to.
     pub(super) fn saves(&self) -> &Saves {
         &self.0
     }
@@ -63,14 +63,14 @@ impl Saves {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A term begins.
+    /// Records that a term begins.
     pub(super) fn begin(&self) {
         let mut pace = self.pace();
         pace.running = true;
         pace.last = Instant::now();
     }
 
-    /// Begins a save if one is due.
+    /// Starts a save if one is due.
     pub(super) fn begin_if_due(self: &Arc<Saves>) -> Option<UnderWay> {
         let mut pace = self.pace();
         if !pace.running || pace.busy || pace.last.elapsed() < self.interval {
@@ -80,12 +80,12 @@ impl Saves {
         Some(UnderWay(Arc::clone(self)))
     }
 
-    /// Waits for the save that is under way.
+    /// Waits for the save in progress.
     pub(super) fn wait(&self) {
         drop(self.idle());
     }
 
-    /// The term ends: waits for the save that is under way, and begins none.
+    /// Records that the term ends: waits for the save in progress, and prevents further ones.
     pub(super) fn end(&self) {
         self.pace().running = false;
         self.wait();
@@ -99,7 +99,7 @@ impl Saves {
         pace
     }
 
-    /// Records the result of the save that is under way.
+    /// Records the result of the save in progress.
     pub(super) fn note(&self, saved: Result<(), StoreError>) {
         let mut pace = self.pace();
         let failed_before = std::mem::replace(&mut pace.failing, saved.is_err());
@@ -110,7 +110,8 @@ impl Saves {
         }
     }
 
-    /// What failed since the last call. Only the first of several failures in a row counts.
+    /// The failure since the last call, if there was one. If several saves fail in a row, only the
+    /// first failure is reported.
     pub(super) fn take_trouble(&self) -> Option<StoreError> {
         self.pace().trouble.take()
     }

@@ -1,11 +1,11 @@
-//! Saves the state while its run goes on, where the journal is on this machine only. Others then find what the run has
-//! done up to the last save, even if this machine is lost.
+//! Saves the state during a run whose journal is on this machine only. Other machines then find the results up to the
+//! last save, even if this machine is lost.
 //!
 //! - A saved state has the guard digit, so that OpenTofu refuses it, and its serial rises.
 //! - A line of the journal announces each save with its serial and digest, before the document is written. Recovery
-//!   accepts the state that the term began from and every announced one, and applies the whole journal of the term to
-//!   it. A step that the document has already changes nothing.
-//! - The state is copied under the lock of the store, and encoded and sent without it.
+//!   accepts the state that the term began from and every announced state, and applies the whole journal of the term to
+//!   it. Steps that the document already contains change nothing.
+//! - The state is copied while the lock of the store is held. It is encoded and sent without the lock.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ struct Taken {
 }
 
 impl Live {
-    /// A copy of the state with the next serial, if the document lacks something of it.
+    /// A copy of the state with the next serial, or `None` if the document is up to date.
     fn take(&mut self) -> Option<Taken> {
         let term = self.term.as_ref().filter(|_| self.guarded)?;
         let (epoch, lines) = (term.epoch, term.writer.chain().lines);
@@ -53,12 +53,12 @@ impl Live {
 }
 
 impl Core {
-    /// Saves the state if the document lacks something of it.
+    /// Saves the state unless the document is up to date.
     pub(super) fn save(&self, under_way: &UnderWay) {
         let saves = under_way.saves();
         let saved = self.try_save(saves);
         if let Err(error) = &saved {
-            tracing::warn!("the state could not be saved while its run goes on: {error}");
+            tracing::warn!("the state could not be saved during its run: {error}");
         }
         saves.note(saved);
     }

@@ -1,5 +1,5 @@
-//! The encryption of the store's files: the state file uses OpenTofu's envelope, while journal frames and plans of runs
-//! are Weft's own records. Without configuration, everything is plain text.
+//! The encryption of the store's files. The state file uses OpenTofu's envelope. Journal frames and plans of runs are
+//! sealed records in Weft's own format. Without configuration, everything is plain text.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::tfstate::StateFile;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seals(Arc<Sealing>);
 
-/// A state as it was read from a file.
+/// A state that was read from a file.
 #[derive(Debug)]
 pub(crate) struct OpenedState {
     /// The state.
     pub(crate) file: StateFile,
-    /// Whether it would be written differently now: with another method, without encryption, or with it.
+    /// Whether it would be written differently now: with another method, without encryption, or newly encrypted.
     pub(crate) outdated: bool,
 }
 
@@ -36,10 +36,10 @@ impl Seals {
         self.0.seals(&TargetName::State)
     }
 
-    /// Parses the state in a file, guarded or not.
+    /// Parses the state in a file, guarded or not. `path` names the file in errors.
     ///
     /// # Errors
-    /// The file cannot be opened, or is not a state. `path` names it.
+    /// Returns an error if the content cannot be decrypted, or is not a state.
     pub(crate) fn parse(&self, content: &[u8], path: &Path) -> Result<OpenedState, StoreError> {
         let place = path.display().to_string();
         if !is_sealed(content) && !self.0.covers(&TargetName::State) {
@@ -66,10 +66,10 @@ impl Seals {
         Ok((opened.plain, opened.outdated))
     }
 
-    /// The bytes to write for a state.
+    /// The bytes to write for a state. `path` names the file in errors.
     ///
     /// # Errors
-    /// The state cannot be sealed. `path` names it.
+    /// Returns an error if the state cannot be encrypted.
     pub(crate) fn state(&self, file: &StateFile, path: &Path) -> Result<Vec<u8>, StoreError> {
         let plain = file.to_bytes();
         if !self.0.seals(&TargetName::State) {
@@ -78,10 +78,10 @@ impl Seals {
         self.0.seal_state(&plain).map_err(|error| unsealed(path, error))
     }
 
-    /// The bytes to store for the plan of a run, which holds values of the state.
+    /// The bytes to store for the plan of a run. They may be encrypted, because the plan holds values of the state.
     ///
     /// # Errors
-    /// The plan cannot be sealed.
+    /// Returns an error if the plan cannot be encrypted.
     pub(super) fn plan(&self, run: &RunId, plan: &Opaque, path: &Path) -> Result<Vec<u8>, StoreError> {
         let sealed = self.0.seal_kept_plan(&plan_context(run), &plan.0);
         sealed.map_err(|error| unsealed(path, error))
@@ -90,7 +90,7 @@ impl Seals {
     /// The plan of a run from its stored bytes.
     ///
     /// # Errors
-    /// The plan cannot be opened.
+    /// Returns an error if the plan cannot be decrypted.
     pub(super) fn open_plan(&self, run: &RunId, bytes: &[u8], path: &Path) -> Result<Vec<u8>, StoreError> {
         let opened = self.0.open_kept_plan(&plan_context(run), bytes);
         Ok(opened.map_err(|error| unopened(path, error))?.plain.to_vec())
@@ -126,7 +126,7 @@ impl JournalSeal {
         [self.context.as_slice(), &first.to_le_bytes()].concat()
     }
 
-    /// Seals the lines of a frame. Returns `None` if they stay plain. `first` is the number of the first line.
+    /// Encrypts the lines of a frame. Returns `None` if they stay plain. `first` is the number of the first line.
     pub(super) fn seal(&self, first: u64, lines: &[u8]) -> Result<Option<Vec<u8>>, SealError> {
         match self.seals.0.seals(&TargetName::State) {
             true => self.seals.0.seal_record(&TargetName::State, &self.context(first), lines).map(Some),
@@ -134,12 +134,13 @@ impl JournalSeal {
         }
     }
 
-    /// Opens the lines of a sealed frame.
+    /// Decrypts the lines of a sealed frame.
     pub(super) fn open(&self, first: u64, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
         Ok(self.seals.0.open_record(&TargetName::State, &self.context(first), sealed)?.plain)
     }
 
-    /// Whether unsealed frames are accepted. Anyone who can write the file could have made them.
+    /// Checks that unsealed frames are accepted. If not, an unsealed frame could come from anyone who can write the
+    /// file.
     pub(super) fn check_plain(&self) -> Result<(), OpenError> {
         self.seals.0.open_record(&TargetName::State, &[], &[]).map(|_| ())
     }

@@ -1,4 +1,4 @@
-//! Whole runs over the files: recovery, the begin and end of a term, folding, and reading without the lock.
+//! Operations on whole runs: recovery, the begin and end of a term, folding, and reading without the lock.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,17 +27,17 @@ use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunPast, RunStatu
 use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::tfstate::GUARDED_FORMAT;
 
-/// The store behind its handle.
+/// The shared part of a store.
 pub(super) struct Core {
     pub(super) medium: Arc<dyn Medium>,
     pub(super) mode: Mode,
     pub(super) folders: RunFolders,
     pub(super) incarnation: Incarnation,
-    /// The saves while a run goes on, if the medium needs them.
+    /// The saves during runs, if the medium needs them.
     pub(super) saves: Option<Arc<Saves>>,
     /// `None` if the store was opened for reading.
     pub(super) live: Option<Mutex<Live>>,
-    /// Budgets of provider calls. One process at a time has the store, so its memory suffices.
+    /// Budgets of provider calls. One process at a time uses the store, so its memory suffices.
     pub(super) budgets: LocalBudgets,
 }
 
@@ -47,7 +47,7 @@ impl Core {
         Ok(live.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same at the end of a term: no save is under way, and none begins.
+    /// Returns what `live` returns, at the end of a term. Waits for a save in progress, and prevents further ones.
     pub(super) fn live_at_end(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
         if let Some(saves) = &self.saves {
             saves.end();
@@ -55,7 +55,8 @@ impl Core {
         self.live()
     }
 
-    /// Recovers what a dead process left: folds its journal and restores the digit unless a run still guards the file.
+    /// Recovers the work of a dead process: folds its journal and restores the digit unless a run still guards the
+    /// file.
     pub(super) fn recover(
         &self,
         live: &mut Live,
@@ -173,7 +174,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes the ledger to the state file if the file is behind. The caller adds [`Event::Folded`] to the journal.
+    /// Writes the ledger to the state file if the file is behind. The caller then adds [`Event::Folded`] to the
+    /// journal.
     fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
         if let Some(image) = live.image()? {
             live.append_now(&[live.announcement(&image)])?;
@@ -185,7 +187,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes the state, whose file was replaced, to the folder of the run. Returns the error that names it.
+    /// Writes a state to the directory of its run, because the state file was replaced. Returns the error that names
+    /// that file.
     fn replaced(&self, live: &Live, image: &[u8]) -> StoreError {
         let path = live.handle.path().display().to_string();
         let Some(run) = live.term.as_ref().map(|term| term.run.clone()) else { return StoreError::NotThere(path) };
@@ -213,7 +216,7 @@ impl Core {
         Ok(())
     }
 
-    /// The state is sealed as configured, so unencrypted copies of it are removed.
+    /// Removes unencrypted copies of a state that is now sealed as configured.
     fn settled(&self, live: &mut Live) -> Result<(), StoreError> {
         if std::mem::take(&mut live.outdated) && live.seals.seal_states() {
             self.folders.drop_open()?;
@@ -253,7 +256,7 @@ impl Core {
         let written = match live.image() {
             Ok(None) if edit.identity.is_none() => return Ok(answer),
             Ok(None) if live.ledger.serial == 0 => live.next_image(),
-            // The same content under another identity, which is taken as it is.
+            // The content is the same, but the identity changes. The image has the identity as given.
             Ok(None) => live.present_image(),
             Ok(Some(image)) => Ok(image),
             Err(error) => Err(error),
@@ -426,7 +429,7 @@ impl Core {
         Ok((loaded, held))
     }
 
-    /// Queries the ledger of the lock's holder, or one that is read for the query.
+    /// Queries the ledger: the one in memory if this process holds the lock, or one that is read for the query.
     pub(super) fn ask<Answer>(&self, question: impl FnOnce(&Ledger) -> Answer) -> Result<Answer, StoreError> {
         match self.live {
             Some(_) => Ok(question(&self.live()?.ledger)),

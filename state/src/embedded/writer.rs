@@ -1,5 +1,5 @@
-//! The thread that writes a term's journal. All lines that gather while the last group is being written become one
-//! group with one fsync.
+//! The thread that writes the journal of a term. All lines that arrive while it writes a group become the next group,
+//! with one fsync.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,22 +14,23 @@ use super::sealed::JournalSeal;
 use crate::error::StoreError;
 use crate::event::Event;
 
-/// The room that the journal reserves for the result of each open intent, so that a full disk stops new calls and not
-/// the record of old ones. It suffices for a large cloud object with its private data and the result for others.
+/// The room that the journal reserves for the result of each open intent, so that a full disk stops new calls but not
+/// the record of old ones. It suffices for a large cloud object with its private data and for the result that other
+/// operations need.
 const RESULT_ROOM: u64 = 64 * 1024;
 
-/// The step in which room is reserved: large enough that most batches need no system call, and small compared with any
-/// disk. If the disk has less, smaller steps are tried.
+/// The amount by which room is reserved. It is large enough that most batches need no system call, and small compared
+/// with any disk. If the disk has less, smaller amounts are tried.
 const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
-/// The number of lines in a group from which a journal counts as busy.
+/// A journal counts as busy if a group has at least this number of lines.
 const BUSY: usize = 8;
-/// A busy journal rests for the time of its last write, divided by this.
+/// The pause of a busy journal is the time of its last write, divided by this.
 const RESTS: u32 = 2;
-/// Steps gather before each write for the time of the last write, divided by this: results that arrive together, and the
-/// intents that follow them, then need one request.
+/// Steps gather before each write for the time of the last write, divided by this. Results that arrive together, and
+/// the intents that follow them, then need one request.
 const GATHERS: u32 = 8;
-/// The longest time for which lines gather before they are written.
+/// The maximum time for which lines gather before they are written.
 const LONGEST_GATHERING: Duration = Duration::from_millis(100);
 
 /// The lines that wait to be written.
@@ -71,7 +72,7 @@ impl Durable {
         Durable::answer(self.0.await.ok())
     }
 
-    /// Like `wait`, for a thread that may block.
+    /// Blocks until the group is durable, for a thread that may block.
     pub(super) fn wait_blocking(self) -> Result<(), StoreError> {
         Durable::answer(futures::executor::block_on(self.0).ok())
     }
@@ -82,7 +83,7 @@ impl Durable {
 }
 
 impl Writer {
-    /// Takes over a journal with `written` valid bytes up to `chain`.
+    /// Continues a journal that has `written` valid bytes, whose chain ends with `chain`.
     pub(super) fn start(
         sink: Box<dyn JournalSink>,
         seal: JournalSeal,
@@ -115,11 +116,11 @@ impl Writer {
         }
     }
 
-    /// Reserves room for the results of this many open intents, and more if the disk has it.
+    /// Reserves room for the results of this number of open intents, and more if the disk has it.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the disk is too full for these results. Nothing has happened then, and the journal can
-    /// continue.
+    /// [`StoreError::Io`] if the disk is too full for these results. In that case, nothing has happened, and the
+    /// journal can continue.
     pub(super) fn reserve(&self, open_intents: u64) -> Result<(), StoreError> {
         let mut queue = self.queue();
         let needed = queue.written + queue.group.len() as u64 + open_intents.saturating_mul(RESULT_ROOM);
@@ -130,8 +131,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds lines to the next group. Their order is the order of the calls. Without lines, waits for the pending
-    /// groups.
+    /// Adds lines to the next group. Concurrent calls add their lines in the order of the calls. Without lines, the
+    /// result waits for the pending groups.
     pub(super) fn append(&self, events: &[Event]) -> Durable {
         let (sender, receiver) = oneshot::channel();
         let mut queue = self.queue();
@@ -168,7 +169,7 @@ impl Drop for Writer {
         self.queue().stopping = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic. If it did, the journal would only end there.
+            // The thread does not panic. If it did, the journal would merely end at that point.
             let _ = thread.join();
         }
         let queue = self.queue();
@@ -179,10 +180,11 @@ impl Drop for Writer {
     }
 }
 
-/// Reserves room up to `needed`, and beyond it as much of a step as the disk has. Returns the end of the room.
+/// Reserves room up to `needed`, and beyond it as much of [`ROOM_STEP`] as the disk has. Returns the end of the
+/// reserved room.
 ///
 /// # Errors
-/// There is no room for what is needed.
+/// Returns an error if there is no room up to `needed`.
 fn reserve_most(sink: &dyn JournalSink, written: u64, needed: u64) -> Result<u64, StoreError> {
     let mut spare = needed.next_multiple_of(ROOM_STEP) - needed;
     loop {
@@ -223,7 +225,7 @@ fn run(shared: &Shared) {
         let answer = write_group(shared, &group, offset);
         last_write = start.elapsed().min(LONGEST_GATHERING);
         if lines >= BUSY {
-            // A busy journal rests for a part of the time, so that it needs fewer groups.
+            // A busy journal pauses briefly, so that it needs fewer groups.
             gathered_until = Some(Instant::now() + last_write / RESTS);
         }
         {
@@ -244,7 +246,7 @@ fn run(shared: &Shared) {
     }
 }
 
-/// Answers the callers that came while the journal failed.
+/// Answers the callers whose lines arrived while the journal failed.
 fn refuse_rest(shared: &Shared, error: &StoreError) {
     let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
     for waiter in std::mem::take(&mut queue.waiters) {

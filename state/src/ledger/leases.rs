@@ -1,4 +1,4 @@
-//! Runs as a whole: creation, lease, claims and end.
+//! Operations on whole runs: creation, lease, claims and end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +50,7 @@ impl Ledger {
         CreateAnswer::Created
     }
 
-    /// ACQUIRE. `alone` says that the caller has proof that there is no other holder, from the lock of the embedded
+    /// ACQUIRE. With `alone`, the caller has proof that there is no other holder: it has the lock of the embedded
     /// store.
     pub(crate) fn acquire(&mut self, request: &Acquire, alone: bool) -> AcquireAnswer {
         let Some(run) = self.runs.get_mut(&request.run) else { return AcquireAnswer::NoRun };
@@ -96,7 +96,7 @@ impl Ledger {
         }
     }
 
-    /// CLAIM: all or nothing.
+    /// CLAIM: grants all claims or none.
     pub(crate) fn claim(&mut self, lease: &Lease, claims: &[Claim]) -> ClaimAnswer {
         if let Err(fenced) = self.check(lease) {
             return ClaimAnswer::Fenced(fenced);
@@ -185,7 +185,7 @@ impl Ledger {
         self.released(&lease.run)
     }
 
-    /// Open intents become doubts and the run ends.
+    /// Turns open intents into doubts and ends the run.
     fn give_up(&mut self, id: &RunId, open: Vec<(OpIndex, Attempt)>) {
         for (op, attempt) in open {
             self.doubt(id, op, attempt, ABANDONED);
@@ -203,7 +203,7 @@ impl Ledger {
         self.runs.get(id).is_some_and(|run| run.ops.is_empty() && run.strays.is_empty())
     }
 
-    /// The end of a term as the journal records it.
+    /// Applies the end of a term as the journal records it.
     pub(crate) fn replay_end(&mut self, id: &RunId, status: RunStatus, abandoned: bool) {
         if abandoned {
             let open = self.runs.get(id).map(open_intents).unwrap_or_default();

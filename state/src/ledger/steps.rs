@@ -1,4 +1,4 @@
-//! Steps about operations: whether they are legal, and what they change.
+//! Steps about operations: their legality and their effects.
 
 use weft_mutants::mutant;
 
@@ -9,13 +9,13 @@ use crate::run::{Attempt, Digest, Lease, OpIndex, OpStatus, RunId, WorkerId};
 use crate::step::{ClaimMode, DoubtOutcome, Fenced, Intent, Resolution, Stale, StoreAnswer, StoreStep};
 use crate::subject::{Doubt, Revision, Subject};
 
-/// Whether a step is new or was made before.
+/// Whether a step is new or a repetition.
 enum Fresh {
     New,
     Repeated,
 }
 
-/// The identity of a commit or failure.
+/// The identity of a commit or failure, which recognizes a repetition.
 struct StepIdentity<'a> {
     op: OpIndex,
     attempt: Attempt,
@@ -61,7 +61,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the step is allowed. Changes nothing.
+    /// Checks whether the step is allowed. Changes nothing.
     fn examine(&self, id: &RunId, run: &RunState, step: &StoreStep) -> Result<Fresh, StoreAnswer> {
         match step {
             StoreStep::Intent(intent) => self.examine_intent(id, run, intent),
@@ -164,7 +164,8 @@ impl Ledger {
         self.examine_writes(id, run, writes).map(|()| Fresh::New)
     }
 
-    /// The run must have claimed instances exclusively. Outputs and checks must not be claimed by another run.
+    /// Checks that the run has claimed the instances exclusively, and that no other run has claimed the outputs and
+    /// checks.
     fn examine_writes(&self, id: &RunId, run: &RunState, writes: &Writes) -> Result<(), StoreAnswer> {
         let refused: Vec<Subject> = writes
             .subjects()
@@ -207,8 +208,8 @@ impl Ledger {
         step.writes().into_iter().flat_map(Writes::subjects).filter_map(known).collect()
     }
 
-    /// Executes a step that was examined or comes from the journal. With `state` as `false`, only the record of the run
-    /// changes, because the state already has what the step wrote.
+    /// Executes a step that was examined or comes from the journal. If `state` is `false`, changes only the record of
+    /// the run, because the state already contains the writes of the step.
     pub(crate) fn apply(&mut self, id: &RunId, step: &StoreStep, state: bool) -> Vec<(Subject, Revision)> {
         if let StoreStep::Doubt { op, attempt, reason } = step {
             self.doubt(id, *op, *attempt, reason);
@@ -293,7 +294,7 @@ impl Ledger {
         }
     }
 
-    /// Writes to the state. Subjects that the state already has as they should be get their new revision, too.
+    /// Writes to the state. A subject gets its new revision even if its content does not change.
     fn write(&mut self, id: &RunId, writes: &Writes, state: bool) -> Vec<(Subject, Revision)> {
         if writes.is_empty() {
             return Vec::new();

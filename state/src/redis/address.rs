@@ -15,11 +15,11 @@ use super::problems::{self, AddressFault, Unprotected, wrong_address};
 use super::settings::RedisSettings;
 use crate::error::StoreError;
 
-/// The port of servers for which the address names none.
+/// The default port of servers.
 const DEFAULT_PORT: u16 = 6379;
-/// The port of Sentinels for which the address names none.
+/// The default port of Sentinels.
 const SENTINEL_PORT: u16 = 26379;
-/// The longest name of a state, because it is part of every key.
+/// The maximum length of the name of a state, which is part of every key.
 const NAME_LENGTH: usize = 200;
 /// The maximum number of Sentinels in an address.
 const MOST_SENTINELS: usize = 32;
@@ -32,7 +32,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Whether it is this machine.
+    /// Whether the host is this machine.
     pub(super) fn is_loopback(&self) -> bool {
         let address: Option<IpAddr> = self.name.parse().ok();
         self.name == "localhost" || address.is_some_and(|address| address.is_loopback())
@@ -48,16 +48,16 @@ impl std::fmt::Display for Host {
     }
 }
 
-/// Where a server is.
+/// The location of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Endpoint {
-    /// At a host.
+    /// A server at a host.
     Host(Host),
-    /// At a Unix socket.
+    /// A server at a Unix socket.
     Socket(PathBuf),
-    /// Where Sentinels say.
+    /// The server that Sentinels name.
     Sentinels {
-        /// The Sentinels; at least one.
+        /// The Sentinels, at least one.
         hosts: Vec<Host>,
         /// The name of the master.
         master: String,
@@ -91,7 +91,7 @@ enum Form {
     Sentinels,
 }
 
-/// What the query of an address says.
+/// The parameters in the query of an address.
 #[derive(Default)]
 struct Query {
     state: Option<String>,
@@ -169,10 +169,10 @@ impl Address {
         self.user.as_deref().unwrap_or("default")
     }
 
-    /// Refuses a connection over a network that is not encrypted, or to which anybody could log in.
+    /// Refuses a connection over a network that is not encrypted, or to which anyone could log in.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`] with what is missing.
+    /// [`StoreError::Unfit`] with the missing protection.
     pub(super) fn check_protection(&self, settings: &RedisSettings) -> Result<(), StoreError> {
         if settings.certificate.is_some() != settings.key.is_some() {
             return Err(problems::half_certificate(settings.certificate.is_some()));
@@ -185,7 +185,7 @@ impl Address {
         far.map_or(Ok(()), |host| self.check_far(host, settings))
     }
 
-    /// The same for a server on another machine.
+    /// Checks the protection of the connection to a server on another machine.
     ///
     /// # Errors
     /// See [`Address::check_protection`].
@@ -214,7 +214,7 @@ impl Query {
                 Some(("replicas", number)) => {
                     query.replicas = Some(number.parse().map_err(|_| wrong_address(AddressFault::Replicas))?);
                 }
-                // It may be a part of a password with a question mark.
+                // The text may be a part of a password that contains a question mark.
                 _ if pair.contains('@') => return Err(wrong_address(AddressFault::LoginEncoding)),
                 parameter => {
                     let name = parameter.map_or(pair, |(name, _)| name);
@@ -245,10 +245,11 @@ fn login(text: &str) -> Result<(Option<String>, Option<Secret>), StoreError> {
     Ok((Some(user).filter(|user| !user.is_empty()), Some(password).filter(|word| !word.is_empty()).map(Secret::new)))
 }
 
-/// An address without user and password. The address may be invalid, so this cuts generously.
+/// An address without user and password. The address may be invalid, so this removes more than necessary rather than
+/// less.
 pub(super) fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    // Neither the name of a state nor another parameter has a question mark, and a password may have one.
+    // Neither the name of a state nor another parameter can contain a question mark, but a password can.
     let (server, query) = rest.rsplit_once('?').map_or((rest, None), |(server, query)| (server, Some(query)));
     let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
     match query {
@@ -260,7 +261,7 @@ pub(super) fn shown(url: &str) -> String {
 /// Checks whether a name of a state or workspace may be part of a key's hash tag.
 ///
 /// # Errors
-/// The maximum length, for the message.
+/// Returns the maximum length, for the message.
 pub(super) fn check_name(name: &str) -> Result<(), usize> {
     let fits = |character: char| character.is_alphanumeric() || "._-+@:".contains(character);
     if name.is_empty() || name.len() > NAME_LENGTH || !name.chars().all(fits) {

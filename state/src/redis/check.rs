@@ -1,4 +1,4 @@
-//! Whether a store is whole: counts, digests, revisions, journals, claims. A check only reads.
+//! Checks whether a store is intact: counts, digests, revisions, journals, claims. A check changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::run::{RunHeader, RunId};
 use crate::store::RunStore as _;
 use crate::subject::Subject;
 
-/// What a check of a store found.
+/// The result of a check of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoreReport {
     /// The store, without secrets.
@@ -41,9 +41,9 @@ pub struct StoreReport {
     pub claims: usize,
     /// The objects in doubt.
     pub doubts: Vec<String>,
-    /// What was declared lost, oldest first.
+    /// The losses that users have declared, oldest first.
     pub declared: Vec<DeclaredLoss>,
-    /// What is wrong.
+    /// The problems that were found.
     pub problems: Vec<StoreProblem>,
 }
 
@@ -69,20 +69,20 @@ pub struct RunReport {
     pub status: String,
     /// The number of lines of its journal.
     pub lines: u64,
-    /// Whether its records were compared with its journal. Those of a run that goes on were not.
+    /// Whether its records were compared with its journal. This is not done for an active run.
     pub compared: bool,
-    /// Why it is frozen, if it is.
+    /// The reason why the run is frozen, if it is.
     pub frozen: Option<String>,
 }
 
-/// Something that is wrong in a store.
+/// A problem of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoreProblem {
     /// The key, the object or the run.
     pub place: String,
     /// What is wrong.
     pub what: String,
-    /// The way out.
+    /// The remedy.
     pub way_out: String,
 }
 
@@ -91,11 +91,11 @@ pub struct StoreProblem {
 pub struct Losses {
     /// The serial of the state.
     serial: u64,
-    /// The instances and outputs whose records are damaged. They are still there, and cannot be used.
+    /// The instances and outputs whose records are damaged. The records still exist, but cannot be used.
     pub damaged: Vec<Subject>,
     /// The number of records that are missing.
     pub missing: u64,
-    /// The objects that once had a record and have none now. The missing ones are among them.
+    /// The objects that once had a record and have none now. The missing records are records of some of these.
     pub candidates: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ impl Findings {
     }
 }
 
-/// The counts of the meta record, and the numbers that are there.
+/// The counts in the meta record, and the numbers that actually exist.
 struct Counts {
     what: &'static str,
     key: String,
@@ -146,7 +146,7 @@ impl RedisStore {
     /// Checks the store, and the server that holds it.
     ///
     /// # Errors
-    /// The server is not fit or does not answer, or the state is encrypted with other keys.
+    /// Returns an error if the server is not fit or does not respond, or if the state is encrypted with other keys.
     pub async fn check(&self, workspace: &str) -> Result<StoreReport, StoreError> {
         let core = self.core.as_ref();
         let mut findings = Findings::default();
@@ -185,7 +185,7 @@ impl RedisStore {
         })
     }
 
-    /// The records of the state that are lost.
+    /// The lost records of the state.
     ///
     /// # Errors
     /// See [`RedisStore::check`].
@@ -212,11 +212,11 @@ impl RedisStore {
         Ok(Losses { serial, damaged: findings.damaged, missing, candidates })
     }
 
-    /// Declares these records lost: damaged ones are removed, and the state goes on with those that are left. Returns
-    /// whether the state was still the one that was looked at. The loss is recorded in the store.
+    /// Declares these records lost: removes the damaged ones, so that the state continues with the rest. Records the
+    /// loss in the store. Returns `false`, and changes nothing, if the state has changed since `losses` was computed.
     ///
     /// # Errors
-    /// Those of the server.
+    /// Errors of the server.
     pub async fn declare_lost(&self, losses: &Losses, by: &str, unix_ms: u64) -> Result<bool, StoreError> {
         let core = self.core.as_ref();
         let names = losses.damaged.iter().map(ToString::to_string).collect();
@@ -308,7 +308,7 @@ impl Core {
             command
         };
         let commands = vec![counts, length(self.keys.records()), length(self.keys.outputs())];
-        // One transaction, so that no write comes in between.
+        // In one transaction, so that no write comes in between.
         let answers = self.connection.all_durable_at_once(commands).await?;
         let mut answers = answers.into_iter();
         let counted = self.connection.words(answers.next().unwrap_or(redis::Value::Nil))?;

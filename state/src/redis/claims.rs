@@ -1,4 +1,4 @@
-//! Claims in bounded parts, and the end of a term.
+//! Claims in parts of bounded size, and the end of a term.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,7 +119,7 @@ impl Core {
         Ok(ClaimAnswer::Refused { stale, held, doubts })
     }
 
-    /// Releases claims. `all` means that the CLAIM as a whole is no longer in force.
+    /// Releases claims. With `all`, the CLAIM as a whole is no longer in force.
     pub(super) async fn unclaim(&self, lease: &Lease, subjects: &[String], all: bool) -> Result<Words, StoreError> {
         let run = &lease.run;
         let keys = [self.keys.meta(), self.keys.run(run), self.keys.claims()];
@@ -212,7 +212,7 @@ impl Core {
         let mut command = redis::cmd("HGET");
         command.arg(self.keys.run(&lease.run)).arg("running");
         let running = codec::text(&self.connection.one(command).await?);
-        // Absent before the first intent.
+        // The count is absent before the first intent.
         let running = if running.is_empty() { Ok(0) } else { running.parse::<u32>() };
         let running = running.map_err(|_| self.damaged(&self.keys.run(&lease.run), Damage::Header))?;
         Ok(Ok(running > 0))
@@ -220,7 +220,7 @@ impl Core {
 
     /// Removes the oldest finished runs.
     pub(super) async fn prune(&self) -> Result<(), StoreError> {
-        // Most runs end with few others beside them, so that reading all headers is rare.
+        // Usually there are few other runs, so it is rare that all headers must be read.
         let mut command = redis::cmd("HLEN");
         command.arg(self.keys.runs());
         if codec::text(&self.connection.one(command).await?).parse().is_ok_and(|runs: usize| runs <= KEPT_RUNS) {

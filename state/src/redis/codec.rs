@@ -10,10 +10,10 @@ use crate::record::Opaque;
 use crate::run::{Attempt, Digest, OpIndex, OpRecord, OpStatus, RunId, Token, WorkerId};
 use crate::subject::{Doubt, DoubtKey, Revision, Subject};
 
-/// The version of the encoding of records, which is their first byte.
+/// The version of the encoding of records. It is the first byte of a record.
 const RECORD_FORMAT: u8 = 1;
 
-/// A record as bytes with their version.
+/// The bytes of a record, with the version of the encoding.
 pub(super) fn record_bytes(record: &impl serde::Serialize) -> Vec<u8> {
     let mut bytes = vec![RECORD_FORMAT];
     bytes.extend(bytes_of(record));
@@ -26,16 +26,16 @@ pub(super) fn record<Record: serde::de::DeserializeOwned>(bytes: &[u8]) -> Optio
     (*version == RECORD_FORMAT).then(|| postcard::from_bytes(rest).ok()).flatten()
 }
 
-/// A revision and the stored bytes of the record after it.
+/// The revision in a stored value, and the stored bytes of the record after it.
 pub(super) fn stored(value: &[u8]) -> Option<(Revision, &[u8])> {
     let end = value.iter().position(|byte| *byte == b'\n')?;
     let revision = std::str::from_utf8(&value[..end]).ok()?.parse().ok()?;
     Some((Revision(revision), &value[end + 1..]))
 }
 
-/// Marks stored bytes with a digest before them. No record and no sealed record begins with it.
+/// The first byte of stored bytes with a digest. No record and no sealed record begins with it.
 const DIGESTED: u8 = 2;
-/// The bytes of such a digest: enough to notice damage.
+/// The length of such a digest in bytes: enough to detect damage.
 const DIGEST_BYTES: usize = 16;
 
 fn stored_digest(name: &str, bytes: &[u8]) -> [u8; DIGEST_BYTES] {
@@ -54,11 +54,11 @@ pub(super) fn digested(name: &str, bytes: &[u8]) -> Vec<u8> {
 /// Stored bytes without their digest.
 pub(super) struct Undigested<'a> {
     pub(super) bytes: &'a [u8],
-    /// Those of earlier versions have none.
+    /// Whether there was a digest. Bytes of earlier versions have none.
     pub(super) has_digest: bool,
 }
 
-/// Stored bytes without their digest. `None` if they, or their name, were changed.
+/// Removes the digest from stored bytes. Returns `None` if the bytes, or their name, were changed.
 pub(super) fn undigested<'a>(name: &str, stored: &'a [u8]) -> Option<Undigested<'a>> {
     let Some((&DIGESTED, rest)) = stored.split_first() else {
         return Some(Undigested { bytes: stored, has_digest: false });
@@ -88,7 +88,7 @@ pub(super) fn subject(text: &str) -> Option<Subject> {
     }
 }
 
-/// The characters that are percent-encoded in words.
+/// The characters that are percent-encoded in a word.
 const NOT_IN_WORDS: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
 
 /// Text in percent-encoding without white space. Empty text is `-`, and a single dash is `%2D`.
@@ -100,7 +100,7 @@ pub(super) fn word(text: &str) -> String {
     }
 }
 
-/// The text of such a word.
+/// The text of a percent-encoded word.
 pub(super) fn unword(word: &str) -> Option<String> {
     if word == "-" {
         return Some(String::new());
@@ -123,7 +123,7 @@ pub(super) fn target_word(key: &DoubtKey) -> String {
     word(&format!("{}\0{}", key.address, key.deposed.as_ref().map(DeposedKey::as_str).unwrap_or_default()))
 }
 
-/// Parses such a word.
+/// Parses the object of an intent or doubt.
 pub(super) fn target(text: &str) -> Option<DoubtKey> {
     let text = unword(text)?;
     let (address, deposed) = text.split_once('\0')?;
@@ -165,10 +165,10 @@ pub(super) fn status(letter: &str) -> Option<OpStatus> {
     all.into_iter().find(|status| status_letter(*status) == letter)
 }
 
-/// The length of the digests in journal lines: enough to notice damage.
+/// The length of the digests in journal lines: enough to detect damage.
 const SHORT: usize = 16;
 
-/// A short digest, as journal lines have it.
+/// A short digest, in the form of journal lines.
 pub(super) fn short_digest(bytes: &[u8]) -> String {
     let mut hex = Digest::of(bytes).hex();
     hex.truncate(SHORT);
@@ -180,20 +180,20 @@ pub(super) fn outcome_digest(mark: u8, outcome: &[u8]) -> String {
     short_digest(&[&[mark], outcome].concat())
 }
 
-/// What stands for no digest of a payload.
+/// Replaces the digest of a missing payload.
 pub(super) const NO_PAYLOAD: &str = "-";
 
 /// A journal line with the digest of the payload that the step stores, and with a digest of the whole line. `digest` is
-/// that of the event, which the line begins with in the journal. The script adds it and the link.
+/// the digest of the event. In the journal, the line begins with the link and this digest, which the script adds.
 pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
     let check = short_digest(format!("{digest} {line} {payload}").as_bytes());
     format!("{line} {payload} {check}")
 }
 
-/// The digest of a payload in a line without its link, or `None` if the line was changed. Lines of earlier versions have
-/// no digests, and nothing is known of them.
+/// The digest of the payload in a line without its link, or `None` if the line was changed. The inner `None` means that
+/// an earlier version wrote the line, without digests.
 pub(super) fn payload_of(line: &str) -> Option<Option<&str>> {
-    /// The words of a line of an earlier version: digest, event, operation, attempt, worker.
+    /// The number of words in a line of an earlier version: digest, event, operation, attempt, worker.
     const WORDS: usize = 5;
     if line.split(' ').count() == WORDS {
         return Some(None);
@@ -208,7 +208,7 @@ pub(super) const RESULT: u8 = b'R';
 /// Marks a payload as a failure.
 pub(super) const FAILURE: u8 = b'F';
 
-/// The mark of an outcome, and its stored bytes.
+/// The mark of an outcome, and the stored bytes of the outcome.
 pub(super) type KeptOutcome<'a> = (u8, &'a [u8]);
 
 /// An operation from its value, with its outcome.
@@ -250,7 +250,7 @@ pub(super) fn token(text: &str) -> Option<Token> {
     Some(Token { epoch: epoch.parse().ok()?, term: u128::from_str_radix(term, 16).ok()? })
 }
 
-/// The answer of a script: words and lists.
+/// The answer of a script: texts and lists.
 #[derive(Clone, Debug)]
 pub(super) struct Words(pub(super) Vec<Value>);
 
@@ -314,7 +314,7 @@ mod tests {
             changed[at] ^= 1;
             assert!(undigested("i:a", &changed).is_none(), "{at}");
         }
-        // Records of earlier versions begin with their format.
+        // Records of earlier versions begin with the version of the encoding.
         let earlier = record_bytes(&7_u8);
         assert!(!undigested("i:a", &earlier).unwrap().has_digest);
     }

@@ -20,22 +20,23 @@ use super::settings::RedisSettings;
 use crate::error::StoreError;
 use crate::run::RunId;
 
-/// How long a broken connection is retried before the caller gets an error. A restart of a server with a large
-/// append-only file takes seconds, and half of a lease's TTL must remain for an orderly stop.
+/// The time for which a broken connection is retried before the caller gets an error. A server with a large append-only
+/// file takes seconds to restart, and half of a lease's TTL must remain for an orderly stop.
 const RECONNECT_FOR: Duration = Duration::from_secs(10);
 /// The pause between two attempts to connect.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
-/// The time after which settings and replicas are looked at again. It is far below the time for which Sentinels take a
-/// silent server for alive (30 seconds by default), so that a new replica counts before it could be promoted.
+/// The time after which settings and replicas are checked again. It is far below the time after which Sentinels
+/// consider a silent server dead (30 seconds by default), so that a new replica counts before it could be promoted.
 const LOOK_AGAIN: Duration = Duration::from_secs(3);
-/// How long one wait for replicas lasts. Then the server is looked at again, which may have been replaced.
+/// The maximum duration of one wait for replicas. After that, the server is checked again, because it may have been
+/// replaced.
 const WAIT_FOR: Duration = Duration::from_secs(1);
 /// The number of commands in one batch. It bounds the memory on both sides, and one wait for durability still covers
 /// many commands.
 pub(super) const COMMANDS_AT_ONCE: usize = 512;
-/// The bytes of arguments in one batch, for the same reason. A larger command is sent alone.
+/// The maximum number of bytes of arguments in one batch, for the same reason. A larger command is sent alone.
 const BYTES_AT_ONCE: usize = 8 * 1024 * 1024;
-/// The commands that write, so that replicas must confirm them. Scripts count as writing.
+/// The commands that write and that replicas must therefore confirm. Scripts count as writing.
 const WRITING: [&[u8]; 4] = [b"EVALSHA", b"HSET", b"HSETNX", b"HDEL"];
 
 /// The last acknowledged journal line of a run: the number of lines and the link.
@@ -60,7 +61,7 @@ struct Line {
     watch: Arc<Mutex<Watch>>,
 }
 
-/// What is known of the server at the other end.
+/// What is known about the server of a connection.
 struct Watch {
     durability: Durability,
     looked: Instant,
@@ -71,7 +72,7 @@ impl Line {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner).durability
     }
 
-    /// Whether it is time to look at the server again. Only one caller does it.
+    /// Whether the server must be checked again. Only one caller gets `true`.
     fn is_due(&self) -> bool {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         let due = watch.looked.elapsed() >= LOOK_AGAIN;
@@ -104,7 +105,7 @@ impl Connection {
         self.dialer.place()
     }
 
-    /// Records the last acknowledged line of a run. Answers may come in any order.
+    /// Records the last acknowledged line of a run. Calls may come in any order.
     pub(super) fn acknowledged(&self, run: &RunId, lines: u64, link: &str) {
         let mut tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner);
         match tips.get_mut(run) {
@@ -120,12 +121,12 @@ impl Connection {
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
     }
 
-    /// Goes on after lost writes. The next connection checks again whether every acknowledged line is there.
+    /// Continues after lost writes. The next connection checks again that every acknowledged line exists.
     pub(super) fn forgive(&self) {
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Forgets the run's journal.
+    /// Forgets the last acknowledged line of a run.
     pub(super) fn forget(&self, run: &RunId) {
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
     }
@@ -140,7 +141,7 @@ impl Connection {
         self.words(self.one(command).await?)
     }
 
-    /// The words of a script's answer.
+    /// The answer of a script as words.
     pub(super) fn words(&self, value: Value) -> Result<Words, StoreError> {
         match value {
             Value::Array(values) => Ok(Words(values)),
@@ -148,11 +149,12 @@ impl Connection {
         }
     }
 
-    /// Sends commands in order, pipelined. After a broken connection, all are sent again, so each one must allow that.
+    /// Sends commands in order, pipelined. After a broken connection, all commands are sent again, so each one must
+    /// allow that.
     ///
     /// # Errors
-    /// The server is unreachable for [`RECONNECT_FOR`], refuses a command or does not meet the requirements; or writes
-    /// were lost.
+    /// Returns an error if the server is unreachable for [`RECONNECT_FOR`], refuses a command or does not meet the
+    /// requirements, or if writes were lost.
     pub(super) async fn all(&self, commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
         self.parts(commands, false).await
     }
@@ -188,7 +190,7 @@ impl Connection {
         Ok(answers)
     }
 
-    /// What the server is, for reports.
+    /// The properties of the server, for reports.
     ///
     /// # Errors
     /// See [`Connection::all`].
@@ -227,7 +229,7 @@ impl Connection {
             Ok(values) => values,
             Err(error) => {
                 let words = error.to_string();
-                // A transaction that was refused before it began.
+                // The server refused the transaction before it began.
                 let refusals = error.into_server_errors();
                 if let Some((_, first)) = refusals.as_deref().and_then(|errors| errors.first()) {
                     return Err(self.server_trouble(line.number, first).await);
@@ -255,7 +257,7 @@ impl Connection {
                 self.hang_up(number).await;
                 Trouble::Again(problems::scripts_flushed())
             }
-            // Another server has become the master, or the permissions were changed. A new connection finds out.
+            // Another server has become the master, or the permissions were changed. A new connection detects which.
             "READONLY" | "NOPERM" | "NOAUTH" => {
                 self.hang_up(number).await;
                 Trouble::Again(error.to_string())
@@ -287,7 +289,7 @@ impl Connection {
             return Ok(line.clone());
         }
         let (mut stream, durability) = match self.opened().await {
-            // A server that ends the connection without a word may expect TLS.
+            // A server that closes the connection without an answer may expect TLS.
             Err(Trouble::Again(_)) if self.dialer.needs_tls().await => {
                 return Err(Trouble::Final(problems::no_connection(&self.place(), &LoginFault::OnlyTls)));
             }
@@ -315,7 +317,7 @@ impl Connection {
         Ok((stream, durability))
     }
 
-    /// Looks at settings and replicas again, which somebody may have changed.
+    /// Checks settings and replicas again, because someone may have changed them.
     async fn look_again(&self, line: &mut Line) -> Result<(), Trouble> {
         let seen = match fitness::again(&self.dialer, &mut line.stream).await {
             Ok(seen) => seen,
@@ -324,14 +326,14 @@ impl Connection {
                 return Err(trouble);
             }
         };
-        // A Sentinel that does not answer says nothing: what was known before stays.
+        // If no Sentinel responds, the earlier knowledge stays valid.
         if let Ok(sentinels) = self.dialer.sentinel_view().await {
             line.set(seen.durability(&self.dialer, sentinels.as_ref()).map_err(Trouble::Final)?);
         }
         Ok(())
     }
 
-    /// Waits until the replicas that must have the last writes have them.
+    /// Waits until the last writes have reached all replicas that must confirm them.
     async fn confirm(&self, line: &mut Line) -> Result<(), Trouble> {
         let start = Instant::now();
         let wait = u64::try_from(WAIT_FOR.as_millis()).unwrap_or(u64::MAX);
@@ -358,7 +360,7 @@ impl Connection {
         }
     }
 
-    /// Checks that every acknowledged line is still there.
+    /// Checks that every acknowledged line still exists.
     async fn check_tips(&self, line: &mut MultiplexedConnection) -> Result<(), Trouble> {
         let tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (run, (lines, link)) in tips {
@@ -378,7 +380,7 @@ impl Connection {
     }
 }
 
-/// What the server says when a script calls a command that the user may not run.
+/// The server's message when a script calls a command that the user may not run.
 const SCRIPT_DENIED: &str = "The user executing the script can't";
 
 /// Whether replicas must confirm a command.

@@ -1,4 +1,4 @@
-//! What Redis knows of the second copy of its state, and of records that it has lost.
+//! The data in Redis about the second copy of the state, and about lost records.
 
 use super::codec::{self, Words};
 use super::keys::RunField;
@@ -11,9 +11,9 @@ use crate::run::{Incarnation, RunId};
 
 /// The field of the meta record with the marks of copies, as JSON.
 const MARKS: &str = "copies";
-/// The field of the meta record that says that the state has a second copy.
+/// The field of the meta record that marks a state with a second copy.
 const COPIED: &str = "copied";
-/// The field of the meta record that says that lost records were replayed.
+/// The field of the meta record that is set after lost records were replayed.
 const REPLAYED: &str = "replayed";
 
 impl RedisStore {
@@ -25,7 +25,7 @@ impl RedisStore {
     /// Whether the store is still the one that was opened.
     ///
     /// # Errors
-    /// [`StoreError::Unreachable`] and others of the server.
+    /// Errors of the server.
     pub(crate) async fn is_current(&self) -> Result<bool, StoreError> {
         let mut command = redis::cmd("HGET");
         command.arg(self.core.keys.meta()).arg("incarnation");
@@ -36,7 +36,7 @@ impl RedisStore {
     /// The identity of the state, and the marks of its copies.
     ///
     /// # Errors
-    /// [`StoreError::Unreachable`] and others of the server; [`StoreError::Damaged`].
+    /// [`StoreError::Damaged`]. Errors of the server.
     pub(crate) async fn front(&self) -> Result<(Front, CopyMarks), StoreError> {
         let core = self.core.as_ref();
         let meta = core.meta(&["lineage", "serial", "checks", MARKS, COPIED, REPLAYED]).await?;
@@ -73,7 +73,7 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Records the mark of a copy that the state includes after lost records were replayed.
+    /// Records that the state contains everything in the copy with this mark, after lost records were replayed.
     ///
     /// # Errors
     /// See [`RedisStore::front`].
@@ -117,17 +117,18 @@ impl RedisStore {
         Ok((length, tip.lines == 0 || line.split(' ').next() == Some(tip.link.as_str())))
     }
 
-    /// Does not look for the last acknowledged line of a run any more.
+    /// Stops checking for the last acknowledged line of a run.
     pub(crate) fn forget_tip(&self, run: &RunId) {
         self.core.connection.forget(run);
     }
 
-    /// Writes may be made again: the lines that were missing are there.
+    /// Allows writes again: the missing lines exist again.
     pub(crate) fn forgive(&self) {
         self.core.connection.forgive();
     }
 
-    /// Freezes a run: its holder is fenced, and the lease is not given to anybody. `false` if there is no such run.
+    /// Freezes a run: its holder is fenced, and no process can get the lease. Returns `false` if the run does not
+    /// exist.
     ///
     /// # Errors
     /// See [`RedisStore::front`].
@@ -144,7 +145,7 @@ impl RedisStore {
         }
     }
 
-    /// Removes a run that was lost, with its claims and doubts.
+    /// Removes a lost run, with its claims and doubts.
     ///
     /// # Errors
     /// See [`RedisStore::front`].
@@ -173,7 +174,8 @@ impl Core {
     /// Fields of the meta record.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if the store has another number of records than it counted; those of the server.
+    /// [`StoreError::Damaged`] if the number of records differs from the count in the meta record. Errors of the
+    /// server.
     pub(super) async fn meta(&self, fields: &[&str]) -> Result<Words, StoreError> {
         let (mut meta, mut counts) = (redis::cmd("HMGET"), redis::cmd("HMGET"));
         meta.arg(self.keys.meta()).arg(fields);
@@ -184,7 +186,7 @@ impl Core {
             command
         };
         let (records, outputs) = (length(self.keys.records()), length(self.keys.outputs()));
-        // One transaction, so that no write comes in between.
+        // In one transaction, so that no write comes in between.
         let answers = self.connection.all_durable_at_once(vec![meta, counts, records, outputs]).await?;
         let [meta, counts, records, outputs]: [redis::Value; 4] =
             answers.try_into().map_err(|_| self.damaged(&self.keys.meta(), Damage::Entry))?;

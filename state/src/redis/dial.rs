@@ -1,7 +1,7 @@
-//! Opens connections: over TCP, TLS or a Unix socket, to a server or to the one that Sentinels name.
+//! Opens connections: over TCP, TLS or a Unix socket, to a server or to the master that Sentinels name.
 //!
-//! The streams are opened here and not by the client library, because a failure must name its cause, and because the
-//! files of certificates and passwords are read at each connection.
+//! This module opens the streams itself instead of leaving it to the client library, because an error must name its
+//! cause, and because certificates and passwords are read from their files for each connection.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,24 +26,24 @@ use crate::error::StoreError;
 
 /// The time after which a server that does not accept a connection counts as unavailable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The longest wait for one answer. A batch of the largest records on a slow disk takes less.
+/// The maximum wait for one answer. A batch of the largest records on a slow disk takes less.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a server may take to answer the question whether it speaks TLS.
+/// The time for a server to show whether it supports TLS.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The reason why a call failed.
 pub(super) enum Trouble {
     /// The connection is broken or the server is starting: retry.
     Again(String),
-    /// Final.
+    /// The call failed for good.
     Final(StoreError),
 }
 
 /// Why a connection was not opened.
 enum DialError {
-    /// The server does not answer, or is starting.
+    /// The server does not respond, or is starting.
     Again(String),
-    /// The server is there, and something must be changed.
+    /// The server responds, but the user must change something.
     Fault(LoginFault),
     /// The server refuses for another reason.
     Refused(String),
@@ -61,7 +61,7 @@ impl From<io::Error> for DialError {
     }
 }
 
-/// Where a stream goes.
+/// The target of a stream.
 enum Target<'a> {
     Host(&'a Host),
     Socket(&'a Path),
@@ -71,7 +71,7 @@ enum Target<'a> {
 pub(super) struct Dialer {
     pub(super) address: Address,
     settings: RedisSettings,
-    /// The Sentinel that is asked first.
+    /// The index of the Sentinel that is asked first.
     first: AtomicUsize,
 }
 
@@ -85,7 +85,8 @@ impl Dialer {
         self.address.place()
     }
 
-    /// A connection to the server. With Sentinels, to the one that they name, with what they know of its replicas.
+    /// Connects to the server. With Sentinels, connects to the master that they name, and also returns what they know
+    /// about its replicas.
     pub(super) async fn server(&self) -> Result<(MultiplexedConnection, Option<SentinelView>), Trouble> {
         let login = self.login(self.address.user.as_deref(), self.address.database);
         let login = login.map_err(|fault| self.told(DialError::Fault(fault)))?;
@@ -112,8 +113,8 @@ impl Dialer {
         Ok((line, view))
     }
 
-    /// What the Sentinels know now, or `None` if the address names none. Fails soon, and then asks another one first the
-    /// next time.
+    /// What the Sentinels know now, or `None` if the address has no Sentinels. Asks only one Sentinel, so that a
+    /// failure is quick. After a failure, the next call asks another one.
     pub(super) async fn sentinel_view(&self) -> Result<Option<SentinelView>, Trouble> {
         if !self.has_sentinels() {
             return Ok(None);
@@ -127,7 +128,7 @@ impl Dialer {
         }
     }
 
-    /// Whether Sentinels say where the server is.
+    /// Whether Sentinels name the server.
     pub(super) fn has_sentinels(&self) -> bool {
         matches!(self.address.endpoint, Endpoint::Sentinels { .. })
     }
@@ -137,7 +138,7 @@ impl Dialer {
         self.first.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a connection that broke without an answer went to a port with TLS.
+    /// Whether a connection that broke without an answer went to a TLS port.
     pub(super) async fn needs_tls(&self) -> bool {
         let Endpoint::Host(host) = &self.address.endpoint else { return false };
         if self.address.tls {
@@ -166,7 +167,7 @@ impl Dialer {
         };
         let mut login = RedisConnectionInfo::default().set_db(database).set_skip_set_lib_name();
         if let Some(user) = user {
-            // Without a password, a user may be one that needs none.
+            // Without a password, the user may be one that needs none.
             login = login.set_username(user).set_password("");
         }
         if let Some(password) = password {
@@ -179,7 +180,7 @@ impl Dialer {
         match tokio::time::timeout(CONNECT_TIMEOUT, self.opened(target, login)).await {
             Ok(opened) => opened,
             Err(_) => match target {
-                // A server without TLS may wait for the end of what it takes for a line.
+                // A server without TLS may wait for a line end in what it received.
                 Target::Host(host) if self.address.tls && speaks_plainly(host).await => Err(LoginFault::NotTls.into()),
                 _ => Err(DialError::Again(problems::silent())),
             },
@@ -218,7 +219,7 @@ impl Dialer {
         let config = AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT));
         let opened = MultiplexedConnection::new_with_config(&login, stream, config).await;
         let (line, driver) = opened.map_err(|error| self.dial_error(&error))?;
-        // It ends with the last clone of the connection.
+        // The task ends with the last clone of the connection.
         tokio::spawn(driver);
         Ok(line)
     }
@@ -245,7 +246,7 @@ impl Dialer {
         self.told(self.dial_error(error))
     }
 
-    /// The master, and what the first Sentinel that answers knows of its replicas.
+    /// The master, and what the first Sentinel that responds knows about its replicas.
     async fn ask_sentinels(&self) -> Result<(Host, SentinelView), Trouble> {
         let Endpoint::Sentinels { hosts, master } = &self.address.endpoint else {
             return Err(Trouble::Again(problems::silent()));
@@ -261,7 +262,7 @@ impl Dialer {
         }
         match wrong {
             Some(error) if silent.is_empty() => Err(self.told(error)),
-            // A Sentinel that does not answer may be the one that knows.
+            // A Sentinel that does not respond may be the one that knows the master.
             _ => Err(Trouble::Again(problems::no_sentinel(&silent))),
         }
     }
@@ -289,14 +290,14 @@ impl Dialer {
         let (name, port) = named.ok_or_else(|| LoginFault::UnknownMaster(master.to_owned()))?;
         let replicas: Result<Vec<BTreeMap<String, String>>, RedisError> = ask("REPLICAS").query_async(&mut line).await;
         let replicas = replicas.map_err(|error| self.dial_error(&error))?;
-        // An error says that the Sentinels cannot agree on a failover now.
+        // An error means that the Sentinels cannot agree on a failover now.
         let quorum: Result<String, RedisError> = ask("CKQUORUM").query_async(&mut line).await;
         let replicas = replicas.iter().map(SeenReplica::read).collect();
         Ok((Host { name, port }, SentinelView { quorum: quorum.is_ok(), replicas }))
     }
 }
 
-/// A password as the client library takes it. Passwords come from texts.
+/// A password as text, as the client library needs it. Passwords come from texts, so this loses nothing.
 fn text(password: &Secret) -> String {
     String::from_utf8_lossy(password.expose()).into_owned()
 }
@@ -322,7 +323,7 @@ fn stream_error(error: &RedisError) -> Option<&io::Error> {
     }
 }
 
-/// Whether a server answers to plain text.
+/// Whether a server responds to plain text.
 async fn speaks_plainly(host: &Host) -> bool {
     let answered = async {
         let mut stream = TcpStream::connect((host.name.as_str(), host.port)).await.ok()?;

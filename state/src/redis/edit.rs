@@ -9,7 +9,7 @@ use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
 use crate::step::ClaimAnswer;
 
-/// Takes the place of the run for writes outside of any run. It is no valid id of a run.
+/// The run id for writes outside of any run. It is not a valid id of a run.
 const NO_RUN: &str = "no run";
 
 impl Core {

@@ -1,5 +1,5 @@
-//! What a server must be before anything is written to it: version, settings, permissions, replicas. Settings and
-//! replicas are looked at again while runs go on.
+//! The requirements on a server, checked before anything is written: version, settings, permissions, replicas. Settings
+//! and replicas are checked again during runs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::problems::{self, LoginFault, REQUIREMENTS, Requirement};
 use super::replication::{self, SentinelView, ServerFacts};
 use crate::error::StoreError;
 
-/// The oldest server that refuses flagged scripts before their first write when memory is full.
+/// The minimum version of the server. Older ones do not refuse scripts before their first write when memory is full.
 const OLDEST_SERVER: (u32, u32) = (7, 0);
 /// The channel to which Sentinels subscribe at the servers that they watch.
 const SENTINEL_CHANNEL: &str = "__sentinel__:hello";
@@ -29,7 +29,7 @@ pub(super) struct Durability {
 /// Checks a new connection.
 ///
 /// # Errors
-/// The server is not fit, or does not answer.
+/// Returns an error if the server is not fit or does not respond.
 pub(super) async fn check(
     dialer: &Dialer,
     line: &mut MultiplexedConnection,
@@ -37,7 +37,7 @@ pub(super) async fn check(
     key: &str,
 ) -> Result<Durability, Trouble> {
     let facts = match info(line).await {
-        // The missing permission is named below.
+        // The check below reports the missing permission.
         Err(error) if error.code() == Some("NOPERM") => None,
         answer => Some(answer.map_err(|error| dialer.trouble(&error))?),
     };
@@ -53,7 +53,7 @@ pub(super) async fn check(
     again(dialer, line).await?.durability(dialer, sentinels).map_err(Trouble::Final)
 }
 
-/// What was seen of a server that is fit.
+/// The properties of a server that is fit.
 pub(super) struct Seen {
     facts: ServerFacts,
     /// Whether Sentinels watch it.
@@ -64,7 +64,7 @@ impl Seen {
     /// How writes become durable.
     ///
     /// # Errors
-    /// A failover could lose writes.
+    /// Returns an error if a failover could lose writes.
     pub(super) fn durability(
         &self,
         dialer: &Dialer,
@@ -77,7 +77,7 @@ impl Seen {
     }
 }
 
-/// Checks what may change while a connection is open.
+/// Repeats the checks of what may change while a connection is open.
 ///
 /// # Errors
 /// See [`check`].
@@ -113,7 +113,7 @@ async fn settings(place: &str, line: &mut MultiplexedConnection) -> Result<(), T
         Err(error) if error.is_io_error() || error.is_timeout() || error.is_connection_dropped() => {
             return Err(Trouble::Again(error.to_string()));
         }
-        // Services of clouds often do not have the command.
+        // Cloud services often do not support the command.
         Err(error) => {
             let Requirement { name, value, .. } = REQUIREMENTS[0];
             return Err(Trouble::Final(problems::setting_unreadable(place, name, value, &error)));
@@ -125,18 +125,18 @@ async fn settings(place: &str, line: &mut MultiplexedConnection) -> Result<(), T
     }
 }
 
-/// The first setting with another value than the required one.
+/// The first required setting that has another value.
 fn wrong(found: &BTreeMap<String, String>) -> Option<(Requirement, String)> {
     let value = |required: &Requirement| found.get(required.name).cloned().unwrap_or_default();
     let wrong = REQUIREMENTS.iter().find(|required| value(required) != required.value)?;
     Some((*wrong, value(wrong)))
 }
 
-/// Waits until the replicas have confirmed everything that the connection has written. Returns how many have, which may
-/// be fewer.
+/// Waits until the replicas have confirmed everything that the connection has written, or the wait times out. Returns
+/// the number of replicas that have confirmed it.
 ///
 /// # Errors
-/// The connection is broken.
+/// Returns an error if the connection is broken.
 pub(super) async fn confirmed(
     line: &mut MultiplexedConnection,
     durability: Durability,

@@ -1,4 +1,4 @@
-//! Whether the records of a run are those that its journal names.
+//! Compares the records of a run with its journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -17,15 +17,15 @@ use crate::store::RunStore as _;
 /// The time between two renewals of the lease during a long comparison.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// What the journal knows of a payload.
+/// What the journal says about a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Payload {
-    /// There is none.
+    /// There is no payload.
     #[default]
     Nothing,
-    /// An earlier version wrote it, without a digest.
+    /// An earlier version wrote the payload, without a digest.
     Unknown,
-    /// It has this digest.
+    /// The digest of the payload.
     Digest(String),
 }
 
@@ -38,7 +38,7 @@ impl Payload {
         }
     }
 
-    /// Whether a payload with this digest is the known one.
+    /// Whether a payload with this digest agrees with the journal.
     fn fits(&self, found: Option<&str>) -> bool {
         match self {
             Payload::Nothing => found.is_none(),
@@ -51,10 +51,10 @@ impl Payload {
 /// What the journal says about an operation.
 #[derive(Clone, Debug, Default)]
 struct Journalled {
-    /// `None` after a resolution: its line does not have the status.
+    /// `None` after a resolution, whose line does not contain the status.
     status: Option<OpStatus>,
     attempt: Option<Attempt>,
-    /// `None` if the line does not have it.
+    /// `None` if the line does not contain the worker.
     worker: Option<WorkerId>,
     /// The object, the action and the planned value of the last intent.
     intended: Payload,
@@ -104,7 +104,7 @@ impl Journal {
     }
 }
 
-/// A stored operation, with digests of what the journal names.
+/// A stored operation, with digests of the values that the journal has digests of.
 struct Stored {
     op: OpRecord,
     intended: Option<String>,
@@ -114,7 +114,7 @@ struct Stored {
 }
 
 impl Journalled {
-    /// Whether this is what a record says.
+    /// Whether the stored record agrees with the journal.
     fn fits(&self, stored: &Stored) -> bool {
         let Stored { op, intended, outcome, sound } = stored;
         *sound
@@ -126,9 +126,9 @@ impl Journalled {
     }
 }
 
-/// The words of an operation that its intent wrote, or `None` before the first intent.
+/// The words that the intent of an operation wrote, or `None` before the first intent.
 fn intended_words(value: &[u8]) -> Option<String> {
-    /// The words before them: status, attempt, worker, digest of the step.
+    /// The number of words before them: status, attempt, worker, digest of the step.
     const BEFORE: usize = 4;
     let line = std::str::from_utf8(value.split(|byte| *byte == b'\n').next()?).ok()?;
     let words: Vec<&str> = line.split(' ').skip(BEFORE).collect();
@@ -136,10 +136,10 @@ fn intended_words(value: &[u8]) -> Option<String> {
 }
 
 impl RedisStore {
-    /// Compares the records of a run that was just taken with its journal, and freezes it if they differ.
+    /// Compares the records of a run, whose lease was just acquired, with its journal. Freezes the run if they differ.
     ///
     /// # Errors
-    /// [`StoreError::Frozen`], and those of the server.
+    /// [`StoreError::Frozen`]. Errors of the server.
     pub(super) async fn check_run(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut beat = Beat { store: self, lease, last: Instant::now() };
         match self.core.compared(&lease.run, Some(&mut beat)).await? {
@@ -148,10 +148,10 @@ impl RedisStore {
         }
     }
 
-    /// Freezes a run whose records are damaged. Returns the error that says so.
+    /// Freezes a run whose records are damaged. Returns the error to report.
     ///
     /// # Errors
-    /// Those of the server.
+    /// Errors of the server.
     pub(super) async fn frozen(&self, run: &RunId, damage: &RunDamage) -> Result<StoreError, StoreError> {
         let what = problems::run_damage(damage);
         self.freeze(run, &what).await?;
@@ -160,7 +160,7 @@ impl RedisStore {
     }
 }
 
-/// Keeps the lease during the comparison.
+/// Renews the lease during the comparison.
 struct Beat<'a> {
     store: &'a RedisStore,
     lease: &'a Lease,
@@ -170,7 +170,8 @@ struct Beat<'a> {
 impl Beat<'_> {
     async fn renew(&mut self) -> Result<(), StoreError> {
         if self.last.elapsed() >= RENEWAL {
-            // Another holder compares the records itself. The first step of this one is refused.
+            // If the lease is fenced, the new holder compares the records itself, and the first step of this holder is
+            // refused.
             let (RenewAnswer::Renewed { .. } | RenewAnswer::Fenced(_)) = self.store.renew(self.lease).await?;
             self.last = Instant::now();
         }
@@ -186,8 +187,8 @@ async fn renew(beat: &mut Option<&mut Beat<'_>>) -> Result<(), StoreError> {
 }
 
 impl Core {
-    /// What differs between a run without a holder and its journal. `with_records` is false for a run that goes on: then
-    /// only the lines are checked.
+    /// The difference between a run and its journal, for a caller without the lease. If `with_records` is `false`, as
+    /// for an active run, only the lines are checked.
     pub(super) async fn compared_at_rest(
         &self,
         run: &RunId,
@@ -199,7 +200,7 @@ impl Core {
         }
     }
 
-    /// What differs between a run and its journal, in order of importance.
+    /// The most important difference between a run and its journal.
     async fn compared(&self, run: &RunId, mut beat: Option<&mut Beat<'_>>) -> Result<Option<RunDamage>, StoreError> {
         let mut command = redis::cmd("HGET");
         command.arg(self.keys.run(run)).arg("thawed");
@@ -268,10 +269,10 @@ impl Core {
         }
     }
 
-    /// An operation as it is stored, or `None` if it cannot be read.
+    /// An operation in its stored form, or `None` if it cannot be read.
     ///
     /// # Errors
-    /// Its outcome cannot be opened with the configured keys.
+    /// Returns an error if the outcome cannot be decrypted with the configured keys.
     fn stored_op(&self, run: &RunId, index: OpIndex, value: &[u8]) -> Result<Option<Stored>, StoreError> {
         let Some((op, outcome)) = codec::op(value) else { return Ok(None) };
         let intended = intended_words(value).map(|words| codec::short_digest(words.as_bytes()));
@@ -289,7 +290,7 @@ impl Core {
         Ok(Some(Stored { op, intended, outcome: digest, sound }))
     }
 
-    /// Whether these are the strays that the journal names.
+    /// Whether the stored strays are the ones that the journal names.
     fn are_journalled(&self, journalled: &[Payload], stored: &Fields) -> Result<bool, StoreError> {
         if journalled.len() != stored.len() {
             return Ok(false);
@@ -307,7 +308,7 @@ impl Core {
     }
 }
 
-/// The count of operations with this status. Those that are pending are not counted.
+/// The count of operations with this status, or `None` for pending ones, which are not counted.
 fn count_of(counts: &mut OpCounts, status: OpStatus) -> Option<&mut u32> {
     match status {
         OpStatus::Pending => None,
@@ -319,7 +320,7 @@ fn count_of(counts: &mut OpCounts, status: OpStatus) -> Option<&mut u32> {
     }
 }
 
-/// The first count of a header that is not that of the records.
+/// The first count of a header that differs from the number of records.
 fn miscounted(header: &OpCounts, found: &OpCounts) -> Option<RunDamage> {
     let pairs = [
         ("running", header.running, found.running),

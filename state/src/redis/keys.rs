@@ -2,13 +2,13 @@
 
 use crate::run::{Digest, RunId};
 
-/// String: when the bucket of a budget will be full. All states of a server share budgets, since they share the accounts
-/// of providers.
+/// String: when the bucket of a budget will be full. All states of a server share budgets, because they share the
+/// accounts of providers.
 pub(super) fn budget(name: &str) -> String {
     format!("weft:budget:{}", Digest::of(name.as_bytes()).hex())
 }
 
-/// The kinds of fields in a run's hash that can be numerous, by the prefixes of their names.
+/// The kinds of numerous fields in the hash of a run, by the prefixes of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunField {
     /// Operation to status and result.
@@ -49,7 +49,7 @@ impl Keys {
         Keys::new(state, "*").meta()
     }
 
-    /// The workspace of a meta record.
+    /// The workspace of the meta record with this key.
     pub(super) fn workspace<'key>(state: &str, meta: &'key str) -> Option<&'key str> {
         meta.strip_prefix(&format!("weft:{{{state}/"))?.strip_suffix("}:meta")
     }
@@ -58,7 +58,7 @@ impl Keys {
         format!("{}{name}", self.prefix)
     }
 
-    /// Identity, lineage, counters, check results.
+    /// Hash: identity, lineage, counters, check results.
     pub(super) fn meta(&self) -> String {
         self.key("meta")
     }
@@ -78,7 +78,7 @@ impl Keys {
         self.key("revisions")
     }
 
-    /// Hash: address to what it depends on.
+    /// Hash: address to its dependencies.
     pub(super) fn dependencies(&self) -> String {
         self.key("dependencies")
     }
@@ -98,7 +98,8 @@ impl Keys {
         self.key("runs")
     }
 
-    /// Hash: the header, lease and counts of a run, its operations, its claims and what it wrote ([`RunField`]).
+    /// Hash: the header, lease and counts of a run, its operations, its claims and its written revisions
+    /// ([`RunField`]).
     pub(super) fn run(&self, run: &RunId) -> String {
         self.key(&format!("run:{run}"))
     }
@@ -118,7 +119,7 @@ impl Keys {
         self.key(&format!("run:{run}:plan"))
     }
 
-    /// The keys for writes outside of any run, in the order of `writes.lua`. Those of a run stay empty.
+    /// The keys for writes outside of any run, in the order of `writes.lua`. The keys of a run are empty.
     pub(super) fn of_no_run(&self) -> [String; 9] {
         let spare = |name: &str| self.key(&format!("edit:{name}"));
         [

@@ -1,4 +1,4 @@
-//! What a store in Redis says about its state, its runs and the second copy of its state. Plain data.
+//! Data about the state in Redis, its runs and its second copy, as plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,23 +9,23 @@ use crate::run::Digest;
 pub(crate) struct Tip {
     /// The number of lines.
     pub(crate) lines: u64,
-    /// The link of the last one.
+    /// The link of the last line.
     pub(crate) link: String,
 }
 
-/// A copy as it was written: the serial of the state in Redis, and the digest of the bytes.
+/// A written copy: the serial of the state in Redis, and the digest of the bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CopyMark {
     pub(crate) serial: u64,
     pub(crate) digest: Digest,
 }
 
-/// What Redis knows of the copy.
+/// The data in Redis about the copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CopyMarks {
     /// The copy that was written last.
     pub(crate) written: Option<CopyMark>,
-    /// A copy that is being written. If the process died meanwhile, the backend may have it.
+    /// A copy that is being written. If the process died during the write, the backend may have it.
     pub(crate) writing: Option<CopyMark>,
 }
 
@@ -35,12 +35,12 @@ impl CopyMarks {
         self.written.iter().chain(&self.writing).find(|mark| mark.digest == digest)
     }
 
-    /// The serial of the state that the copy has; 0 without one.
+    /// The serial of the state in the copy, or 0 without a copy.
     pub(crate) fn copied_serial(&self) -> u64 {
         self.written.as_ref().map_or(0, |mark| mark.serial)
     }
 
-    /// Whether no copy was ever written or read.
+    /// Whether no copy has ever been written or read.
     pub(crate) fn is_empty(&self) -> bool {
         self.written.is_none() && self.writing.is_none()
     }
@@ -51,10 +51,10 @@ impl CopyMarks {
 pub(crate) struct Front {
     pub(crate) lineage: String,
     pub(crate) serial: u64,
-    /// Whether it was never written.
+    /// Whether the state has never been written.
     pub(crate) fresh: bool,
-    /// Whether it has a second copy.
+    /// Whether the state has a second copy.
     pub(crate) copied: bool,
-    /// Whether lost records were replayed since the copy was compared last.
+    /// Whether lost records were replayed since the last comparison with the copy.
     pub(crate) replayed: bool,
 }

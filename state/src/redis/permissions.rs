@@ -1,12 +1,13 @@
-//! What the user of a connection may do. A missing permission is found before anything is written.
+//! Checks the permissions of the user of a connection, so that a missing permission is found before anything is
+//! written.
 
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisError, Value};
 
-/// Stands for a key of the store.
+/// Placeholder for a key of the store.
 const KEY: &str = "KEY";
 
-/// Every command that the store sends or that its scripts call, as the rules of ACLs name it, with arguments. A row of
+/// Every command that the store sends or that its scripts call, named as in ACL rules, with arguments. A row of
 /// `docs/operate.md` has the same names.
 const COMMANDS: [(&str, &[&str]); 27] = [
     ("config|get", &["CONFIG", "GET", "appendonly"]),
@@ -38,10 +39,10 @@ const COMMANDS: [(&str, &[&str]); 27] = [
     ("waitaof", &["WAITAOF", "0", "0", "0"]),
 ];
 
-/// The commands around them.
+/// The commands of a transaction around them.
 const TRANSACTION: [&str; 3] = ["multi", "exec", "discard"];
 
-/// What a user may not do.
+/// The missing permissions of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Missing {
     pub(super) commands: Vec<String>,
@@ -70,14 +71,15 @@ fn command(words: &[&str], key: &str) -> Cmd {
     command
 }
 
-/// What the user of a connection may not do, of all that the store needs. The server checks permissions when it puts a
-/// command into a transaction, so a transaction that is discarded tells, and changes nothing.
+/// The missing permissions of the user of a connection. The server checks permissions when it queues a command in a
+/// transaction. So this queues all commands in a transaction and discards it, which changes nothing.
 ///
 /// # Errors
-/// Those of the server, except for denied commands.
+/// Errors of the server, except for denied commands.
 pub(super) async fn missing(line: &mut MultiplexedConnection, key: &str) -> Result<Missing, RedisError> {
     let mut missing = Missing::default();
-    // Outside of a transaction, the commands would be carried out. So it must have begun before they are sent.
+    // Outside of a transaction, the commands would be executed. So the transaction must have begun before they are
+    // sent.
     let begun: Result<(), RedisError> = redis::cmd("MULTI").query_async(line).await;
     if let Err(error) = begun {
         if error.code() != Some("NOPERM") {

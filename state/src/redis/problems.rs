@@ -1,4 +1,4 @@
-//! The errors of the Redis store, as constructors. Those of addresses and connections are in [`access`].
+//! The errors of the Redis store, as constructors. [`access`] has the errors of addresses and connections.
 
 mod access;
 
@@ -24,7 +24,7 @@ pub(super) fn no_meta_record(place: String) -> StoreError {
     }
 }
 
-/// What is wrong with a key of the store.
+/// The damage of a key of the store.
 #[derive(Clone, Copy)]
 pub(super) enum Damage<'a> {
     /// The meta record has another identity than at the start.
@@ -61,20 +61,20 @@ pub(super) enum Damage<'a> {
     Marks,
     /// The name of a run cannot be decoded.
     RunName(&'a str),
-    /// A run is listed and has no header.
+    /// A run is listed but has no header.
     NoHeader(&'a str),
-    /// The store has another number of records than it counted.
+    /// The number of records differs from the count in the meta record.
     Count {
-        /// What is counted.
+        /// The kind of records.
         what: &'a str,
-        /// The counted number.
+        /// The count in the meta record.
         counted: u64,
-        /// The number that is there.
+        /// The number of existing records.
         found: u64,
     },
-    /// The plan is not the one of the run.
+    /// The plan is not the plan of the run.
     OtherPlan,
-    /// A line of a journal does not follow from the one before.
+    /// A line of a journal does not follow from the line before it.
     BrokenChain(usize),
 }
 
@@ -121,31 +121,31 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
     }
 }
 
-/// What does not fit in a store.
+/// A problem that a check of a store finds.
 pub(super) enum Misfit<'a> {
-    /// The store has another number of records than it counted.
+    /// The number of records differs from the count in the meta record.
     Count {
-        /// What is counted.
+        /// The kind of records.
         what: &'a str,
-        /// The counted number.
+        /// The count in the meta record.
         counted: u64,
-        /// The number that is there.
+        /// The number of existing records.
         found: u64,
     },
     /// A record cannot be decoded.
     Unreadable,
     /// A record has another digest.
     Changed,
-    /// A record has another revision than the list of revisions.
+    /// The revision of a record differs from the revision in the list.
     Revision {
-        /// The one of the record.
+        /// The revision in the record.
         record: Revision,
-        /// The one of the list.
+        /// The revision in the list.
         known: Option<Revision>,
     },
-    /// A name is not that of a run.
+    /// A name is not the name of a run.
     RunName(&'a str),
-    /// A run is listed and has no header.
+    /// A run is listed but has no header.
     NoHeader,
     /// A run is frozen.
     Frozen(&'a str, &'a str),
@@ -161,7 +161,7 @@ pub(super) enum Misfit<'a> {
     Other(&'a str),
 }
 
-/// What does not fit, and the way out.
+/// A description of the problem, and the remedy.
 pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
     const DECLARE: &str =
         "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`";
@@ -186,7 +186,7 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
     let way_out = match misfit {
         Misfit::Count { .. } | Misfit::Unreadable | Misfit::Changed => DECLARE.to_owned(),
         Misfit::Frozen(run, _) => {
-            format!("Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan")
+            format!("Check the real objects, then abandon the run with `weft runs abandon {run}` and make a new plan")
         }
         Misfit::Run(_) => "The run is frozen when it is resumed. Then give it up with `weft runs abandon`".to_owned(),
         Misfit::Revision { .. }
@@ -200,22 +200,23 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
     (what, way_out)
 }
 
-/// What differs between the records of a run and its journal.
+/// A difference between the records of a run and its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RunDamage {
     /// The end of the journal is not the one in the header.
     OtherTip,
-    /// A line was changed, or does not follow from the one before.
+    /// A line was changed, or does not follow from the line before it.
     Line(u64),
     /// The journal names an operation whose record is missing.
     NoRecord(OpIndex),
-    /// The record of an operation is not the one that the journal names. Its object is known if the record can be read.
+    /// The record of an operation is not the one that the journal names. The address of its object is known if the
+    /// record can be read.
     OtherRecord(OpIndex, Option<String>),
     /// The objects of superseded attempts are not those that the journal names.
     Strays,
-    /// A count of the header is another one than that of the records.
+    /// A count in the header differs from the number of records.
     Count {
-        /// What is counted.
+        /// The kind of records.
         what: &'static str,
         /// The number in the header.
         counted: u32,
@@ -224,7 +225,7 @@ pub(super) enum RunDamage {
     },
 }
 
-/// The reason for which a run is frozen.
+/// The reason for freezing a run.
 pub(super) fn run_damage(damage: &RunDamage) -> String {
     match damage {
         RunDamage::OtherTip => "its journal does not end where its header says".to_owned(),
@@ -248,7 +249,7 @@ pub(super) fn too_many_runs(place: &str, most: usize) -> StoreError {
     StoreError::TooManyRuns { store: place.to_owned(), most: most as u64 }
 }
 
-/// The plan of a run with more records than the store has is at hand, and others hold the workspace.
+/// The workspace cannot be deleted: a run has not ended, or the state has changed.
 pub(super) fn workspace_in_use(place: String, workspace: &str) -> StoreError {
     StoreError::InUse { store: place, workspace: workspace.to_owned() }
 }
@@ -334,7 +335,7 @@ pub(super) fn wrong_setting(place: &str, required: Requirement, found: &str) -> 
     ))
 }
 
-/// The answer of the server has a form that the store does not know.
+/// The answer of the server has an unexpected form.
 pub(super) fn unexpected_answer(answer: &str) -> String {
     format!("an answer of an unexpected kind: {answer}")
 }

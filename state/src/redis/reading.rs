@@ -1,4 +1,4 @@
-//! Reads the state and the runs from Redis, in bounded parts.
+//! Reads the state and the runs from Redis, in parts of bounded size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,12 +55,12 @@ const HEADER: [&str; 16] = [
 ];
 
 impl Core {
-    /// Reads a whole hash in bounded parts.
+    /// Reads a whole hash, in parts of bounded size.
     pub(super) async fn hash(&self, key: &str) -> Result<Fields, StoreError> {
         self.scan(key, None).await
     }
 
-    /// Reads a hash, or those of its fields with this prefix, in bounded parts.
+    /// Reads a hash, or its fields with this prefix, in parts of bounded size.
     async fn scan(&self, key: &str, prefix: Option<&str>) -> Result<Fields, StoreError> {
         let mut found = Fields::new();
         let mut cursor = "0".to_owned();
@@ -154,7 +154,7 @@ impl Core {
         Ok(self.read_headers(std::slice::from_ref(id)).await?.pop())
     }
 
-    /// The headers of those runs that exist. One request reads them all.
+    /// The headers of the existing runs among these. One request reads them all.
     async fn read_headers(&self, ids: &[RunId]) -> Result<Vec<RunHeader>, StoreError> {
         let header = |id: &RunId| {
             let mut command = redis::cmd("HMGET");
@@ -201,7 +201,7 @@ impl Core {
         Ok(ops)
     }
 
-    /// The fields of one kind of a run, by their names without the prefix.
+    /// The fields of one kind in the hash of a run, by their names without the prefix.
     pub(super) async fn of_run(&self, run: &RunId, kind: RunField) -> Result<Fields, StoreError> {
         let found = self.scan(&self.keys.run(run), Some(kind.prefix())).await?;
         Ok(found
@@ -210,7 +210,7 @@ impl Core {
             .collect())
     }
 
-    /// Operations, claims and revisions, read with one pass over the run.
+    /// Reads operations, claims and revisions in one pass over the run.
     pub(super) async fn contents_of(&self, run: &RunId) -> Result<RunContents, StoreError> {
         let mut kinds = [Fields::new(), Fields::new(), Fields::new()];
         for (name, value) in self.hash(&self.keys.run(run)).await? {
@@ -264,7 +264,7 @@ impl Core {
         if headers.len() < ids.len() {
             let found: BTreeSet<&RunId> = headers.iter().map(|header| &header.id).collect();
             for missing in ids.iter().filter(|id| !found.contains(id)) {
-                // It may have been removed meanwhile.
+                // The instance may have been removed in the meantime.
                 let mut command = redis::cmd("HEXISTS");
                 command.arg(self.keys.runs()).arg(missing.as_str());
                 if codec::text(&self.connection.one(command).await?) == "1" {
@@ -276,7 +276,7 @@ impl Core {
         Ok(headers)
     }
 
-    /// A revision and its record. `key` is the key that holds them.
+    /// Decodes a revision and its record. `key` is the key that holds them.
     fn stored<Record: serde::de::DeserializeOwned>(
         &self,
         subject: &Subject,
@@ -299,7 +299,7 @@ impl Core {
         Ok(self.state_with_seals().await?.0)
     }
 
-    /// The state, and the subjects that are sealed differently than configured now.
+    /// The state, and the subjects that would be sealed differently now.
     pub(super) async fn state_with_seals(&self) -> Result<(Snapshot, Vec<Subject>), StoreError> {
         let mut outdated = Vec::new();
         let meta = self.hash(&self.keys.meta()).await?;
@@ -307,7 +307,7 @@ impl Core {
         if text("incarnation") != Some(self.incarnation.to_string()) {
             return Err(self.damaged(&self.keys.meta(), Damage::OtherStore));
         }
-        // Checks the number of records.
+        // This call checks the number of records.
         self.meta(&["serial"]).await?;
         let mut snapshot = Snapshot {
             lineage: text("lineage").unwrap_or_default(),
@@ -360,16 +360,16 @@ pub(super) fn link_digest(link: &str) -> Digest {
     if link.is_empty() { Digest::default() } else { Digest::of(link.as_bytes()) }
 }
 
-/// A line of a journal as it was read.
+/// A parsed journal line.
 pub(super) struct ReadLine {
     pub(super) line: JournalLine,
     pub(super) link: String,
-    /// The digest of what the event stored, unless an earlier version wrote the line.
+    /// The digest of the payload of the event, unless an earlier version wrote the line.
     pub(super) payload: Option<String>,
 }
 
-/// A journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`, if it follows from the link before and was not
-/// changed. Lines of earlier versions have no `PAYLOAD` and no `CHECK`.
+/// Parses a journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`. Returns `None` if it does not follow from
+/// the link before it, or was changed. Lines of earlier versions have no `PAYLOAD` and no `CHECK`.
 pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<ReadLine> {
     let (link, rest) = text.split_once(' ')?;
     let payload = codec::payload_of(rest)?.map(str::to_owned);

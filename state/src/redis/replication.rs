@@ -1,7 +1,7 @@
-//! How many replicas must confirm a write, so that no failover loses it.
+//! Decides how many replicas must confirm a write, so that no failover loses it.
 //!
-//! A replica that may be promoted must have every acknowledged write. `WAIT` does not say which replicas have confirmed,
-//! so as soon as one of them may be promoted, all of them count.
+//! A replica that may be promoted must have every acknowledged write. `WAIT` does not say which replicas have confirmed
+//! a write, so if one of them may be promoted, all of them must confirm.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const WAITS_FOR_FILES: (u32, u32) = (7, 2);
 /// A replica, as a Sentinel sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SeenReplica {
-    /// Whether it answers.
+    /// Whether it responds.
     pub(super) up: bool,
     /// Whether a failover may choose it.
     pub(super) promotable: bool,
@@ -37,7 +37,7 @@ pub(super) struct SentinelView {
     pub(super) replicas: Vec<SeenReplica>,
 }
 
-/// What a server says about itself.
+/// What a server reports about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ServerFacts {
     pub(super) version: (u32, u32),
@@ -49,7 +49,7 @@ pub(super) struct ServerFacts {
 }
 
 impl ServerFacts {
-    /// Reads the answer to `INFO`.
+    /// Parses the answer to `INFO`.
     pub(super) fn read(info: &str) -> ServerFacts {
         let field = |name: &str| {
             let value = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -66,7 +66,7 @@ impl ServerFacts {
         }
     }
 
-    /// Whether the server can wait for the files of its replicas.
+    /// Whether the server can wait until its replicas have written to their files.
     pub(super) fn waits_for_files(&self) -> bool {
         self.version >= WAITS_FOR_FILES
     }
@@ -75,7 +75,7 @@ impl ServerFacts {
 /// The number of replicas that must confirm each write.
 ///
 /// # Errors
-/// A failover could lose writes, and the address does not say how to avoid that.
+/// Returns an error if a failover could lose writes, and the address does not say how to avoid that.
 pub(super) fn wanted(
     facts: &ServerFacts,
     sentinels: Option<&SentinelView>,
@@ -93,8 +93,8 @@ pub(super) fn wanted(
             _ => Ok(0),
         };
     };
-    // A Sentinel that does not see the others may be on the wrong side of a broken network. What it takes for a dead
-    // replica may be the new master.
+    // A Sentinel that does not see the others may be cut off by a network partition. A replica that it considers dead
+    // may be the new master.
     let counted: Vec<&SeenReplica> = replicas.iter().filter(|replica| replica.up || !quorum).collect();
     let connected = usize::try_from(facts.connected).unwrap_or(usize::MAX);
     // The Sentinels learn of a replica some seconds after its server.
@@ -135,7 +135,7 @@ mod tests {
             // After a failover, the former master is down.
             (0, view(true, &[DOWN]), true, None, Ok(0)),
             (0, view(true, &[DOWN]), true, Some(1), Ok(1)),
-            // A Sentinel without the others is not believed that a replica is down.
+            // A Sentinel that does not see the others is not trusted when it says that a replica is down.
             (0, view(false, &[DOWN]), true, None, Ok(1)),
             (1, view(true, &[UP, DOWN]), true, None, Ok(1)),
         ];

@@ -1,5 +1,5 @@
-//! Rows of steps: intents and results that one call of a script makes. The server then reads what they need at once, and
-//! writes what they change at once.
+//! Rows of steps: intents and results that one script call records. The server then reads and writes everything that
+//! they need in few commands.
 
 use std::collections::HashSet;
 
@@ -18,16 +18,16 @@ use crate::subject::Subject;
 
 /// The maximum number of steps in a row. The server does nothing else during a call.
 const STEPS_AT_ONCE: usize = 256;
-/// The bytes of values in a row, for the same reason. A larger step comes alone.
+/// The maximum number of bytes of values in a row, for the same reason. A larger step is sent alone.
 const BYTES_AT_ONCE: usize = 2 * 1024 * 1024;
 /// The word for the kind of an intent.
 const INTENT: &str = "I";
-/// The kind of subjects that are instances.
+/// The word for subjects that are instances.
 const INSTANCE: &str = "instance";
 
-/// Consecutive steps that one call makes: a row, or a single step of another kind.
+/// Consecutive steps that one script call records: a row, or a single step of another kind.
 pub(super) struct Row {
-    /// Their number.
+    /// The number of steps.
     steps: usize,
 }
 
@@ -45,7 +45,7 @@ impl Row {
     }
 }
 
-/// The number of steps at the beginning that can be one row. 0 if the first one comes alone.
+/// The number of steps at the beginning that can be one row, or 0 if the first step must be sent alone.
 fn row_length(steps: &[StoreStep]) -> usize {
     let (mut operations, mut subjects, mut bytes) = (HashSet::new(), HashSet::new(), 0_usize);
     for (position, step) in steps.iter().enumerate() {
@@ -66,14 +66,14 @@ fn row_length(steps: &[StoreStep]) -> usize {
     steps.len()
 }
 
-/// The kinds and names of what is written.
+/// The kinds and names of the written subjects.
 fn written(writes: &Writes) -> impl Iterator<Item = (&'static str, &str)> {
     let instances = writes.instances.iter().map(|write| (INSTANCE, write.address.as_str()));
     let outputs = writes.outputs.iter().map(|write| ("output", write.name.as_str()));
     instances.chain(outputs).chain(writes.checks.iter().map(|_| ("checks", "")))
 }
 
-/// The size of the attributes that are written, in bytes.
+/// The size of the written attributes, in bytes.
 fn weight(writes: &Writes) -> usize {
     let records = writes.instances.iter().filter_map(|write| write.record.as_ref());
     records
@@ -83,7 +83,7 @@ fn weight(writes: &Writes) -> usize {
 }
 
 impl Calls<'_> {
-    /// The calls of these steps, in order, and what each one makes. Steps that can be one row are one call.
+    /// The script calls for these steps, in order, each with its row. Steps that can be one row are one call.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].
@@ -100,7 +100,7 @@ impl Calls<'_> {
         Ok(parts)
     }
 
-    /// The call of a row.
+    /// The script call of a row.
     pub(super) fn row(&self, steps: &[StoreStep]) -> Result<Cmd, StoreError> {
         let mut command = self.writing(Script::Steps);
         for step in steps {
@@ -148,7 +148,7 @@ impl Calls<'_> {
 fn add_intent(command: &mut Cmd, intent: &Intent, line: &str, digest: &str) {
     let subject = Subject::Instance(intent.target.address.clone());
     let (target, planned, action) = (target_word(&intent.target), intent.planned.hex(), word(&intent.action));
-    // As the operation has them.
+    // In the form that the operation stores.
     let intended = short_digest(format!("{planned} {target} {action}").as_bytes());
     command
         .arg(INTENT)

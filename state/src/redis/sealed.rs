@@ -1,6 +1,6 @@
-//! The encrypted parts of a store in Redis: records of the state, results, failures, plans and reasons of doubts. Each
-//! is bound to its place. Data that scripts use stays unencrypted: addresses, revisions, statuses, names of workers,
-//! and digests.
+//! The encrypted parts of a store in Redis: records of the state, results, failures, plans and reasons of doubts. The
+//! encryption binds each part to its name. Data that scripts use stays unencrypted: addresses, revisions, statuses,
+//! names of workers, and digests.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ const SEALED_TEXT: &str = "=sealed:";
 #[derive(Clone, Debug)]
 pub(super) struct RecordSeal {
     sealing: Arc<Sealing>,
-    /// The part that all keys of the workspace share.
+    /// The common part of all keys of the workspace.
     workspace: String,
-    /// The store, for messages.
+    /// The location of the store, for messages.
     place: String,
 }
 
@@ -33,7 +33,7 @@ impl RecordSeal {
     /// Derives the key in advance, which takes some tenths of a second, so that no step has to wait for it.
     ///
     /// # Errors
-    /// The key is unavailable.
+    /// Returns an error if the key is unavailable.
     pub(super) async fn prepare(&self) -> Result<(), StoreError> {
         let seal = self.clone();
         match tokio::task::spawn_blocking(move || seal.seal("nothing", Vec::new())).await {
@@ -54,7 +54,7 @@ impl RecordSeal {
     /// The bytes to store. `what` names the value within the workspace.
     ///
     /// # Errors
-    /// The bytes cannot be sealed.
+    /// Returns an error if encryption fails.
     pub(super) fn seal(&self, what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
         if !self.seals() {
             return Ok(bytes);
@@ -63,15 +63,15 @@ impl RecordSeal {
         sealed.map_err(|error| StoreError::Unsealed { place: self.place.clone(), error })
     }
 
-    /// The original bytes of stored ones.
+    /// Decrypts stored bytes, if they are encrypted.
     ///
     /// # Errors
-    /// The bytes cannot be opened, or should have been sealed.
+    /// Returns an error if the bytes cannot be decrypted, or should have been encrypted.
     pub(super) fn open(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
         Ok(self.opened(what, bytes)?.plain.to_vec())
     }
 
-    /// Like `open`, and says whether the bytes would be stored differently now.
+    /// Does what `open` does, and also returns whether the bytes would be stored differently now.
     ///
     /// # Errors
     /// See [`RecordSeal::open`].
@@ -100,7 +100,7 @@ impl RecordSeal {
         opened.map_err(|error| StoreError::Unopened { place: self.place.clone(), error })
     }
 
-    /// Whether the configuration covers states.
+    /// Whether states are configured to be encrypted.
     pub(super) fn covers(&self) -> bool {
         self.sealing.covers(&TargetName::State)
     }
@@ -122,7 +122,7 @@ impl RecordSeal {
         Ok(format!("{SEALED_TEXT}{}", data_encoding::BASE64.encode(&sealed)))
     }
 
-    /// A doubt with its reason opened.
+    /// A doubt with its reason decrypted.
     ///
     /// # Errors
     /// See [`RecordSeal::open`].
@@ -137,10 +137,10 @@ impl RecordSeal {
     }
 }
 
-/// The number of records that are resealed at once. It blocks the server for some milliseconds.
+/// The number of records that are resealed by one edit. It blocks the server for some milliseconds.
 const RESEALED_AT_ONCE: usize = 500;
 
-/// Writes that change nothing but the seal of these records, up to the maximum for one edit. `None` if there are none.
+/// Writes that change only the seal of these records, up to the maximum for one edit. `None` if there are none.
 pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
     let mut writes = Writes::default();
     for subject in outdated.iter().take(RESEALED_AT_ONCE) {

@@ -1,4 +1,4 @@
-//! A Redis server with what is needed to log in to it.
+//! A Redis server with everything that is needed to log in to it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// A server at `redis://HOST/DB?state=NAME` or one of the other forms.
+    /// A server at `redis://HOST/DB?state=NAME`, or at an address of another form.
     pub fn new(url: impl Into<String>, settings: RedisSettings) -> RedisServer {
         RedisServer { url: url.into(), settings }
     }
 
-    /// The address without user and password, for people and for plans. It may be invalid.
+    /// The address without user and password, for display and for plans. The address may be invalid.
     pub fn shown(&self) -> String {
         shown(&self.url)
     }
 
-    /// The name of the state in the address; `None` if the address is invalid.
+    /// The name of the state in the address, or `None` if the address is invalid.
     pub fn state_name(&self) -> Option<String> {
         Address::parse(&self.url).ok().map(|address| address.state)
     }
@@ -38,7 +38,7 @@ impl RedisServer {
         Address::parse(url).is_ok_and(|address| address.password.is_some())
     }
 
-    /// Opens the store of a workspace as it is, without replaying or copying anything, to check it.
+    /// Opens the store of a workspace in order to check it. Replays and copies nothing.
     ///
     /// # Errors
     /// See [`RedisStore::connect`].
@@ -49,7 +49,7 @@ impl RedisServer {
     /// The parsed address and the settings.
     ///
     /// # Errors
-    /// [`StoreError::Address`]; [`StoreError::Unfit`] if the connection would not be protected.
+    /// [`StoreError::Address`]. [`StoreError::Unfit`] if the connection would not be protected.
     pub(super) fn parsed(&self) -> Result<(Address, RedisSettings), StoreError> {
         let address = Address::parse(&self.url)?;
         address.check_protection(&self.settings)?;

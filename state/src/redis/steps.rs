@@ -1,4 +1,4 @@
-//! Steps as calls of scripts, and the answers of the scripts.
+//! Encodes steps as script calls, and decodes the answers of the scripts.
 
 use redis::Cmd;
 
@@ -18,8 +18,8 @@ use crate::run::{Attempt, Incarnation, Lease, OpIndex, OpStatus, WorkerId};
 use crate::step::{DoubtOutcome, Fenced, Resolution, Stale, StoreAnswer, StoreStep};
 use crate::subject::{Revision, Subject};
 
-/// The largest record of an instance or output, result or failure. Replies of providers are bounded well below it, and
-/// the server copies each value a few times.
+/// The maximum size of a record of an instance or output, a result or a failure. Responses of providers are limited to
+/// much less. The server copies each value a few times.
 const MAX_VALUE: usize = 32 * 1024 * 1024;
 
 /// The journal line of an event: word, operation, attempt and worker.
@@ -29,7 +29,7 @@ pub(super) fn line(event: &str, op: Option<OpIndex>, attempt: Option<Attempt>, w
     format!("{event} {} {} {worker}", number(op.map(|op| op.0)), number(attempt.map(|attempt| attempt.0)))
 }
 
-/// The calls of the holder of one lease.
+/// Builds the script calls for the holder of a lease.
 pub(super) struct Calls<'a> {
     pub(super) scripts: &'a Scripts,
     pub(super) keys: &'a Keys,
@@ -38,14 +38,14 @@ pub(super) struct Calls<'a> {
 }
 
 impl Calls<'_> {
-    /// A call that begins with incarnation and token.
+    /// Starts a script call, with incarnation and token.
     pub(super) fn begin(&self, script: Script, keys: &[String]) -> Cmd {
         let mut command = self.scripts.call(script, keys);
         command.arg(self.lease.incarnation.to_string()).arg(self.lease.token.to_string());
         command
     }
 
-    /// The call of a step that comes alone.
+    /// The call for a single step.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].
@@ -221,7 +221,7 @@ pub(super) fn add_writes(command: &mut Cmd, writes: &Writes, seal: &RecordSeal) 
     Ok(())
 }
 
-/// Why a script refused the lease, or `None` if it did not.
+/// The reason for which a script refused the lease, or `None` if it did not.
 pub(super) fn fenced(words: &Words) -> Option<Fenced> {
     if words.text(0) != "FENCED" {
         return None;
@@ -238,7 +238,7 @@ pub(super) fn incarnation(text: &str) -> Option<Incarnation> {
     u128::from_str_radix(text, 16).ok().map(Incarnation)
 }
 
-/// The answer of a step's script, or `None` if it is malformed.
+/// The answer of the script for a step, or `None` if it is malformed.
 pub(super) fn answer(words: &Words) -> Option<StoreAnswer> {
     if let Some(fenced) = fenced(words) {
         return Some(StoreAnswer::Fenced(fenced));
@@ -269,12 +269,12 @@ pub(super) fn revision(text: &str) -> Option<Revision> {
     text.parse().ok().map(Revision)
 }
 
-/// A subject with its revision.
+/// Parses a subject with its revision.
 pub(super) fn revision_of(name: &str, number: &str) -> Option<(Subject, Revision)> {
     Some((subject(name)?, revision(number)?))
 }
 
-/// The digest for the chain of a line that is not about a step.
+/// The digest, for the chain, of a line that is not about a step.
 pub(super) fn event_digest(line: &str, more: &impl serde::Serialize) -> String {
     crate::run::Digest::of(&bytes_of(&(line, more))).hex()
 }

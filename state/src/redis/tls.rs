@@ -1,4 +1,4 @@
-//! TLS to a Redis server: settings from files, which are read at each connection, and the reasons of failures.
+//! TLS to a Redis server: the settings, which are read from files for each connection, and the reasons of failures.
 
 use std::io;
 use std::path::Path;
@@ -12,13 +12,13 @@ use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 use super::problems::LoginFault;
 use super::settings::RedisSettings;
 
-/// The maximum number of certificates in a file. The authorities of a system are some hundred.
+/// The maximum number of certificates in a file. A system has a few hundred authorities.
 const MOST_CERTIFICATES: usize = 10_000;
 
 /// The settings of the client from the files.
 ///
 /// # Errors
-/// A file cannot be read, or the files do not fit together.
+/// Returns an error if a file cannot be read, or if the files do not match.
 pub(super) fn client(settings: &RedisSettings) -> Result<Arc<ClientConfig>, LoginFault> {
     let config = builder()?.with_root_certificates(authorities(settings)?);
     let Some((certificate, key)) = settings.certificate.as_deref().zip(settings.key.as_deref()) else {
@@ -31,16 +31,16 @@ pub(super) fn client(settings: &RedisSettings) -> Result<Arc<ClientConfig>, Logi
     config.map(Arc::new).map_err(|error| LoginFault::unreadable(certificate, &error))
 }
 
-/// Settings that trust no authority, to find out whether a server speaks TLS at all.
+/// Settings that trust no authority, to find out whether a server supports TLS at all.
 ///
 /// # Errors
-/// The implementation of the cryptography does not work.
+/// Returns an error if the cryptography library does not work.
 pub(super) fn trustless() -> Result<Arc<ClientConfig>, LoginFault> {
     Ok(Arc::new(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth()))
 }
 
 fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, LoginFault> {
-    // TLS 1.2 too: the server may be a service of a cloud.
+    // TLS 1.2 is accepted, too, because the server may be a cloud service.
     let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
     builder.with_safe_default_protocol_versions().map_err(|error| LoginFault::Other(error.to_string()))
 }
@@ -53,13 +53,13 @@ fn authorities(settings: &RedisSettings) -> Result<RootCertStore, LoginFault> {
                 roots.add(certificate).map_err(|error| LoginFault::unreadable(path, &error))?;
             }
         }
-        // A system may have certificates that cannot be used.
+        // A system may have unusable certificates, which are skipped.
         None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
     }
     Ok(roots)
 }
 
-/// The certificates of a PEM file; at least one.
+/// The certificates of a PEM file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, LoginFault> {
     let unreadable = |error: rustls::pki_types::pem::Error| LoginFault::unreadable(path, &error);
     let all = CertificateDer::pem_file_iter(path).map_err(unreadable)?.take(MOST_CERTIFICATES);
@@ -73,12 +73,12 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, LoginFault>
 /// The name that a certificate must have.
 ///
 /// # Errors
-/// The text is no name of a host.
+/// Returns an error if the text is not a host name.
 pub(super) fn server_name(name: &str) -> Result<ServerName<'static>, LoginFault> {
     ServerName::try_from(name.to_owned()).map_err(|error| LoginFault::Other(format!("{name:?}: {error}")))
 }
 
-/// The reason why TLS failed, or `None` if it was not TLS that failed.
+/// The reason why TLS failed, or `None` if the failure has another cause.
 pub(super) fn fault(error: &io::Error, host: &str) -> Option<LoginFault> {
     Some(of_rustls(error.get_ref()?.downcast_ref::<rustls::Error>()?, host))
 }
@@ -110,7 +110,8 @@ fn of_rustls(error: &rustls::Error, host: &str) -> LoginFault {
     }
 }
 
-/// Whether the answer to the first message of TLS was TLS. A certificate that is not trusted is an answer.
+/// Whether the answer to the first TLS message shows that the server supports TLS. An untrusted certificate shows it,
+/// too.
 pub(super) fn is_spoken<Stream>(answer: &Result<Stream, io::Error>) -> bool {
     match answer {
         Ok(_) => true,

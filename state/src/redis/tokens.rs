@@ -7,7 +7,7 @@ use crate::budget::{MOST_TOKENS, RESERVE_AHEAD_US, TokenGrant, TokenRequest};
 use crate::error::StoreError;
 
 impl Core {
-    /// Reserves tokens for each request. The clock is that of the server.
+    /// Reserves tokens for each request, by the clock of the server.
     pub(super) async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError> {
         let call = |request: &TokenRequest| {
             let mut command = self.connection.scripts.call(Script::Tokens, &[keys::budget(&request.budget)]);

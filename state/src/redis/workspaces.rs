@@ -10,14 +10,14 @@ use super::scripts::Script;
 use super::{FIELDS_AT_ONCE, RedisServer, RedisStore};
 use crate::error::StoreError;
 
-/// The workspace under which the connection for a list is made. Nothing is written to it.
+/// The workspace of the connection that lists workspaces. Nothing is written to it.
 const ANY: &str = "default";
 
 impl RedisStore {
     /// The names of all workspaces of the state at this address, sorted.
     ///
     /// # Errors
-    /// [`StoreError::Address`], and those of the server.
+    /// [`StoreError::Address`]. Errors of the server.
     pub async fn workspaces(server: impl Into<RedisServer>) -> Result<Vec<String>, StoreError> {
         let (address, settings) = server.into().parsed()?;
         let state = address.state.clone();
@@ -39,7 +39,7 @@ impl RedisStore {
     /// Removes the workspace with all its keys, if its state still has this serial and its runs have ended.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if a run has not ended, or the state has changed; those of the server.
+    /// [`StoreError::InUse`] if a run has not ended, or the state has changed. Errors of the server.
     pub async fn remove(&self, serial: u64, workspace: &str) -> Result<(), StoreError> {
         let core = self.core.as_ref();
         let in_use = || problems::workspace_in_use(core.place.clone(), workspace);

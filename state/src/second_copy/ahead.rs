@@ -1,10 +1,10 @@
-//! The write-ahead files: the acknowledged steps of the terms of runs, on this machine.
+//! The write-ahead files: the acknowledged steps of terms, on this machine.
 //!
-//! A file belongs to one term of one run in one process, which has it locked. Each frame is the length of its payload
-//! (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed like a state. An
-//! incomplete frame ends the file. An entry is appended after the answer of the store, and before the caller gets the
-//! answer. It ends with the last line of the run's journal ([`crate::redis::Tip`]). So a store that has lost lines is
-//! detected, and the missing lines can be replayed.
+//! A file belongs to one term of one run in one process, which holds a lock on the file. Each frame is the length of
+//! its payload (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed like a
+//! state. Reading stops at an incomplete frame. An entry is appended after the store has answered, and before the
+//! caller gets the answer. It ends with the last line of the run's journal ([`crate::redis::Tip`]). So lost lines of a
+//! store are detected and can be replayed.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -24,7 +24,7 @@ use crate::step::TermEnding;
 
 /// The start of the names of write-ahead files.
 const PREFIX: &str = "ahead-";
-/// The length of a digest in a name. It is long enough to distinguish states.
+/// The length of a digest in a name: long enough to distinguish states.
 const NAME_LENGTH: usize = 16;
 
 /// The seal of a file.
@@ -35,7 +35,7 @@ struct AheadSeal {
 }
 
 impl AheadSeal {
-    /// Entries are bound to the kind of file, not to its name, which changes.
+    /// The context of sealed entries. It is the kind of file and not its name, because the name changes.
     const CONTEXT: &[u8] = b"write-ahead";
 
     fn frame(&self, entry: &Entry) -> Result<Vec<u8>, StoreError> {
@@ -47,7 +47,7 @@ impl AheadSeal {
         framed(&payload).ok_or_else(|| failed("it is too large".to_owned()))
     }
 
-    /// The entries before the first incomplete frame.
+    /// The entries before the first incomplete frame or the end.
     fn entries(&self, mut bytes: &[u8]) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         while let Some((payload, rest)) = first_payload(bytes) {
@@ -83,7 +83,7 @@ impl SharedFiles {
         SharedFiles(Arc::new(Mutex::new(files)))
     }
 
-    /// The files, for one step.
+    /// Locks the files for one step.
     pub(super) fn get(&self) -> MutexGuard<'_, AheadFiles> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,7 +96,7 @@ struct OpenFile {
 }
 
 impl AheadFiles {
-    /// The files in this folder for the state in this place. Nothing is written before a term begins.
+    /// The files in this directory for the state at `place`. Nothing is written before a term begins.
     pub(super) fn new(folder: &Path, place: &str, sealing: Arc<Sealing>) -> AheadFiles {
         let digest = Digest::of(place.as_bytes()).hex();
         let name = format!("{PREFIX}{}-", digest.get(..NAME_LENGTH).unwrap_or_default());
@@ -123,7 +123,7 @@ impl AheadFiles {
         Ok(())
     }
 
-    /// Appends an entry to the file of a run, durably.
+    /// Appends an entry durably to the file of a run.
     pub(super) fn append(&mut self, run: &RunId, entry: &Entry) -> Result<(), StoreError> {
         match self.open.get_mut(run) {
             Some(open) => open.write(entry),
@@ -144,7 +144,7 @@ impl AheadFiles {
         Ok(())
     }
 
-    /// The copy has the state of this serial, so older files are removed.
+    /// Removes files of ended terms that the copy has made unnecessary: it now has the state of this serial.
     pub(super) fn copied(&mut self, serial: u64) -> Result<(), StoreError> {
         let (done, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.ended).into_iter().partition(|(at, _)| *at <= serial);
@@ -195,10 +195,10 @@ impl OpenFile {
     }
 }
 
-/// Reads a file, unless its process is alive or it is empty.
+/// Reads a file. `None` if its process is alive or the file is empty.
 fn read_left(path: &Path, sealing: &Arc<Sealing>) -> Result<Option<TermFile>, StoreError> {
     let mut file = match File::open(path) {
-        // Its process has just ended.
+        // The process of the file has just ended.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(failed("opening", path))?,
     };

@@ -25,17 +25,17 @@ use crate::store::RunStore as _;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
 
-/// How often a comparison is repeated when the state or the copy changes meanwhile.
+/// The maximum number of comparisons if the state or the copy changes in the meantime.
 const LOOKS: u32 = 5;
-/// How long the holder of a run may take to replay what the store has lost. A holder renews its lease every two seconds,
-/// and notices then; without a renewal for ten seconds it is gone.
+/// The time for the holder of a run to replay the lost records of the store. A holder renews its lease every two
+/// seconds, and notices the loss then. Without a renewal for ten seconds, it is dead.
 const HOLDER_WAIT: Duration = Duration::from_secs(11);
-/// The pause between two looks at the holders.
+/// The pause between two checks of the holders.
 const HOLDER_LOOK: Duration = Duration::from_secs(1);
-/// Why a run is removed whose records are lost.
+/// The reason for removing a run whose records are lost.
 const LOST: &str = "the store was restored to an earlier moment";
 
-/// The copy of a state, for one process.
+/// The copier of one state in this process.
 pub(super) struct Copier {
     redis: RedisStore,
     medium: Arc<RemoteMedium>,
@@ -46,11 +46,11 @@ pub(super) struct Copier {
     writing: Mutex<()>,
 }
 
-/// The copy as it was read.
+/// A copy that was read.
 struct ReadCopy {
     file: StateFile,
     behind: Behind,
-    /// Whether it would be sealed differently now.
+    /// Whether the copy would be sealed differently now.
     outdated: bool,
 }
 
@@ -101,8 +101,8 @@ impl Copier {
         })
     }
 
-    /// Compares the state with its copy when the store is opened, and makes them equal. Adds to `lost` what the store has
-    /// lost. Returns whether the store was empty.
+    /// Compares the state with its copy when the store is opened, and makes them equal. Adds the losses of the store to
+    /// `lost`. Returns whether the store was empty.
     pub(super) async fn begin(&self, change: bool, lost: &mut LostStore) -> Result<bool, StoreError> {
         for _ in 0..LOOKS {
             let (front, marks) = self.redis.front().await?;
@@ -146,8 +146,8 @@ impl Copier {
         Err(self.differs("both change all the time. Try again"))
     }
 
-    /// Writes what a command that has left did not write any more. A command that only reads may not be allowed to write
-    /// the copy, and needs no current one.
+    /// Writes the copy that an earlier command did not finish to write. Errors are only logged: a command that only
+    /// reads may not be allowed to write the copy, and needs no current one.
     async fn catch_up_later(&self) -> Result<(), StoreError> {
         let goes_on = |header: &RunHeader| header.status == RunStatus::Running;
         if self.redis.runs().await?.iter().any(goes_on) {
@@ -166,14 +166,16 @@ impl Copier {
         Ok(record.filter(|record| record.store == self.redis.place()))
     }
 
-    /// Whether the store itself has written the copy.
+    /// Whether this store has written the copy.
     fn is_own(&self, record: Option<&FrontRecord>, copy: Option<&Behind>) -> bool {
         let (Some(record), Some(copy)) = (record, copy) else { return false };
         record.incarnation == self.redis.incarnation().to_string() && record.copy == copy.digest.hex()
     }
 
-    /// Puts the copy in the place of the state in Redis. `false` if the state has changed. Refuses if a run holds a part
-    /// of it.
+    /// Replaces the state in Redis with the copy. Returns `false` if the state has changed in the meantime.
+    ///
+    /// # Errors
+    /// Returns an error if a run holds a part of the state.
     async fn read(&self, front: &Front, copy: &ReadCopy) -> Result<bool, StoreError> {
         match self.replace(front, copy).await? {
             EditAnswer::Edited => Ok(true),
@@ -187,7 +189,7 @@ impl Copier {
     async fn replace(&self, front: &Front, copy: &ReadCopy) -> Result<EditAnswer, StoreError> {
         let snapshot = self.redis.snapshot().await?;
         let writes = leading_to(&copy.file, &snapshot);
-        // The serial becomes that of the copy.
+        // The edit increments the serial, so that it becomes that of the copy.
         let identity = Some((copy.behind.lineage.clone(), copy.behind.serial.saturating_sub(1)));
         let answer = self.redis.edit(Edit { seen: front.serial, writes, identity }).await?;
         if answer == EditAnswer::Edited {
@@ -198,7 +200,8 @@ impl Copier {
         Ok(answer)
     }
 
-    /// The store has lost its last records, which the copy has. `false` to compare again.
+    /// Replaces the state in Redis with the copy, because the store has lost its last records. Returns `false` if both
+    /// must be compared again.
     async fn go_back(&self, front: &Front, copy: &ReadCopy, lost: &mut LostStore) -> Result<bool, StoreError> {
         if !self.is_left_alone(front).await? {
             return Ok(false);
@@ -224,10 +227,11 @@ impl Copier {
         }
     }
 
-    /// Waits for the holders of runs, which may replay what the store has lost. `false` if the state has changed.
+    /// Waits for the holders of runs, which may replay the lost records of the store. Returns `false` if the state has
+    /// changed.
     ///
     /// # Errors
-    /// [`StoreError::CopyDiffers`] if a holder lives and did not replay it.
+    /// [`StoreError::CopyDiffers`] if a holder is alive and has not replayed them.
     async fn is_left_alone(&self, front: &Front) -> Result<bool, StoreError> {
         let beats = |headers: Vec<RunHeader>| -> BTreeMap<RunId, (Token, u64)> {
             let running = headers.into_iter().filter(|header| header.status == RunStatus::Running);
@@ -243,12 +247,12 @@ impl Copier {
             moved |= beats(self.redis.runs().await?) != first;
         }
         if moved {
-            return Err(self.differs("the store has lost its last records, and a run goes on in it. Stop that run"));
+            return Err(self.differs("the store has lost its last records, and a run still uses it. Stop that run"));
         }
         Ok(true)
     }
 
-    /// Removes a run whose records are lost, and names what it may have changed.
+    /// Removes a run whose records are lost. Adds the objects that it may have changed to `lost`.
     async fn give_up(&self, run: &RunId, copy: &ReadCopy, lost: &mut LostStore) -> Result<(), StoreError> {
         if let Some(RunView { ops, claims, .. }) = self.redis.run(run).await? {
             let target = |status: OpStatus| {
@@ -262,7 +266,7 @@ impl Copier {
                 _ => None,
             }) {
                 let here = snapshot.instance(address).map(|stored| &stored.record);
-                // The copy has the result of a call that the store does not know any more.
+                // A difference means that the copy has the result of a call that the store has lost.
                 let settled = here != copy.file.instances.get(address) || done.contains(address.as_str());
                 if !settled {
                     lost.uncertain.push(address.clone());
@@ -274,15 +278,15 @@ impl Copier {
         self.redis.drop_run(run, LOST).await
     }
 
-    /// Writes the copy unless it is that of the state in Redis.
+    /// Writes the copy unless it already has the state in Redis.
     ///
     /// # Errors
-    /// [`StoreError::CopyDiffers`] if another tool has written the copy; those of Redis and of the backend.
+    /// [`StoreError::CopyDiffers`] if another tool has written the copy. Errors of Redis and of the backend.
     pub(super) async fn catch_up(&self) -> Result<(), StoreError> {
         self.write(false).await
     }
 
-    /// Writes the copy if it is sealed differently than configured now.
+    /// Writes the copy if it is out of date or would be sealed differently now.
     ///
     /// # Errors
     /// See [`Copier::catch_up`].
@@ -303,7 +307,7 @@ impl Copier {
         let medium = Arc::clone(&self.medium);
         let document = blocking(move || medium.lock()).await?;
         let (document, content) = with(document, |document| document.read()).await?;
-        // Another process may have written it while this one waited for the lock.
+        // Another process may have written the copy while this one waited for the lock.
         let (front, marks) = self.redis.front().await?;
         let copy = self.parsed(&content)?.map(|copy| copy.behind);
         let own = self.is_own(self.recorded().await?.as_ref(), copy.as_ref());
@@ -324,7 +328,7 @@ impl Copier {
         let (document, ()) = with(document, move |document| document.write(&bytes)).await?;
         self.redis.adopt_copy(&CopyMarks { written: mark, writing: None }).await?;
         blocking(move || {
-            // Releases the lock, which may take a request.
+            // Dropping the document releases the lock, which may take a request.
             drop(document);
             Ok(())
         })
@@ -333,13 +337,13 @@ impl Copier {
         self.record(Some(digest)).await
     }
 
-    /// Writes which runs have not ended.
+    /// Updates the record beside the copy: the runs that have not ended.
     pub(super) async fn runs_changed(&self) -> Result<(), StoreError> {
         let (_, marks) = self.redis.front().await?;
         self.record(marks.written.map(|mark| mark.digest)).await
     }
 
-    /// Writes which store is in front of the copy.
+    /// Writes the record beside the copy, which names this store.
     async fn record(&self, copy: Option<Digest>) -> Result<(), StoreError> {
         let Some(objects) = &self.objects else { return Ok(()) };
         let unfinished = self.redis.runs().await?.into_iter().filter(|header| !header.status.is_final());
@@ -354,14 +358,14 @@ impl Copier {
     }
 }
 
-/// Runs work that may block on a thread for it.
+/// Runs work that may block on a thread of its own.
 pub(super) async fn blocking<Answer: Send + 'static>(
     work: impl FnOnce() -> Result<Answer, StoreError> + Send + 'static,
 ) -> Result<Answer, StoreError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(crate::problems::process_ending()))
 }
 
-/// Works with the locked document.
+/// Calls `work` with the locked document, on a thread that may block.
 async fn with<Answer: Send + 'static>(
     document: Box<dyn Document>,
     work: impl FnOnce(&dyn Document) -> Result<Answer, StoreError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What the state in Redis and its second copy say together. Pure.
+//! Decides how to reconcile the state in Redis and its second copy. Pure.
 
 use crate::redis::{CopyMarks, Front};
 use crate::run::Digest;
@@ -11,20 +11,20 @@ pub(super) struct Behind {
     pub(super) digest: Digest,
 }
 
-/// What is to be done.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Both are equal.
+    /// Nothing: both are equal.
     Equal,
-    /// The copy is to be written.
+    /// Write the copy.
     Write,
-    /// The store has everything that the copy has, since its lost records were replayed.
+    /// Only record the copy as written: the store has everything in it, since its lost records were replayed.
     Adopt,
-    /// The state in Redis is to be replaced by the copy.
+    /// Replace the state in Redis by the copy.
     Read,
-    /// The store itself has written the copy, and has lost its last records since: the state is to be replaced.
+    /// Replace the state in Redis by the copy, which the store itself wrote before it lost its last records.
     Behind,
-    /// It is unknown which of both is right.
+    /// Nothing can be done: it is unknown which of both is right.
     Differ(Difference),
 }
 
@@ -39,10 +39,10 @@ pub(super) enum Difference {
     Older,
 }
 
-/// Compares the state in Redis with its copy. `own` says that this store itself has written the copy.
+/// Compares the state in Redis with its copy. With `own`, this store itself has written the copy.
 pub(super) fn decide(front: &Front, copy: Option<&Behind>, marks: &CopyMarks, own: bool) -> Decision {
     let Some(copy) = copy else {
-        // Somebody may have removed the copy, or there never was one. Redis has everything.
+        // Another program may have removed the copy, or it never existed. Redis has everything.
         return if front.fresh { Decision::Equal } else { Decision::Write };
     };
     if front.fresh && marks.is_empty() {
@@ -95,11 +95,11 @@ mod tests {
             (front(0, true), copy("b", 4, "x"), &none, Decision::Read),
             (front(5, false), copy("a", 5, "five"), &at_5, Decision::Equal),
             (front(6, false), copy("a", 5, "five"), &at_5, Decision::Write),
-            // The process died while it wrote the copy: before or after the write.
+            // The process died while it wrote the copy: before the write or after it.
             (front(7, false), copy("a", 5, "five"), &at_7, Decision::Write),
             (front(7, false), copy("a", 7, "seven"), &at_7, Decision::Equal),
             (front(8, false), copy("a", 7, "seven"), &at_7, Decision::Write),
-            // Another tool has written.
+            // Another tool has written the copy.
             (front(5, false), copy("a", 6, "other"), &at_5, Decision::Read),
             (front(6, false), copy("a", 6, "other"), &at_5, Decision::Differ(Difference::BothChanged)),
             (front(5, false), copy("a", 4, "other"), &at_5, Decision::Differ(Difference::Older)),
@@ -112,7 +112,8 @@ mod tests {
             assert_eq!(decide(&front, copy.as_ref(), marks, false), want, "{front:?} {copy:?} {marks:?}");
         }
         for (serial, want) in [
-            // Restored to the copy before, to a moment between two copies, or used without the backend since.
+            // The store was restored to the moment of the previous copy, or to a moment between two copies, or it was
+            // used without the backend since then.
             (5, Decision::Behind),
             (6, Decision::Behind),
             (7, Decision::Differ(Difference::BothChanged)),

@@ -1,4 +1,4 @@
-//! The entries of a write-ahead file. Plain data.
+//! The entries of a write-ahead file, as plain data.
 
 use std::collections::BTreeMap;
 
@@ -24,12 +24,12 @@ pub(super) struct TermStart {
 pub(super) enum Entry {
     /// The first entry.
     Began(TermStart),
-    /// The digests of the claimed instances before the run changes them. Absent ones are left out.
+    /// The digests of the claimed instances before the run changes them. Instances that did not exist are absent.
     Bases(BTreeMap<String, Digest>),
     /// The claims that the store has granted.
     Claimed { claims: Vec<Claim>, tip: Tip },
-    /// Steps that the store has taken.
+    /// Steps that the store has accepted.
     Steps { steps: Vec<StoreStep>, tip: Tip },
-    /// The term has ended, and the state has this serial. The file stays until the copy has it, too.
+    /// The end of the term, with the serial of the state. The file stays until the copy has this serial, too.
     Ended { stopped: bool, serial: u64 },
 }

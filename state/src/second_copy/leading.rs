@@ -1,11 +1,11 @@
-//! The writes that lead from one state to another. Pure.
+//! Computes the writes that turn one state into another. Pure.
 
 use crate::record::OutputWrite;
 use crate::result::{InstanceWrite, Writes};
 use crate::snapshot::Snapshot;
 use crate::tfstate::StateFile;
 
-/// The writes that lead from this state to the content of the file.
+/// The writes that turn this state into the content of the file.
 pub(super) fn leading_to(file: &StateFile, snapshot: &Snapshot) -> Writes {
     let mut writes = Writes::default();
     for (address, record) in &file.instances {

@@ -1,4 +1,4 @@
-//! What the user must know after a store came back empty, or with fewer records than it had.
+//! Notices for the user about a store that came back empty, or with fewer records than it had.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,11 +11,11 @@ pub struct LostStore {
     pub copy: String,
     /// Whether the store was empty. Otherwise it had lost its last records.
     pub emptied: bool,
-    /// The serial of the copy from which the state went on, if it did.
+    /// The serial of the copy from which the state continued, if it did.
     pub serial: Option<u64>,
-    /// When it was recorded last that the store was in use, in RFC 3339; empty if that is unknown.
+    /// The last time when the store was recorded as in use, in RFC 3339; empty if unknown.
     pub since: String,
-    /// The runs that had not ended and are lost, as far as it is known. Their plans are lost.
+    /// The runs that had not ended and are lost, as far as known. Their plans are lost, too.
     pub runs: Vec<String>,
     /// The runs whose lost records were replayed from the write-ahead file. Nothing of them is lost.
     pub replayed: Vec<String>,
@@ -23,16 +23,17 @@ pub struct LostStore {
     pub frozen: Vec<String>,
     /// The instances and outputs whose last results came from the write-ahead file of this machine.
     pub recovered: Vec<String>,
-    /// The objects that a call may have changed, while its result is unknown.
+    /// The objects that a call with an unknown result may have changed.
     pub uncertain: Vec<String>,
-    /// The instances whose results in a write-ahead file were not used, since something else has changed them.
+    /// The instances whose results in a write-ahead file were not used, because something else has changed the
+    /// instances since.
     pub changed: Vec<String>,
-    /// Write-ahead files that do not follow the state. They were moved here.
+    /// The new paths of write-ahead files that could not be used and were moved aside.
     pub unused: Vec<String>,
 }
 
 impl LostStore {
-    /// Whether there is anything to say.
+    /// Whether there is anything to report.
     pub(super) fn says_something(&self) -> bool {
         self.emptied
             || self.serial.is_some()
@@ -41,7 +42,7 @@ impl LostStore {
                 .any(|list| !list.is_empty())
     }
 
-    /// The same with sorted lists, each name once.
+    /// Sorts the lists and removes duplicates.
     pub(super) fn ordered(mut self) -> LostStore {
         let LostStore { runs, replayed, frozen, recovered, uncertain, changed, .. } = &mut self;
         for list in [runs, replayed, frozen, recovered, uncertain, changed] {

@@ -1,5 +1,5 @@
-//! The record beside the copy: which store is in front of it. A store that comes back empty, or older than the copy, is
-//! recognized by it.
+//! The record beside the copy, which names the store in front of it. It reveals a store that comes back empty, or older
+//! than the copy.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use crate::run::{Digest, Incarnation};
 /// The name of the record among the objects beside the state.
 pub(super) const NAME: &str = "front";
 
-/// Which store is in front of a copy.
+/// The store in front of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FrontRecord {
     /// The store, without secrets.
     pub(super) store: String,
     /// Its identity.
     pub(super) incarnation: String,
-    /// When this was written, in RFC 3339.
+    /// When this record was written, in RFC 3339.
     pub(super) written: String,
     /// The runs that had not ended.
     pub(super) runs: Vec<String>,
-    /// The digest of the copy that the store wrote last, in hex; empty before the first one.
+    /// The digest of the copy that the store wrote last, in hex; empty before the first copy.
     #[serde(default)]
     pub(super) copy: String,
 }
 
 impl FrontRecord {
-    /// A record of this moment.
+    /// A record with the current time.
     pub(super) fn new(store: String, incarnation: Incarnation, runs: Vec<String>, copy: Option<Digest>) -> FrontRecord {
         let written = jiff::Timestamp::now().to_string();
         let copy = copy.map(|digest| digest.hex()).unwrap_or_default();

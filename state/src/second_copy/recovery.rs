@@ -1,4 +1,4 @@
-//! Compares write-ahead files with the store, and replays what the store has lost.
+//! Compares write-ahead files with the store, and replays the records that the store has lost.
 
 use super::entry::Entry;
 use super::term_file::TermFile;
@@ -8,27 +8,27 @@ use crate::run::{Lease, LeaseView, RunHeader};
 use crate::step::{Acquire, AcquireAnswer, ClaimAnswer, TermEnding};
 use crate::store::RunStore as _;
 
-/// The number of objects that a reason names. More would hide the advice.
+/// The maximum number of objects that a reason lists. More would hide the advice.
 const LISTED: usize = 20;
 
-/// How a file and the store compare.
+/// The result of comparing a file with the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// The store has everything that is in the file.
+    /// The store has everything in the file.
     Whole(Option<RunHeader>),
-    /// The store had lost records of the run. They are there again.
+    /// The store had lost records of the run, and they were replayed.
     Replayed(Option<RunHeader>),
     /// The store does not have the run.
     Missing,
-    /// The store has lost records of the run, and they cannot be replayed. The text says which.
+    /// The store has lost records of the run, and they cannot be replayed. The text describes them.
     Diverged(String),
 }
 
-/// Compares a file with the store, and replays the records that the store has lost. Each replayed entry must lead to the
-/// line that the store once acknowledged.
+/// Compares a file with the store, and replays the records that the store has lost. After each replayed entry, the
+/// journal must end with the same line as when the store first acknowledged the entry.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compared, StoreError> {
     let (run, tip) = (&file.start.run, file.tip());
     let header = redis.header(run).await?;
@@ -44,7 +44,8 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
                 (redis.claim(&lease, claims).await? == ClaimAnswer::Claimed).then_some(tip)
             }
             Entry::Steps { steps, tip } if tip.lines > lines => {
-                // Steps of a batch that the store has in part are repeated or illegal. The line decides.
+                // If the store has only a part of a batch, the steps of that part are repeated or illegal. Only the
+                // journal line decides.
                 redis.step_batch(&lease, steps.clone()).await?;
                 Some(tip)
             }
@@ -63,7 +64,8 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
     Ok(Compared::Replayed(redis.header(run).await?))
 }
 
-/// What the store lacks of a run that cannot be replayed. Other lines may follow those that it still has.
+/// The result for a run whose lost records cannot be replayed. `lines` is the number of lines in the store. Lines that
+/// are not in the file may be among them.
 async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Compared, StoreError> {
     let tips: Vec<&Tip> = file.tips().collect();
     let (mut known, mut unknown) = (0, tips.len());
@@ -78,8 +80,8 @@ async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Com
     Ok(Compared::Diverged(lost_words(file, common.min(lines))))
 }
 
-/// The lease of the term, taken again if the store has lost that, too. `None` if another term has it, or if what is left
-/// of the journal does not lead to the term.
+/// The lease of the term. If the store has lost the lease too, acquires it again. `None` if another term has the lease,
+/// or if the remaining journal does not lead up to this term.
 async fn lease(
     redis: &RedisStore,
     file: &TermFile,
@@ -96,7 +98,7 @@ async fn lease(
     if lines + 1 != start.tip.lines {
         return Ok(None);
     }
-    // The term that held the lease at this point is known to have lost it.
+    // It is known that the term that held the lease at this point has lost it.
     let request = Acquire { run, holder: start.holder.clone(), term: start.token.term, unmoved: held };
     let granted = match redis.acquire(request).await {
         Ok(AcquireAnswer::Granted(lease)) => lease,
@@ -107,7 +109,7 @@ async fn lease(
     Ok(same.then_some(granted))
 }
 
-/// What is lost of a run, for people.
+/// A description of the lost part of a run, for display.
 pub(super) fn lost_words(file: &TermFile, lines: u64) -> String {
     let Tip { lines: known, .. } = file.tip();
     let mut objects: Vec<String> = file.begun_after(lines).into_iter().collect();

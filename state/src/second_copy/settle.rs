@@ -1,4 +1,4 @@
-//! What is done with the write-ahead files that dead processes left behind.
+//! Handles the write-ahead files that dead processes left behind.
 
 use super::ahead::{AheadFiles, SharedFiles};
 use super::copier::blocking;
@@ -12,15 +12,15 @@ use crate::run::RunHeader;
 use crate::snapshot::Snapshot;
 use crate::store::RunStore as _;
 
-/// How often the state is read again when it changes meanwhile.
+/// The maximum number of times that the state is read, if it changes in the meantime.
 const LOOKS: u32 = 5;
 
-/// Compares the files that dead processes left behind with the store, and brings back what it has lost. With `adopt`, an
-/// empty store takes the state of the files. Otherwise it may still begin from a copy, so the files wait. Returns
-/// whether the state was changed.
+/// Compares the files that dead processes left behind with the store, and restores what the store has lost. With
+/// `adopt`, an empty store gets the state of the files. Without it, the files stay for later, because an empty store
+/// may still begin from a copy. Returns whether the state was changed.
 ///
 /// # Errors
-/// Those of the store and of the file system.
+/// Errors of the store and of the file system.
 pub(super) async fn left_behind(
     redis: &RedisStore,
     files: &SharedFiles,
@@ -58,14 +58,15 @@ pub(super) async fn left_behind(
     Ok(changed)
 }
 
-/// Removes a file whose run has ended, if the copy has everything.
+/// Removes a file whose run has ended, unless the copy still lacks its results.
 fn done_with(file: TermFile, header: Option<RunHeader>, front: &Front, marks: &CopyMarks) -> Result<(), StoreError> {
     let runs_on = header.is_some_and(|header| !header.status.is_final());
     let copy_lacks = front.copied && file.ended().is_some_and(|(serial, _)| marks.copied_serial() < serial);
     if runs_on && file.ended().is_none() || copy_lacks { Ok(()) } else { file.remove() }
 }
 
-/// Adds to the state what the file has of a lost run, and names what is uncertain. Returns whether the state was changed.
+/// Adds the results of a lost run in the file to the state. Adds uncertain objects to `lost`. Returns whether the state
+/// was changed.
 async fn bring_back(redis: &RedisStore, file: TermFile, lost: &mut LostStore) -> Result<bool, StoreError> {
     for _ in 0..LOOKS {
         let (front, _) = redis.front().await?;
@@ -73,7 +74,7 @@ async fn bring_back(redis: &RedisStore, file: TermFile, lost: &mut LostStore) ->
         let same_store = file.start.incarnation == redis.incarnation();
         let is_later = |file: &TermFile| same_store && file.is_followed(&snapshot);
         if is_later(&file) {
-            // The run has ended and was removed, and others have followed.
+            // The run has ended and was removed, and later runs have changed its objects.
             file.remove()?;
             return Ok(false);
         }
@@ -85,7 +86,7 @@ async fn bring_back(redis: &RedisStore, file: TermFile, lost: &mut LostStore) ->
             match redis.edit(Edit { seen: snapshot.serial, writes, identity }).await? {
                 EditAnswer::Edited => lost.recovered.extend(subjects.iter().cloned()),
                 EditAnswer::Changed { .. } => continue,
-                // Other runs go on with these objects already.
+                // Other runs already use these objects.
                 EditAnswer::Refused { .. } => return set_aside(file, subjects, lost),
             }
         }
@@ -111,7 +112,7 @@ fn set_aside(file: TermFile, subjects: Vec<String>, lost: &mut LostStore) -> Res
 }
 
 impl TermFile {
-    /// Whether everything that the run wrote was written again since, in the store that the run was in.
+    /// Whether all instances that the run wrote have been written again since, in the store of the run.
     fn is_followed(&self, now: &Snapshot) -> bool {
         let claimed = self.claimed();
         let mut written = self.written().peekable();

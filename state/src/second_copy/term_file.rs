@@ -1,4 +1,4 @@
-//! The contents of a write-ahead file, and what they say about a state.
+//! The contents of a write-ahead file, and what they add to a state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -24,30 +24,30 @@ pub(super) const UNUSED: &str = ".unused";
 #[derive(Debug)]
 pub(super) struct TermFile {
     path: PathBuf,
-    /// Keeps the lock of a file whose process is gone.
+    /// Keeps the lock of the file, if its process is dead.
     lock: Option<File>,
     pub(super) start: TermStart,
     pub(super) entries: Vec<Entry>,
 }
 
-/// What a file adds to a state.
+/// The part of a file that a state lacks.
 #[derive(Debug, Default)]
 pub(super) struct Additions {
-    /// The writes that the state does not have.
+    /// The writes that the state lacks.
     pub(super) writes: Writes,
-    /// The instances that were changed by something else since.
+    /// The instances that something else has changed since.
     pub(super) changed: Vec<String>,
 }
 
 impl TermFile {
-    /// The file with these entries, or `None` if it does not even begin.
+    /// A file with these entries, or `None` if the first entry is missing.
     pub(super) fn new(path: PathBuf, lock: Option<File>, entries: Vec<Entry>) -> Option<TermFile> {
         let mut entries = entries.into_iter();
         let Some(Entry::Began(start)) = entries.next() else { return None };
         Some(TermFile { path, lock, start, entries: entries.collect() })
     }
 
-    /// Terms of one run in the order in which they began.
+    /// The sort key: orders the terms of one run by their beginning.
     pub(super) fn order(&self) -> (&str, u64, &PathBuf) {
         (self.start.run.as_str(), self.start.token.epoch, &self.path)
     }
@@ -74,7 +74,7 @@ impl TermFile {
         })
     }
 
-    /// The steps that the store took after so many lines.
+    /// The steps that the store accepted after this number of lines.
     fn steps_after(&self, lines: u64) -> impl Iterator<Item = &StoreStep> {
         let steps = self.entries.iter().filter_map(move |entry| match entry {
             Entry::Steps { steps, tip } if tip.lines > lines => Some(steps),
@@ -83,7 +83,7 @@ impl TermFile {
         steps.flatten()
     }
 
-    /// The objects of calls that began after so many lines.
+    /// The objects of calls that began after this number of lines.
     pub(super) fn begun_after(&self, lines: u64) -> BTreeSet<String> {
         let target = |step: &StoreStep| match step {
             StoreStep::Intent(intent) => Some(intent.target.to_string()),
@@ -106,8 +106,9 @@ impl TermFile {
         open.into_values().collect()
     }
 
-    /// What the file adds to this state: an instance is written if it is as the run found it, or as the run wrote it at
-    /// any time. Outputs and check results are written if no instance was changed by something else.
+    /// The part of the file that this state lacks. An instance is written if the state has it as it was before the run,
+    /// or as the run wrote it at any time. Outputs and check results are written if nothing else has changed an
+    /// instance.
     pub(super) fn additions(&self, state: &Snapshot) -> Additions {
         let bases = self.bases();
         let mut written: BTreeMap<&str, Vec<Option<&InstanceRecord>>> = BTreeMap::new();
@@ -182,7 +183,7 @@ impl TermFile {
         removed
     }
 
-    /// Moves the file out of the way. Returns where it is now.
+    /// Moves the file aside. Returns its new path.
     pub(super) fn set_aside(self) -> Result<String, StoreError> {
         let mut name = self.path.as_os_str().to_owned();
         name.push(UNUSED);
@@ -191,7 +192,8 @@ impl TermFile {
     }
 }
 
-/// The digest of a record as a state file has it: a record that was read from a copy has other white space.
+/// The digest of a record in the form of a state file. A record that was read from a copy has other white space, which
+/// this form removes.
 pub(super) fn digest_of_record(record: &InstanceRecord) -> Digest {
     let instances = [(String::new(), record.clone())].into();
     let file = StateFile { lineage: String::new(), serial: 0, instances, ..StateFile::create() };

@@ -20,17 +20,17 @@ pub struct FormatDigit {
     pub offset: usize,
     /// The current digit.
     pub digit: u8,
-    /// Whether the file is encrypted, so that the digit is that of its envelope.
+    /// Whether the file is encrypted. The digit is then part of the envelope.
     pub sealed: bool,
 }
 
 impl FormatDigit {
-    /// Whether a run guards the file.
+    /// Whether the digit says that a run guards the file.
     pub fn is_guarded(self) -> bool {
         self.digit == GUARDED_FORMAT
     }
 
-    /// The digit with which any tool may use the file.
+    /// The digit with which every tool accepts the file.
     pub fn unguarded(self) -> u8 {
         if self.sealed { SEALED_FORMAT } else { FORMAT }
     }
@@ -39,8 +39,8 @@ impl FormatDigit {
 /// Finds the value of the top-level `version` key, or the digit in the `encryption_version` of an encrypted state.
 ///
 /// # Errors
-/// The text is not a JSON object, has no `version` of one digit, or has more than one. Readers would disagree on which
-/// one counts.
+/// Returns an error if the text is not a JSON object, has no `version` of one digit, or has several. With several,
+/// readers would disagree on which one counts.
 pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateFileError> {
     let malformed = problems::malformed(place);
     let text = std::str::from_utf8(text).map_err(|error| malformed(problems::not_utf8(&error)))?;
@@ -66,7 +66,7 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
             JsonToken::Colon => {}
             JsonToken::String(name) if depth == 1 && key_next => {
                 key_next = false;
-                // Go's decoder ignores case in names, so any spelling counts.
+                // Go's decoder ignores case in names, so every spelling counts.
                 let name = decode(name).unwrap_or_default();
                 version_next = name.eq_ignore_ascii_case("version");
                 envelope_next = name == "encryption_version";

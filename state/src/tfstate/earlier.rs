@@ -1,7 +1,8 @@
-//! State files of versions 1 to 3, as version 4: what Terraform before 0.12 wrote.
+//! Converts state files of versions 1 to 3, which Terraform before 0.12 wrote, to version 4.
 //!
-//! All keep flat maps of texts for attributes, which providers upgrade when they read them. In version 1, outputs are
-//! texts, and there is no lineage. Facts: OpenTofu 1.12, `internal/states/statefile/version3_upgrade.go`.
+//! All three versions store attributes as flat maps of texts. Providers upgrade these when they read them. In version
+//! 1, outputs are texts, and there is no lineage. Source: OpenTofu 1.12,
+//! `internal/states/statefile/version3_upgrade.go`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{StateFileError, find_format_digit, problems, read};
 
-/// The first version that can be read.
+/// The first version that this module can read.
 const FIRST: u64 = 1;
 
 #[derive(Deserialize)]
@@ -99,11 +100,11 @@ struct EarlierObject {
     tainted: bool,
 }
 
-/// Converts a state of an earlier version to version 4. Returns `None` for a text that is not in an earlier version
-/// that can be read.
+/// Converts a state of an earlier version to version 4. Returns `None` if the text is not a state of an earlier version
+/// that this module can read.
 ///
 /// # Errors
-/// The text is in an earlier version, but not valid.
+/// Returns an error if the text is a state of an earlier version, but not valid.
 pub fn as_version_4(text: &[u8], place: &str) -> Result<Option<Vec<u8>>, StateFileError> {
     let version = match find_format_digit(text, place) {
         Err(StateFileError::Version { version, .. }) if (FIRST..4).contains(&version) => version,
@@ -151,7 +152,7 @@ fn is_identifier(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// Each instance gets an entry of its own: the instances of one resource need not be together.
+/// Converts a resource. Each instance gets an entry of its own: the instances of one resource need not be adjacent.
 fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Result<Json, String> {
     let parts: Vec<&str> = name.split('.').collect();
     let (mode, rest) = match parts.as_slice() {
@@ -213,7 +214,7 @@ fn lifted_object(index: Option<u32>, deposed: Option<String>, object: EarlierObj
     })
 }
 
-/// The type of a value as its JSON shows it: a list or a map if all elements have one type.
+/// The type of a value, inferred from its JSON: a list or a map if all elements have the same type.
 fn implied_type(value: &Json) -> Json {
     match value {
         Json::Null => json!("dynamic"),

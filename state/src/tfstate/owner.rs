@@ -1,7 +1,8 @@
 //! The provider that manages a resource according to a state file.
 //!
-//! The address is on the resource or on each of its instances. Only the latter may have an instance key, and all
-//! instances of a resource must name the same provider configuration. Files of Terraform 0.12 have a short form.
+//! The address of the provider is on the resource or on each of its instances. Only an address on an instance may have
+//! an instance key, and all instances of a resource must name the same provider configuration. Files of Terraform 0.12
+//! have a short form.
 
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
 
@@ -18,8 +19,8 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    /// The providers of the resource with this name. `text` is the address on the resource itself. If it is not a valid
-    /// address, this reports a problem and returns `None`, so that the resource causes no further problems.
+    /// Starts with the resource of this name. `text` is the address on the resource itself. If it is not a valid
+    /// address, reports a problem and returns `None`, so that the resource causes no further problems.
     pub(super) fn new(resource: &'a str, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<Owners<'a>> {
         let of_all = match text.filter(|text| !text.is_empty()).map(of_resource) {
             Some(Ok(owner)) => Some(owner),
@@ -32,7 +33,7 @@ impl<'a> Owners<'a> {
         Some(Owners { resource, of_all, first: None, conflict: false })
     }
 
-    /// The provider of one instance, or `None` with a problem.
+    /// The provider of one instance. If there is none, reports a problem and returns `None`.
     pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<StoredProvider> {
         let own = match text.filter(|text| !text.is_empty()).map(parse) {
             Some(Ok(own)) => Some(own),
@@ -55,7 +56,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Parses an address on a resource: that of a configuration, in the long or the short form.
+/// Parses the address on a resource, in the long or the short form. It must not have an instance key.
 fn of_resource(text: &str) -> Result<ProviderInstance, AddressFault> {
     let found = parse(text).or_else(|problem| short_form(text).ok_or(problem))?;
     match found.key {

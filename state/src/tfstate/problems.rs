@@ -9,7 +9,7 @@ pub(super) fn malformed(place: &str) -> impl Fn(String) -> StateFileError + Copy
     move |what| StateFileError::Malformed { place: place.to_owned(), what }
 }
 
-/// The tool that wrote the state has no version like this.
+/// The version of the tool that wrote the state does not have the form of a version.
 pub(super) fn writer_version(text: &str) -> String {
     format!("it claims to have been written by version {text:?}, which is not a version")
 }

@@ -1,4 +1,4 @@
-//! Reading a state file.
+//! Reads a state file.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ struct FileForm {
     outputs: Option<BTreeMap<String, OutputForm>>,
     resources: Option<Vec<ResourceForm>>,
     check_results: Option<Vec<CheckForm>>,
-    // `MEMORIES`
+    // The key is `MEMORIES`.
     weft_providers: Option<BTreeMap<String, OutputForm>>,
 }
 
@@ -115,7 +115,7 @@ struct CheckObjectForm {
 #[derive(Deserialize)]
 struct KeyForm(serde_json::Value);
 
-/// Whether this is a version as OpenTofu reads it: numbers with dots, then a prerelease and metadata.
+/// Whether OpenTofu accepts this text as a version: numbers with dots, then a prerelease and metadata.
 fn is_version(text: &str) -> bool {
     let text = text.strip_prefix('v').unwrap_or(text);
     let numbers = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -165,7 +165,7 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     Ok(file)
 }
 
-/// Outputs and memories of provider instances together. An entry under a name of the wrong kind is ignored.
+/// Merges outputs and memories of provider instances. Ignores an entry if its name is of the other kind.
 fn named(
     outputs: BTreeMap<String, OutputForm>,
     memories: BTreeMap<String, OutputForm>,
@@ -174,7 +174,7 @@ fn named(
     outputs.chain(memories.into_iter().filter(|(name, _)| is_provider_memory(name)))
 }
 
-/// One entry of `resources`, spread over its instances.
+/// Reads one entry of `resources`, and adds each of its instances.
 fn read_resource(
     instances: &mut BTreeMap<String, InstanceRecord>,
     resource: ResourceForm,
@@ -230,7 +230,7 @@ fn read_resource(
     Ok(())
 }
 
-/// A whole number in any JSON spelling that OpenTofu accepts as an index.
+/// A whole number, in any JSON spelling that OpenTofu accepts as an index.
 fn whole_number(number: &serde_json::Number) -> Option<i64> {
     // Above 2^53, a float no longer identifies one integer.
     const MOST: f64 = 9_007_199_254_740_992.0;
@@ -240,7 +240,7 @@ fn whole_number(number: &serde_json::Number) -> Option<i64> {
     })
 }
 
-/// One entry of `instances`.
+/// Reads one entry of `instances`.
 fn read_object(form: ObjectForm) -> Result<InstanceObject, String> {
     let tainted = match form.status.as_deref() {
         None | Some("") => false,
@@ -301,7 +301,7 @@ fn read_check(form: CheckForm) -> CheckRecord {
     }
 }
 
-/// The canonical JSON of a part of the file.
+/// Converts a part of the file to canonical JSON.
 fn raw(text: &RawValue) -> Result<RawJson, String> {
     canonical(text.get()).map(RawJson::from).map_err(|error| error.to_string())
 }

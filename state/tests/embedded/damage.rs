@@ -28,7 +28,7 @@ async fn a_crash_at_every_byte_of_the_journal_loses_no_acknowledged_commit() {
         let again = crashed.open();
         assert_eq!(again.snapshot().await.unwrap().instances.len(), seen, "cut at {cut}");
         drop(again);
-        // The file has everything that was recovered. It is still guarded unless the run had not begun anything.
+        // The file has everything that was recovered. It is still guarded, unless the run had not begun any operation.
         let file = StateFile::parse(&std::fs::read(crashed.state()).unwrap(), "x").unwrap();
         assert_eq!((file.instances.len(), file.serial), (seen, u64::from(seen > 0)), "cut at {cut}");
         let again = crashed.open();
@@ -52,7 +52,7 @@ async fn a_crash_at_every_byte_of_the_journal_loses_no_acknowledged_commit() {
     }
 }
 
-/// The user says that the object exists after all. The run is done and the file is free.
+/// Resolves the doubt: the user confirms that the object exists. The run is done and the file is no longer guarded.
 async fn settle_doubt(crashed: &Place, store: EmbeddedStore) {
     drop(store);
     let store = crashed.open();
@@ -90,7 +90,8 @@ async fn damage_before_the_end_freezes() {
     let error = EmbeddedStore::open(crashed.options()).unwrap_err();
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
-    // The way out is to set the run aside. That names what it touched, as far as it can be read, and frees the file.
+    // The remedy is to set the run aside. That lists the objects that it touched, as far as its journal can be read,
+    // and removes the guard from the file.
     let (touched, _) = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
     assert_eq!(touched, [address(0)]);
     assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());
@@ -171,13 +172,13 @@ async fn a_torn_edit_is_redone() {
     let pending = place.path().join(".terraform.tfstate.edit");
     let new = RECORDED.replace("b299b961", "b299b962");
     let kept = |content: &str| format!("{}\n{content}", Digest::of(content.as_bytes()).hex());
-    // Torn while it was being overwritten.
+    // The file was torn while it was being overwritten.
     let half = new.len() / 2;
     std::fs::write(place.state(), format!("{}{}", &new[..half], &RECORDED[half + 3..])).unwrap();
     std::fs::write(&pending, kept(&new)).unwrap();
     drop(place.open());
     assert_eq!((place.text(), pending.exists()), (new.clone(), false));
-    // A valid file stays as it is, and so does one whose edit did not get that far.
+    // A valid file stays as it is, even with a pending edit. So does a file whose pending edit is incomplete.
     for left in [kept(RECORDED), kept(RECORDED)[..100].to_owned()] {
         std::fs::write(&pending, left).unwrap();
         drop(place.open());

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use weft_state::remote::*;
 use weft_state::{Holder, RemoteOptions};
 
-/// One state with its objects. Clones share it.
+/// One state with its objects. Clones share the content.
 #[derive(Clone, Debug, Default)]
 pub struct Memory(Arc<Inner>);
 
@@ -23,20 +23,20 @@ struct Inner {
     requests: AtomicU64,
 }
 
-/// What the backend holds. The state is the object with the empty name.
+/// The content of the backend. The state is the object with the empty name.
 #[derive(Debug, Default)]
 pub struct Held {
     pub objects: BTreeMap<String, (Bytes, u64)>,
     pub lock: Option<LockInfo>,
-    /// Whether the next creations are done, but their answers are lost.
+    /// Whether the next creations succeed but their responses are lost.
     pub failing: bool,
-    /// Whether writes of the state are not done.
+    /// Whether writes of the state fail.
     pub refusing: bool,
     /// Whether there are no objects beside the state.
     pub bare: bool,
     /// Whether locks cannot be released.
     pub stuck: bool,
-    /// The number of changes that are still done. All later ones fail, as if the process had ended.
+    /// The number of changes that still succeed. All later ones fail, as if the process had ended.
     pub changes_left: Option<u64>,
     /// The locks that a store could not release.
     pub unreleased: UnreleasedLocks,
@@ -44,7 +44,7 @@ pub struct Held {
 }
 
 impl Memory {
-    /// The options for opening the state. The lock is taken by the process of the test, so that no other process
+    /// The options for opening the state. The process of the test is the holder of the lock, so that no other process
     /// considers the holder dead.
     pub fn options(&self, folder: impl Into<PathBuf>) -> RemoteOptions {
         RemoteOptions {
@@ -77,7 +77,7 @@ impl Memory {
         self.held().objects.keys().filter(|name| name.contains(part)).cloned().collect()
     }
 
-    /// Counts a change.
+    /// Counts a change. Fails if no changes are left.
     fn change(&self) -> Result<(), BackendError> {
         let mut held = self.held();
         match &mut held.changes_left {

@@ -34,7 +34,7 @@ pub fn address(index: u32) -> String {
     format!("sim_thing.x[{index}]")
 }
 
-/// The record of instance `index` with a number as its content.
+/// A record of instance `index`. `content` is a number that distinguishes records.
 pub fn record(index: u32, content: u64) -> InstanceRecord {
     let mut record = InstanceRecord::new(address(index).parse().unwrap(), StoredProvider::read(PROVIDER));
     let attributes = format!("{{\"id\": \"thing-{index}\", \"size\": {content}}}");

@@ -1,4 +1,4 @@
-//! A folder with a state file, for the tests of the embedded store.
+//! A directory with a state file, for the tests of the embedded store.
 
 #![allow(dead_code)]
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use weft_sealing::Sealing;
 use weft_state::*;
 
-/// The folder.
+/// The directory.
 pub struct Place {
     folder: tempfile::TempDir,
 }
@@ -56,7 +56,7 @@ impl Place {
         EmbeddedOptions { sealing: sealing.clone(), ..self.options() }
     }
 
-    /// A copy of the folder as a crash at this moment would leave it.
+    /// A copy of the directory as a crash at this moment would leave it.
     pub fn copy(&self) -> Place {
         let other = Place::new();
         copy_folder(self.path(), other.path());

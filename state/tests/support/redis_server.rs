@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use weft_state::{CopyNotices, RemoteOptions, SecondCopyOptions};
 
-/// Longer than any test.
+/// A time longer than any test.
 const NEVER: Duration = Duration::from_secs(3600);
 
 pub struct Server {
@@ -29,7 +29,7 @@ pub const SAFE: [(&str, &str); 3] =
 /// on Linux), so no client can take such a port while its server is down.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
-/// The folder of the append-only files.
+/// The directory of the append-only files.
 const AOF: &str = "appendonlydir";
 
 fn copy(from: &Path, to: &Path) {
@@ -52,13 +52,13 @@ pub fn free_port() -> u16 {
 }
 
 impl Server {
-    /// Starts a server with the settings that a store requires. Returns `None` with a loud message if there is no
-    /// redis-server.
+    /// Starts a server with the settings that a store requires. Without a redis-server, prints a clear message and
+    /// returns `None`.
     pub fn start() -> Option<Server> {
         Server::with(SAFE.to_vec())
     }
 
-    /// Whether there is a redis-server. Says loudly if there is none.
+    /// Whether a redis-server exists. If not, prints a clear message.
     pub fn there() -> bool {
         if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             let _ = writeln!(
@@ -83,7 +83,7 @@ impl Server {
         Some(server)
     }
 
-    /// The options for opening a store with this copy. It is not written at intervals.
+    /// The options for opening a store with this copy. The copy is not written at intervals.
     pub fn options(&self, copy: Option<RemoteOptions>, folder: &Path) -> SecondCopyOptions {
         SecondCopyOptions {
             server: self.url("test").into(),
@@ -113,14 +113,14 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// The files of the server as they are now.
+    /// A copy of the current files of the server.
     pub fn backup(&self) -> tempfile::TempDir {
         let backup = tempfile::tempdir().unwrap();
         copy(&self.folder.path().join(AOF), &backup.path().join(AOF));
         backup
     }
 
-    /// Kills the server, puts earlier files in the place of its own, and starts it again.
+    /// Kills the server, replaces its files by earlier ones, and starts it again.
     pub fn restore(&mut self, backup: &tempfile::TempDir) {
         self.kill();
         let files = self.folder.path().join(AOF);
@@ -131,7 +131,7 @@ impl Server {
         self.wait_until_loaded();
     }
 
-    /// The answer to a command, as text.
+    /// Runs a command and returns its answer as text.
     pub fn ask(&self, words: &[&str]) -> String {
         let output = Command::new("redis-cli").arg("-p").arg(self.port.to_string()).args(words).output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()

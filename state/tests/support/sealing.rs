@@ -8,7 +8,7 @@ use weft_sealing::{
     Secret, Target, TargetName,
 };
 
-/// The sealing of states with a key from these words. With `migrating`, unsealed states are accepted, too.
+/// A sealing of states with a key from this passphrase. With `migrating`, unsealed states are accepted, too.
 pub fn sealing(words: &str, migrating: bool) -> Arc<Sealing> {
     let keys = KeyProviderName::new("pbkdf2", "main");
     let (main, open) = (MethodName::new("aes_gcm", "main"), MethodName::new("unencrypted", "before"));

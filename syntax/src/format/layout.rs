@@ -1,7 +1,7 @@
-//! Lines: their indentation, and what stands below what.
+//! The layout of lines: their indentation, and the alignment of their cells.
 //!
-//! A line has up to three cells: what leads, an assignment from its equals sign on, and a comment at its end. The
-//! second cells of lines that follow one another begin in one column, and so do the third ones.
+//! A line has up to three cells: the start, an assignment from its equals sign on, and a comment at its end. In
+//! consecutive lines, the second cells begin in the same column, and so do the third ones.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -10,18 +10,18 @@ use crate::token::TokenKind;
 use super::Piece;
 use super::spacing::{bracket_change, is_spaced};
 
-/// Blanks for each level of nesting.
+/// The number of blanks for each level of nesting.
 const INDENT: usize = 2;
 
-/// A line as indices into the pieces; a line ends before its newline.
+/// A line, as indices into the pieces. It ends before its newline.
 struct Line {
     start: usize,
-    /// Where the assignment begins; where the comment begins when there is none.
+    /// Start of the assignment; start of the comment if there is no assignment.
     assign: usize,
-    /// Where the comment begins; the end when there is none.
+    /// Start of the comment; end of the line if there is no comment.
     comment: usize,
     end: usize,
-    /// Behind the newline.
+    /// Index after the newline.
     next: usize,
 }
 
@@ -35,7 +35,7 @@ impl Line {
     }
 }
 
-/// The text of pieces in canonical layout.
+/// Returns the text of the pieces in canonical layout.
 pub(super) fn write(pieces: &mut [Piece<'_>]) -> String {
     let lines = lines(pieces);
     indent(pieces, &lines);
@@ -53,7 +53,7 @@ pub(super) fn write(pieces: &mut [Piece<'_>]) -> String {
     text
 }
 
-/// Cuts pieces into lines and lines into cells.
+/// Splits pieces into lines, and lines into cells.
 fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -80,8 +80,8 @@ fn assignment(pieces: &[Piece<'_>], start: usize, end: usize) -> usize {
     if net == 0 { start + equals } else { end }
 }
 
-/// Indents lines by the brackets that are open. Several that open on one line indent once, and count together when
-/// they are closed.
+/// Indents lines by the number of open brackets. Brackets that open on one line indent by one level together, and are
+/// closed together.
 fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
     let mut levels: Vec<isize> = Vec::new();
     for line in lines {
@@ -116,7 +116,7 @@ fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
     }
 }
 
-/// Blanks within a cell.
+/// Sets the blanks within a cell.
 fn space(pieces: &mut [Piece<'_>], start: usize, end: usize) {
     for at in start + 1..end {
         let before = (at >= start + 2).then(|| pieces.get(at - 2)).flatten();
@@ -128,14 +128,15 @@ fn space(pieces: &mut [Piece<'_>], start: usize, end: usize) {
     }
 }
 
-/// Columns that pieces take, their blanks included.
+/// The number of columns of pieces, including their blanks.
 fn columns(pieces: &[Piece<'_>]) -> usize {
     let width =
         |text: &str| if text.is_ascii() && !text.contains('\r') { text.len() } else { text.graphemes(true).count() };
     pieces.iter().map(|piece| piece.spaces + width(piece.text)).sum()
 }
 
-/// Lets a cell begin in one column in all lines of a run that have it, a blank behind the widest.
+/// Aligns a cell in each run of lines that have it: it begins in the same column, one blank after the widest text
+/// before it.
 fn align(pieces: &mut [Piece<'_>], lines: &[Line], has: impl Fn(&Line) -> bool, begin: impl Fn(&Line) -> usize) {
     for run in lines.chunk_by(|one, other| has(one) == has(other)).filter(|run| run.first().is_some_and(&has)) {
         let widths: Vec<usize> =

@@ -4,7 +4,7 @@ use crate::token::TokenKind;
 
 use super::Piece;
 
-/// The change of the number of open brackets by a token. Quotes do not count.
+/// How a token changes the number of open brackets. Quotes do not count.
 pub(super) fn bracket_change(kind: TokenKind) -> isize {
     match kind {
         TokenKind::OpenBrace
@@ -17,7 +17,7 @@ pub(super) fn bracket_change(kind: TokenKind) -> isize {
     }
 }
 
-/// Whether a minus behind this token is a sign.
+/// Whether a minus after this token is a sign.
 fn precedes_sign(kind: TokenKind) -> bool {
     matches!(
         kind,
@@ -45,7 +45,7 @@ fn precedes_sign(kind: TokenKind) -> bool {
     )
 }
 
-/// Whether a blank stands between `left` and `right`. `before` is what stands before `left` on the line.
+/// Whether a blank separates `left` and `right`. `before` is the token before `left` on the line.
 pub(super) fn is_spaced(before: Option<&Piece<'_>>, left: &Piece<'_>, right: &Piece<'_>) -> bool {
     use TokenKind::*;
     match (left.kind, right.kind) {
@@ -55,7 +55,7 @@ pub(super) fn is_spaced(before: Option<&Piece<'_>>, left: &Piece<'_>, right: &Pi
         // Blanks in templates are text.
         (QuotedText | TemplateText | OpenQuote | OpenHeredoc, _)
         | (_, QuotedText | TemplateText | CloseQuote | CloseHeredoc) => false,
-        // `in` before a tuple is the word, not a name that is indexed.
+        // Before a tuple, `in` is the keyword of a `for`, not the name of an indexed collection.
         (Identifier, _) if left.text == "in" && before.is_some_and(|before| before.kind == Identifier) => true,
         (Identifier | Number, OpenBracket) => false,
         (kind, OpenBracket) if bracket_change(kind) < 0 => false,

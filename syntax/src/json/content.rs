@@ -39,7 +39,7 @@ pub(crate) fn missing_of(tree: &Tree, body: BodyId) -> Span {
     }
 }
 
-/// A property: its name, the place of that, and its value.
+/// A property: its name, the range of the name, and its value.
 struct Property<'tree> {
     name: &'tree SmolStr,
     span: Span,
@@ -59,7 +59,7 @@ struct Reader<'tree> {
     problems: Vec<Diagnostic>,
 }
 
-/// Reads a body, with the roles of its names. Names without a role become arguments.
+/// Reads a body with the roles of its names. Names without a role become arguments.
 pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> NameRole<'a>) -> BodyAndProblems {
     let mut reader = Reader::new(tree, body);
     let mut seen = Seen::default();
@@ -91,7 +91,7 @@ pub(crate) fn arguments(tree: &Tree, body: BodyId, hidden: &dyn Fn(&str) -> bool
     reader.finish()
 }
 
-/// Arguments by name: where each was found first.
+/// Arguments by name, with the range of their first occurrence.
 type Seen = std::collections::BTreeMap<SmolStr, Span>;
 
 fn property_of<'tree>(tree: &'tree Tree, item: &'tree ObjectItem) -> Option<Property<'tree>> {
@@ -114,7 +114,8 @@ impl<'tree> Reader<'tree> {
         self.problems.push(problem.at(self.tree.range(span)));
     }
 
-    /// The properties of an object, or of all objects of an array. With a label's name, labels are expected.
+    /// The properties of an object, or of all objects of an array. If `label` is set, the properties are labels of this
+    /// name.
     fn properties(&mut self, id: ExprId, label: Option<&str>) -> Vec<Property<'tree>> {
         let tree = self.tree;
         let purpose = label.map_or(Properties::Content, Properties::Labels);
@@ -142,7 +143,7 @@ impl<'tree> Reader<'tree> {
         found
     }
 
-    /// An argument that may be there once.
+    /// Reads an argument, which must be unique.
     fn argument(&mut self, property: &Property<'_>, duplicate: Duplicate, seen: &mut Seen) {
         let whole = property.span.through(self.tree.node(property.value).span);
         if let Some(first) = seen.get(property.name) {
@@ -164,7 +165,8 @@ impl<'tree> Reader<'tree> {
         });
     }
 
-    /// The blocks of a property: a level of objects for each label, then an object for a block or an array of them.
+    /// Reads the blocks of a property: one level of objects for each label, then an object for one block or an array of
+    /// objects for several.
     fn blocks(&mut self, property: &Property<'_>, wanted: &[&str]) {
         let block_type = property.name();
         let mut pending = vec![(property.value, Vec::<Label>::new())];

@@ -1,4 +1,5 @@
-//! Native syntax within JSON strings: parsed by the native parser, with positions in the JSON text.
+//! Native syntax within JSON strings. The native parser parses it, and this module converts its positions to the JSON
+//! text.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::parser::{Goal, parse_within};
 use crate::source::{SourceFile, Span, offset};
 use crate::tree::{Root, Syntax, Tree};
 
-/// The nodes of a text, numbered from 0, with their places in the JSON text.
+/// The nodes of a text, numbered from 0, with their positions in the JSON text.
 pub(super) struct Parsed {
     nodes: Vec<ExprNode>,
     root: ExprId,
@@ -20,7 +21,7 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// Parses the text of a string, `depth` levels deep in what surrounds it.
+    /// Parses the text of a string that is nested `depth` levels deep.
     pub(super) fn new(source: &SourceFile, decoded: &Decoded<'_>, goal: Goal, depth: usize) -> Parsed {
         let inner = SourceFile::new(source.name().clone(), decoded.text.as_ref());
         let (tree, mut problems) = parse_within(inner, goal, depth);
@@ -40,7 +41,7 @@ impl Parsed {
         Parsed { nodes, root, problems }
     }
 
-    /// Appends the nodes to those of a tree. The root takes the place of the whole string.
+    /// Appends the nodes to the nodes of a tree. The root gets the span of the whole string.
     pub(super) fn append(self, nodes: &mut Vec<ExprNode>, whole: Span) -> ExprId {
         let base = offset(nodes.len());
         nodes.extend(self.nodes.into_iter().map(|mut node| {
@@ -118,7 +119,7 @@ fn move_spans(kind: &mut ExprKind, decoded: &Decoded<'_>) {
     }
 }
 
-/// Hands the number of every child to `visit`, in the order in which they were written.
+/// Calls `visit` for the number of every child, in source order.
 pub(super) fn for_each_number(kind: &mut ExprKind, visit: &mut dyn FnMut(&mut ExprId)) {
     match kind {
         ExprKind::Literal(_) | ExprKind::Traversal(_) | ExprKind::AnonymousElement | ExprKind::Error => {}

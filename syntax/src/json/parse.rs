@@ -1,8 +1,8 @@
-//! Tokens of JSON to the nodes of expressions: objects, tuples, literals, and strings as templates.
+//! Builds the nodes of expressions from JSON tokens: objects, tuples, literals, and strings as templates.
 //!
-//! A loop over a stack of open objects and arrays, without recursion. A problem of a value is reported once and leaves
-//! a hole. The parser then continues behind the apparent end of the value, like OpenTofu's, so that it finds the same
-//! problems in the same positions (source: the JSON parser of HCL).
+//! The parser is a loop over a stack of open objects and arrays, without recursion. It reports a problem of a value
+//! once and leaves a hole. Then it continues after the apparent end of the value, like OpenTofu's parser, so that it
+//! finds the same problems in the same positions (source: the JSON parser of HCL).
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -17,9 +17,9 @@ use crate::parser::Goal;
 use crate::problems::json as problems;
 use crate::source::{SourceFile, Span, offset};
 
-/// An object or an array that is not closed yet.
+/// An object or an array that is still open.
 enum Frame {
-    /// The content of an object so far, and the key that waits for its value.
+    /// The content of an object so far, and the key whose value is expected.
     Object { open: Span, items: Vec<ObjectItem>, key: Option<(ExprId, KeyForm)> },
     /// The content of an array so far.
     Array { open: Span, items: Vec<ExprId> },
@@ -33,7 +33,7 @@ enum Want {
     Property,
     /// An element of the innermost array, or its end.
     Element,
-    /// Nothing: a value was read.
+    /// Nothing: a value is complete.
     Done(ExprId),
 }
 
@@ -43,7 +43,7 @@ pub(super) struct JsonParser<'source> {
     frames: Vec<Frame>,
     pub(super) nodes: Vec<ExprNode>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// The nesting is too deep: the rest of the text is skipped.
+    /// Whether the nesting is too deep. The rest of the text is then skipped.
     too_deep: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'source> JsonParser<'source> {
         self.nothing()
     }
 
-    /// An empty object in place of an invalid file, so that no further problem is reported.
+    /// Adds an empty object in place of an invalid file, so that no further problem is reported.
     fn nothing(&mut self) -> ExprId {
         self.add(ExprKind::Object { items: Vec::new() }, Span::empty(0))
     }
@@ -118,7 +118,7 @@ impl<'source> JsonParser<'source> {
         }
     }
 
-    /// The first token of a value; the whole value where that is one token.
+    /// Reads the first token of a value, which may be the whole value.
     fn begin(&mut self) -> Want {
         let place = self.scanner.place();
         let problem = match self.scanner.peek() {
@@ -168,7 +168,7 @@ impl<'source> JsonParser<'source> {
         Want::Element
     }
 
-    /// The closing bracket of the innermost object or array is next.
+    /// Reads the closing bracket of the innermost object or array.
     fn close(&mut self) -> Want {
         let (_, close) = self.scanner.take();
         match self.frames.pop() {
@@ -180,7 +180,7 @@ impl<'source> JsonParser<'source> {
         }
     }
 
-    /// The key of a property with its colon, or the end of the object.
+    /// Reads the key of a property with its colon, or the end of the object.
     fn property(&mut self) -> Want {
         if self.scanner.peek() == JsonToken::CloseBrace {
             return self.close();
@@ -189,7 +189,8 @@ impl<'source> JsonParser<'source> {
         Want::Value
     }
 
-    /// A value within an object was read: a key where none waits, otherwise the value of the waiting key.
+    /// Handles a complete value within an object: it is a key if no key waits for its value, otherwise the value of
+    /// that key.
     fn object_got(
         &mut self,
         open: Span,
@@ -298,7 +299,7 @@ impl<'source> JsonParser<'source> {
         self.skip_object_from(kind);
     }
 
-    /// Continues behind the closing brace of the open object, or of an object within it.
+    /// Continues after the closing brace of the open object, or of an object within it.
     fn skip_object_from(&mut self, first: JsonToken) {
         self.skip(first, JsonToken::OpenBrace, JsonToken::CloseBrace);
     }
@@ -308,7 +309,7 @@ impl<'source> JsonParser<'source> {
         self.skip(kind, JsonToken::OpenBracket, JsonToken::CloseBracket);
     }
 
-    /// Takes tokens up to the closing one that leaves one or none open, `first` having been taken already.
+    /// Skips tokens up to the closing one that leaves at most one bracket open. `first` has already been taken.
     fn skip(&mut self, first: JsonToken, open: JsonToken, close: JsonToken) {
         let mut depth = 1_usize;
         let mut kind = first;
@@ -376,7 +377,7 @@ impl<'source> JsonParser<'source> {
         };
         if is_template(&decoded.text) {
             let parsed = Parsed::new(self.source, &decoded, Goal::Template, self.frames.len());
-            // Not every string is a template: code that uses it as one asks for its problems.
+            // Not every string is a template. Code that uses it as one must ask for its problems.
             return match parsed.problems.is_empty() {
                 true => Want::Done(parsed.append(&mut self.nodes, span)),
                 false => self.hole(span),
@@ -386,7 +387,7 @@ impl<'source> JsonParser<'source> {
     }
 }
 
-/// The string at `span`, as a template of literal text only.
+/// The string at `span` as a template that contains only literal text.
 pub(super) fn plain_string(decoded: &Decoded<'_>, span: Span) -> ExprKind {
     let inside = Span::new(span.start.saturating_add(1), span.end.saturating_sub(1));
     let parts = match decoded.text.is_empty() {
@@ -401,7 +402,8 @@ fn differences(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).filter(|(a, b)| a != b).count()
 }
 
-/// Whether a text is a number of JSON: digits without a needless zero, perhaps a sign, a fraction and an exponent.
+/// Whether a text is a JSON number: digits without a redundant zero, optionally with a sign, a fraction and an
+/// exponent.
 fn is_number(bytes: &[u8]) -> bool {
     let digits = |from: &[u8]| from.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut rest = bytes.strip_prefix(b"-").unwrap_or(bytes);

@@ -1,7 +1,7 @@
 //! JSON text to tokens, one at a time.
 //!
-//! The scanner is more tolerant than JSON: anything like a number, a string or a keyword is one token, and its reader
-//! reports its problems. A character that begins no token ends the text.
+//! The scanner accepts more than JSON: anything like a number, a string or a keyword is one token, and the parser
+//! reports its problems. The text ends at a character that begins no token.
 
 use crate::source::{Span, offset};
 
@@ -20,9 +20,9 @@ pub(super) enum JsonToken {
     Comma,
     /// `:`
     Colon,
-    /// `=`, which other languages write for the colon.
+    /// `=`, which some languages use in place of the colon.
     Equals,
-    /// From a quote to the next that is not escaped, or to the end of the line.
+    /// From a quote to the next unescaped quote, or to the end of the line.
     String,
     /// Digits, signs, dots and exponents in any order.
     Number,
@@ -34,16 +34,16 @@ pub(super) enum JsonToken {
     End,
 }
 
-/// Where the scanner is.
+/// The state of the scanner.
 pub(super) struct Scanner<'text> {
     text: &'text str,
     at: usize,
-    /// The token that comes next.
+    /// The next token.
     next: (JsonToken, Span),
 }
 
 impl<'text> Scanner<'text> {
-    /// A scanner at the beginning of a text. A byte order mark is passed over.
+    /// Creates a scanner at the start of a text. Skips a byte order mark.
     pub(super) fn new(text: &'text str) -> Scanner<'text> {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let mut scanner = Scanner { text, at, next: (JsonToken::End, Span::empty(0)) };
@@ -56,7 +56,7 @@ impl<'text> Scanner<'text> {
         self.next.0
     }
 
-    /// Where the next token stands.
+    /// The span of the next token.
     pub(super) fn place(&self) -> Span {
         self.next.1
     }
@@ -101,14 +101,14 @@ impl<'text> Scanner<'text> {
         let start = self.at;
         self.at = start + length;
         if kind == JsonToken::Invalid {
-            // Text behind an unknown character has no meaning.
+            // The text after an unknown character has no meaning.
             self.text = self.text.get(..self.at).unwrap_or_default();
         }
         (kind, Span::new(offset(start), offset(start + length)))
     }
 }
 
-/// Length of a string with its quotes; without the second one it ends before the first control character.
+/// The length of a string with its quotes. Without a closing quote, the string ends before the first control character.
 fn string_length(bytes: &[u8]) -> usize {
     let mut escaping = false;
     for (at, byte) in bytes.iter().enumerate().skip(1) {

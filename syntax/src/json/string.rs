@@ -1,22 +1,22 @@
-//! Strings of JSON: their text, and where each byte of it was written.
+//! JSON strings: their text, and the source position of each byte of it.
 
 use std::borrow::Cow;
 
 use crate::source::{Span, offset};
 
-/// The text of a string, and the way back to the source.
+/// The text of a string, with a mapping to positions in the source.
 #[derive(Debug)]
 pub(super) struct Decoded<'text> {
-    /// The text, escapes resolved.
+    /// The text, with escapes resolved.
     pub(super) text: Cow<'text, str>,
-    /// Where the first byte was written: behind the opening quote.
+    /// The source offset of the first byte of the text, after the opening quote.
     start: u32,
-    /// For each escape: the byte of the text behind it, and the byte of the source behind it. In order.
+    /// For each escape: the offset in the text after it, and the offset in the source after it. In order.
     escapes: Vec<(u32, u32)>,
 }
 
 impl Decoded<'_> {
-    /// The byte of the source at which a byte of the text was written. The text of an escape begins and ends with the
+    /// The byte offset in the source of a byte of the text. The text of an escape starts and ends at the offsets of the
     /// escape.
     pub(super) fn place(&self, at: u32) -> u32 {
         let before = self.escapes.partition_point(|(text, _)| *text <= at);
@@ -26,23 +26,23 @@ impl Decoded<'_> {
         }
     }
 
-    /// The range of the source that a range of the text was written at.
+    /// The source range of a range of the text.
     pub(super) fn span(&self, span: Span) -> Span {
         Span::new(self.place(span.start), self.place(span.end))
     }
 }
 
-/// Whether a text is more as a template than itself.
+/// Whether a text contains template sequences.
 pub(super) fn is_template(text: &str) -> bool {
     text.contains("${") || text.contains("%{")
 }
 
-/// Reads a string token that begins at `start` of the source, quotes included.
+/// Decodes a string token, including its quotes, that begins at offset `start` of the source.
 ///
-/// A lone surrogate becomes U+FFFD, as in every JSON reader of OpenTofu.
+/// A lone surrogate becomes U+FFFD, as in all JSON readers of OpenTofu.
 ///
 /// # Errors
-/// The byte of the token at which it stops being a JSON string.
+/// Returns the offset in the token of the first byte that is not valid in a JSON string.
 pub(super) fn decode(token: &str, start: u32) -> Result<Decoded<'_>, u32> {
     let behind_quote = start.saturating_add(1);
     let inner = match token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
@@ -60,7 +60,7 @@ pub(super) fn decode(token: &str, start: u32) -> Result<Decoded<'_>, u32> {
         text.push_str(rest.get(..plain).unwrap_or_default());
         at += plain;
         let Some(escape) = inner.get(at..).filter(|rest| !rest.is_empty()) else { break };
-        // The quote stands before the text.
+        // `at` does not count the opening quote.
         let (character, length) = read_escape(escape.as_bytes()).map_err(|wrong| offset(at + 1 + wrong))?;
         text.push(character);
         at += length;
@@ -69,7 +69,7 @@ pub(super) fn decode(token: &str, start: u32) -> Result<Decoded<'_>, u32> {
     Ok(Decoded { text: Cow::Owned(text), start: behind_quote, escapes })
 }
 
-/// A part of a string without its quotes, escapes resolved; as it is when they are none.
+/// A part of a string without its quotes, with escapes resolved. Unchanged if an escape is invalid.
 pub(crate) fn unescaped(part: &str) -> Cow<'_, str> {
     if !part.contains('\\') {
         return Cow::Borrowed(part);
@@ -78,7 +78,7 @@ pub(crate) fn unescaped(part: &str) -> Cow<'_, str> {
     whole.map_or(Cow::Borrowed(part), Cow::Owned)
 }
 
-/// The first escape of an unfinished string that is none.
+/// The offset of the first invalid escape of an unterminated string.
 fn first_fault(token: &str) -> Option<u32> {
     let bytes = token.as_bytes();
     let mut at = 1;
@@ -95,7 +95,7 @@ fn first_fault(token: &str) -> Option<u32> {
     None
 }
 
-/// The character of an escape and the escape's length, or the byte of its error.
+/// The character of an escape and the length of the escape, or the offset of the error.
 fn read_escape(bytes: &[u8]) -> Result<(char, usize), usize> {
     let simple = match bytes.get(1) {
         Some(b'"') => '"',

@@ -1,4 +1,4 @@
-//! Strings of JSON, read otherwise than as templates.
+//! Views of JSON strings that do not read them as templates.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::parser::Goal;
 use crate::source::offset;
 use crate::tree::{Expression, Root, Syntax, Tree};
 
-/// The depth at which expressions within strings begin. Such strings are near the top of the language.
+/// The depth at which expressions within strings are parsed. Such strings are not deeply nested.
 const SHALLOW: usize = 0;
 
 impl Expression {
-    /// Whether this is a string of JSON itself, not native syntax in one.
+    /// Whether this is a JSON string itself, not native syntax within one.
     ///
-    /// In JSON, quotes delimit strings only: text that begins with a quote is a JSON string.
+    /// In JSON, quotes only delimit strings, so text that begins with a quote is a JSON string.
     pub(crate) fn is_json_string(&self) -> bool {
         self.tree.syntax() == Syntax::Json && self.text().starts_with('"')
     }
 
-    /// The text of a string of JSON.
+    /// The text of a JSON string.
     fn json_text(&self) -> Option<Decoded<'_>> {
         if !self.is_json_string() {
             return None;
@@ -32,17 +32,17 @@ impl Expression {
         decode(self.text(), self.span().start).ok()
     }
 
-    /// The literal text of a string in the JSON syntax: JSON escapes are resolved, and templates are not. `None` for
-    /// everything else.
+    /// The literal text of a string in the JSON syntax. JSON escapes are resolved, template sequences are not. `None`
+    /// for all other expressions.
     pub fn as_json_string(&self) -> Option<SmolStr> {
         self.json_text().map(|decoded| SmolStr::from(decoded.text.as_ref()))
     }
 
-    /// The expression in native syntax that a string of the JSON syntax holds, for places where the language wants no
-    /// value: a type, a reference, an address. The expression itself when it is no such string.
+    /// The native expression in a string of the JSON syntax, for arguments that are not values: a type, a reference, an
+    /// address. Other expressions are returned unchanged.
     ///
     /// # Errors
-    /// The text is not a valid expression.
+    /// Returns an error if the text is not a valid expression.
     pub fn unquoted(&self) -> Result<Expression, Vec<Diagnostic>> {
         match self.json_text() {
             None => Ok(self.clone()),
@@ -50,7 +50,7 @@ impl Expression {
         }
     }
 
-    /// The expression of a string that is one traversal.
+    /// The traversal in a string, if its text is one traversal.
     pub(crate) fn json_traversal(&self) -> Option<Expression> {
         self.embedded(&self.json_text()?, Goal::Traversal).ok()
     }
@@ -69,14 +69,14 @@ impl Expression {
         Ok(tree.expression(id))
     }
 
-    /// The same value of the JSON syntax with literal strings, for places where nothing can be referred to. Expressions
-    /// of the native syntax are unchanged.
+    /// A copy of a value of the JSON syntax in which strings are literal text, for arguments without references.
+    /// Expressions of the native syntax are returned unchanged.
     pub fn without_templates(&self) -> Expression {
         if self.tree.syntax() == Syntax::Native || !self.has_templates() {
             return self.clone();
         }
         let mut nodes: Vec<ExprNode> = Vec::new();
-        // The numbers of copies whose parents are still to be copied.
+        // The numbers of copied nodes whose parents have not been copied yet.
         let mut copied: Vec<ExprId> = Vec::new();
         let mut pending = vec![(self.id, false)];
         while let Some((id, children_done)) = pending.pop() {
@@ -114,7 +114,7 @@ impl Expression {
         Arc::new(tree).expression(root)
     }
 
-    /// Whether a string in this value of the JSON syntax is not its own text as a template.
+    /// Whether this value of the JSON syntax contains a string with template sequences.
     fn has_templates(&self) -> bool {
         let mut pending = vec![self.id];
         while let Some(id) = pending.pop() {
@@ -128,8 +128,8 @@ impl Expression {
         false
     }
 
-    /// The problems of a JSON string as a template. Parsing a file does not report them, since not every string is a
-    /// template. Such a string is a [hole](ExprKind::Error).
+    /// The problems of a JSON string as a template. Parsing a file does not report them, because not every string is a
+    /// template. The node of such a string is a [hole](ExprKind::Error).
     pub fn template_problems(&self) -> Vec<Diagnostic> {
         match (self.kind(), self.json_text()) {
             (ExprKind::Error, Some(decoded)) => {

@@ -17,7 +17,7 @@ use super::pairs::{Bracket, Family, bracket};
 /// The names of one body, with their positions.
 type Names = HashMap<SmolStr, Span>;
 
-/// A body that is being read.
+/// A body that is being parsed.
 #[derive(Default)]
 struct Draft {
     body: Body,
@@ -26,7 +26,7 @@ struct Draft {
     header: Option<Header>,
 }
 
-/// A block up to its opening brace.
+/// The header of a block, up to its opening brace.
 struct Header {
     block_type: Name,
     labels: Vec<Label>,
@@ -36,7 +36,7 @@ struct Header {
 }
 
 impl Parser<'_> {
-    /// A whole file.
+    /// Parses a whole file.
     pub(super) fn file(&mut self) -> BodyId {
         let start = self.peek().span;
         let mut outer: Vec<Draft> = Vec::new();
@@ -83,7 +83,7 @@ impl Parser<'_> {
         self.add_body(draft.body)
     }
 
-    /// A token that no item begins with: nothing more of the body is read.
+    /// Reports a token that cannot begin an item. The rest of the body is not parsed.
     fn bad_item(&mut self) {
         let bad = self.read();
         if bad.kind == TokenKind::OpenQuote {
@@ -100,7 +100,7 @@ impl Parser<'_> {
         id
     }
 
-    /// The end of the text comes before the closing brace of a block.
+    /// Handles the end of the text before the closing brace of a block.
     fn unclosed(&mut self, draft: &Draft) {
         if let Some(header) = &draft.header {
             let context = header.span.through(header.open_span);
@@ -109,7 +109,7 @@ impl Parser<'_> {
         self.recovery = true;
     }
 
-    /// Puts a block that is complete into the body around it.
+    /// Adds a complete block to the body around it.
     fn close_block(&mut self, mut draft: Draft, mut parent: Draft, close: Option<Span>) -> Draft {
         self.depth = self.depth.saturating_sub(1);
         let Some(header) = draft.header.take() else { return parent };
@@ -125,7 +125,7 @@ impl Parser<'_> {
         parent
     }
 
-    /// A line ends behind the closing brace of a block.
+    /// Expects a line end after the closing brace of a block.
     fn end_of_block(&mut self, header: Span) {
         let next = self.peek();
         match next.kind {
@@ -157,7 +157,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `= expression` behind a name. `single_line`: in a block on one line, where no line end follows.
+    /// Parses `= expression` after a name. `single_line`: in a block on one line, where no line end follows.
     fn attribute(&mut self, draft: &mut Draft, token: SyntaxToken, single_line: bool) {
         let equals_span = self.read().span;
         let expression = self.expression();
@@ -193,7 +193,7 @@ impl Parser<'_> {
         draft.body.attributes.push(Attribute { name, equals_span, expression, span });
     }
 
-    /// Labels and opening brace behind a name. A block on one line is read whole and added.
+    /// Parses labels and opening brace after a name. A block on one line is parsed completely and added.
     fn block(&mut self, draft: &mut Draft, name: SyntaxToken) -> Option<Header> {
         let mut labels = Vec::new();
         let open = loop {
@@ -238,7 +238,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The labels of a block are not followed by a brace.
+    /// Reports a block whose labels are not followed by a brace.
     fn broken_header(&mut self, start: Span, found: SyntaxToken) {
         let context = start.through(found.span);
         match found.kind {
@@ -248,14 +248,14 @@ impl Parser<'_> {
         }
     }
 
-    /// A block of which only the header could be read.
+    /// Creates a block of which only the header could be parsed.
     fn bodiless(&mut self, name: SyntaxToken, labels: Vec<Label>, span: Span) -> Block {
         let end = Span::empty(span.end);
         let body = self.add_body(Body { span: end, ..Body::default() });
         Block { block_type: self.name_of(name), labels, body, header_span: span, open_span: end, close_span: end }
     }
 
-    /// `{ name = value }` on one line: one argument, and the closing brace at once.
+    /// Parses `{ name = value }` on one line: one argument, followed by the closing brace.
     fn single_line_block(&mut self, parent: &mut Draft, header: Header) {
         let (open, header_span) = (header.open, header.span);
         let mut draft = Draft { header: Some(header), ..Draft::default() };
@@ -283,7 +283,7 @@ impl Parser<'_> {
         self.end_of_block(header_span);
     }
 
-    /// The argument of a block on one line. Where there is none, the line is skipped.
+    /// Parses the argument of a block on one line. If there is none, skips the line.
     fn single_argument(&mut self, draft: &mut Draft) {
         let name = self.read();
         if name.kind != TokenKind::Identifier {
@@ -306,7 +306,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A string without sequences, such as a label: its text and where it stands. The next token is its quote.
+    /// Parses a string without sequences, such as a label. Returns its text and its span. The next token is the opening
+    /// quote.
     pub(super) fn quoted_literal(&mut self) -> (SmolStr, Span) {
         let open = self.advance();
         let start = self.token(open).span;
@@ -338,14 +339,14 @@ impl Parser<'_> {
         (text.into(), self.since(start))
     }
 
-    /// A string has no end.
+    /// Reports a string without an end.
     fn unterminated(&mut self, start: Span) {
         let end = self.token(self.tokens.len()).span;
         self.report_within(end, start.through(end), strings::unterminated());
     }
 
-    /// Skips the rest of a broken item: up to the end of the line on which every bracket opened from here on is closed.
-    /// A closing bracket without a partner closes nothing; one with a partner also closes everything inside.
+    /// Skips the rest of a broken item, up to the end of the line on which every bracket that was opened since is
+    /// closed. A closing bracket without a partner is ignored. One with a partner also closes all brackets inside.
     fn skip_item(&mut self) {
         self.recovery = true;
         self.newlines = true;

@@ -34,7 +34,7 @@ impl Parser<'_> {
         self.next_member()
     }
 
-    /// The frame on top is a tuple or an object: its next member, or its end.
+    /// Continues the tuple or object on top of the stack: reads its next member, or its end.
     fn next_member(&mut self) -> Next {
         match self.pop() {
             Some((Work::Tuple { open, items }, outer)) => {
@@ -69,7 +69,7 @@ impl Parser<'_> {
         Next::Postfix(self.add(ExprKind::Object { items }, span))
     }
 
-    /// An item of a tuple has been read.
+    /// Continues after an item of a tuple.
     pub(super) fn after_item(&mut self, outer: Outer, open: usize, mut items: Vec<ExprId>, item: ExprId) -> Next {
         items.push(item);
         let next = self.peek();
@@ -92,7 +92,7 @@ impl Parser<'_> {
         self.close_tuple(outer, open, items)
     }
 
-    /// The key of an object item has been read.
+    /// Continues after the key of an object item.
     pub(super) fn after_key(
         &mut self,
         outer: Outer,
@@ -123,7 +123,7 @@ impl Parser<'_> {
         self.close_object(outer, open, items)
     }
 
-    /// How a key was written.
+    /// The notation of a key.
     fn key_form(&self, key: ExprId, parenthesised: bool) -> KeyForm {
         if parenthesised {
             return KeyForm::Parenthesised;
@@ -140,7 +140,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The value of an object item has been read.
+    /// Continues after the value of an object item.
     pub(super) fn after_value(
         &mut self,
         outer: Outer,
@@ -175,7 +175,7 @@ impl Parser<'_> {
         self.close_object(outer, open, items)
     }
 
-    /// The frame on top is a call: its next argument, or its end.
+    /// Continues the call on top of the stack: reads its next argument, or its end.
     pub(super) fn next_argument(&mut self) -> Next {
         if self.peek_kind() != TokenKind::CloseParenthesis {
             return Next::Operand;
@@ -200,7 +200,7 @@ impl Parser<'_> {
         Next::Postfix(self.add(ExprKind::Call(Box::new(call)), span))
     }
 
-    /// An argument of a call has been read.
+    /// Continues after an argument of a call.
     pub(super) fn after_argument(&mut self, outer: Outer, mut draft: Box<CallDraft>, argument: ExprId) -> Next {
         draft.arguments.push(argument);
         let next = self.peek();
@@ -239,7 +239,7 @@ impl Parser<'_> {
         self.close_call(outer, *draft, expand_final)
     }
 
-    /// Begins a `for` expression: the bracket has been read, `for` follows.
+    /// Begins a `for` expression. Its bracket has been read, and `for` is next.
     fn open_for(&mut self, start: SyntaxToken, open: usize, is_object: bool) -> Next {
         let newlines = self.newlines;
         self.newlines = false;
@@ -269,8 +269,8 @@ impl Parser<'_> {
         Next::Operand
     }
 
-    /// Parses the names of a `for` and the word `in`, for expressions and directives. `None` if they are invalid, which
-    /// is reported.
+    /// Parses the names of a `for` and the word `in`, for expressions and directives. If they are invalid, reports it
+    /// and returns `None`.
     pub(super) fn for_names(&mut self, form: ForForm, context: Option<Span>) -> Option<(Option<Name>, Name)> {
         let wrong = |parser: &mut Self, problem: fn(ForForm) -> Diagnostic| {
             let span = parser.peek().span;
@@ -299,7 +299,7 @@ impl Parser<'_> {
         Some(names)
     }
 
-    /// A part of a `for` expression has been read.
+    /// Continues after a part of a `for` expression.
     pub(super) fn after_for_part(&mut self, outer: Outer, mut draft: Box<ForDraft>, part: ExprId) -> Next {
         let next = self.peek();
         let start = self.token(draft.open).span;
@@ -341,7 +341,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A `for` expression that cannot be understood.
+    /// Abandons a `for` expression that is invalid.
     fn abandon_for(&mut self, outer: Outer, open: usize) -> Next {
         self.recover_behind(open);
         self.leave(outer);
@@ -349,7 +349,7 @@ impl Parser<'_> {
         Next::Postfix(self.hole(span))
     }
 
-    /// The end of a `for` expression.
+    /// Reads the end of a `for` expression.
     fn close_for(&mut self, outer: Outer, draft: ForDraft, condition: Option<ExprId>) -> Next {
         let start = self.token(draft.open).span;
         let close = if draft.is_object { TokenKind::CloseBrace } else { TokenKind::CloseBracket };

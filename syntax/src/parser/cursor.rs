@@ -1,4 +1,4 @@
-//! Going through the tokens.
+//! Access to the tokens: look ahead, consume, skip.
 
 use crate::source::Span;
 use crate::token::{SyntaxToken, TokenKind};
@@ -6,16 +6,16 @@ use crate::token::{SyntaxToken, TokenKind};
 use super::Parser;
 use super::pairs::{Bracket, Family, bracket};
 
-/// The token behind the last one.
+/// The token after the last one.
 const NOTHING: SyntaxToken = SyntaxToken { kind: TokenKind::End, span: Span::empty(0) };
 
 impl Parser<'_> {
-    /// Whether a token has no meaning where the parser is.
+    /// Whether a token has no meaning at the current position.
     fn skips(&self, kind: TokenKind) -> bool {
         kind.is_trivia() || (kind == TokenKind::Newline && !self.newlines)
     }
 
-    /// Index of the next token that means something, from `at` on.
+    /// Index of the next token with a meaning, from `at` on.
     fn meaningful(&self, mut at: usize) -> usize {
         while self.tokens.get(at).is_some_and(|token| self.skips(token.kind)) {
             at += 1;
@@ -23,22 +23,22 @@ impl Parser<'_> {
         at
     }
 
-    /// The token of an index; the end token for those behind it.
+    /// The token at an index. After the last one, an end token.
     pub(super) fn token(&self, at: usize) -> SyntaxToken {
         self.tokens.get(at).or(self.tokens.last()).copied().unwrap_or(NOTHING)
     }
 
-    /// The next token that means something.
+    /// The next token with a meaning.
     pub(super) fn peek(&self) -> SyntaxToken {
         self.token(self.meaningful(self.position))
     }
 
-    /// The kind of the next token.
+    /// The kind of the next token with a meaning.
     pub(super) fn peek_kind(&self) -> TokenKind {
         self.peek().kind
     }
 
-    /// Whether the next token is this keyword. Keywords are names with a meaning in some places only.
+    /// Whether the next token is this keyword. Keywords are names that have a meaning only in some places.
     pub(super) fn peek_word(&self, word: &str) -> bool {
         let token = self.peek();
         token.kind == TokenKind::Identifier && self.source.slice(token.span) == word
@@ -54,7 +54,7 @@ impl Parser<'_> {
         at
     }
 
-    /// Consumes the next token that means something.
+    /// Consumes the next token with a meaning.
     pub(super) fn read(&mut self) -> SyntaxToken {
         let at = self.advance();
         self.token(at)
@@ -73,20 +73,20 @@ impl Parser<'_> {
         }
     }
 
-    /// From the beginning of a token to the end of the last one that was consumed.
+    /// The span from the start of a token to the end of the last consumed token.
     pub(super) fn since(&self, start: Span) -> Span {
         start.through(self.previous())
     }
 
-    /// Goes into recovery and behind the closing bracket of the bracket at `open`, which may be passed already. Only
-    /// brackets of its family count from here on: others are likely to be unbalanced. Without a closing bracket
-    /// nothing is left of the text.
+    /// Enters recovery, and continues after the closing bracket of the bracket at `open`, even if that was passed
+    /// already. Only brackets of the same family count from here on, because others are probably unbalanced. If there
+    /// is no closing bracket, the rest of the text is skipped.
     pub(super) fn recover_behind(&mut self, open: usize) {
         let Some(Bracket::Opens(family)) = bracket(self.token(open).kind) else { return self.give_up() };
         self.skip_behind(family);
     }
 
-    /// Goes into recovery and behind the next closing bracket of a family that is not opened before it.
+    /// Enters recovery, and continues after the next closing bracket of a family that has no opening bracket before it.
     pub(super) fn skip_behind(&mut self, family: Family) {
         self.recovery = true;
         let mut inner = 0usize;
@@ -104,7 +104,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes into recovery and to the end of the text.
+    /// Enters recovery, and skips the rest of the text.
     pub(super) fn give_up(&mut self) {
         self.recovery = true;
         while self.read().kind != TokenKind::End {}

@@ -1,4 +1,4 @@
-//! Directives of templates, matched with their ends.
+//! Directives of templates, matched with their end markers.
 
 use crate::expression::{ExprId, ExprKind, Name, Template, TemplateForm, TemplatePart};
 use crate::problems::templates as problems;
@@ -7,14 +7,14 @@ use crate::source::Span;
 use super::Parser;
 use super::frame::Piece;
 
-/// A directive that waits for its end.
+/// A directive whose end has not been found yet.
 enum OpenDirective {
     If { condition: ExprId, span: Span, then: Option<ExprId> },
     For { key_variable: Option<Name>, value_variable: Name, collection: ExprId, span: Span },
 }
 
 impl OpenDirective {
-    /// The marker that opened it.
+    /// The span of the marker that opened the directive.
     fn span(&self) -> Span {
         match self {
             OpenDirective::If { span, .. } | OpenDirective::For { span, .. } => *span,
@@ -39,14 +39,14 @@ impl Structure {
 }
 
 impl Parser<'_> {
-    /// Makes a template of its pieces. Directives that do not match are reported and become holes.
+    /// Builds a template from its pieces. Directives without a matching end are reported and become holes.
     pub(super) fn structure(&mut self, form: TemplateForm, pieces: Vec<Piece>, whole: Span, end: Span) -> Template {
         let mut structure = Structure { form, parts: Vec::new(), open: Vec::new() };
         let mut pieces = pieces.into_iter().peekable();
         while let Some(piece) = pieces.next() {
             match piece {
                 Piece::Text { mut text, mut span } => {
-                    // Text of several lines is one part.
+                    // The pieces of a text over several lines form one part.
                     while let Some(Piece::Text { text: more, span: further }) =
                         pieces.next_if(|piece| matches!(piece, Piece::Text { .. }))
                     {
@@ -77,19 +77,19 @@ impl Parser<'_> {
             self.report_within(end, open.span(), problems::open_directive(word, line));
             self.abandon(&mut structure, outer, whole);
         }
-        // Most have one part, and trees live long.
+        // Most templates have one part, and trees live long.
         structure.parts.shrink_to_fit();
         Template { form: structure.form, parts: structure.parts }
     }
 
-    /// A directive with its content becomes a hole in the surrounding template.
+    /// Turns a directive with its content into a hole of the surrounding template.
     fn abandon(&mut self, structure: &mut Structure, outer: Vec<TemplatePart>, span: Span) {
         let expression = self.hole(span);
         structure.parts = outer;
         structure.parts.push(TemplatePart::Interpolation { expression, span });
     }
 
-    /// The collected parts become a template.
+    /// Turns the collected parts into a template.
     fn fragment(&mut self, structure: &mut Structure, after: Span, before: Span) -> ExprId {
         let parts = std::mem::take(&mut structure.parts);
         let span = Span::new(after.end, before.start.max(after.end));
@@ -146,7 +146,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An end without a beginning.
+    /// Reports an end without a beginning.
     fn stray(&mut self, structure: &mut Structure, span: Span, word: &str) {
         self.report(span, problems::no_open_directive(word));
         let expression = self.hole(span);

@@ -7,7 +7,7 @@ use crate::token::{SyntaxToken, TokenKind};
 use super::Parser;
 
 impl Parser<'_> {
-    /// The text of a token. Backslashes are escapes between quotes only, `$${` and `%%{` everywhere.
+    /// The text of a token. Backslashes are escapes only between quotes; `$${` and `%%{` are escapes everywhere.
     pub(super) fn unescape(&mut self, token: SyntaxToken) -> String {
         let quoted = token.kind == TokenKind::QuotedText;
         let source = self.source;
@@ -35,7 +35,7 @@ impl Parser<'_> {
         result
     }
 
-    /// One escape that begins with a backslash; its length.
+    /// Resolves an escape that begins with a backslash. Returns its length.
     fn backslash(&mut self, text: &str, start: u32, result: &mut String) -> usize {
         let Some(selector) = text.chars().nth(1) else {
             self.report(Span::new(start, start + 1), problems::lone_backslash());
@@ -60,7 +60,7 @@ impl Parser<'_> {
         2
     }
 
-    /// `\u` or `\U` and as many hexadecimal digits as it takes.
+    /// Resolves `\u` or `\U` followed by `digits` hexadecimal digits. Returns the length of the escape.
     fn unicode(&mut self, text: &str, digits: usize, start: u32, result: &mut String) -> usize {
         let given = text.bytes().skip(2).take(digits).take_while(u8::is_ascii_hexdigit).count();
         let length = 2 + given;
@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 }
 
-/// Takes text as it is; its length.
+/// Copies text unchanged. Returns its length.
 fn copy(text: &str, length: usize, result: &mut String) -> usize {
     result.push_str(text.get(..length).unwrap_or_default());
     length

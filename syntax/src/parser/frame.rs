@@ -9,11 +9,11 @@ use crate::source::Span;
 
 use super::Parser;
 
-/// A construct that waits for the expression inside of it.
+/// A construct that waits for an expression inside of it.
 pub(super) struct Frame {
-    /// What waits.
+    /// The construct.
     pub work: Work,
-    /// The parser's state outside of it.
+    /// The parser's state outside of the construct.
     newlines: bool,
     mark: usize,
     depth: usize,
@@ -23,29 +23,29 @@ pub(super) struct Frame {
 pub(super) enum Work {
     /// The caller of the expression parser.
     Caller,
-    /// An operator for its operand.
+    /// Waits for its operand.
     Unary { operator: UnaryOperator, operator_span: Span },
-    /// An operator for its right operand.
+    /// Waits for its right operand.
     Binary { operator: BinaryOperator, operator_span: Span, left: ExprId },
-    /// `c ?` for the value when true.
+    /// `c ?`: waits for the value if true.
     Then { condition: ExprId },
-    /// `c ? a :` for the value when false.
+    /// `c ? a :`: waits for the value if false.
     Otherwise { condition: ExprId, then: ExprId },
-    /// A splat for the steps that are applied to each element.
+    /// Waits for the steps that the splat applies to each element.
     Splat { source: ExprId, element: ExprId, marker: Span },
     /// `(`
     Parentheses { open: usize },
-    /// `a[` for the key.
+    /// `a[`: waits for the key.
     Index { open: usize, collection: ExprId },
-    /// `[` for the next item.
+    /// `[`: waits for the next item.
     Tuple { open: usize, items: Vec<ExprId> },
-    /// `{` for the next key.
+    /// `{`: waits for the next key.
     ObjectKey { open: usize, items: Vec<ObjectItem>, parenthesised: bool },
-    /// `{ k =` for the value.
+    /// `{ k =`: waits for the value.
     ObjectValue { open: usize, items: Vec<ObjectItem>, key: ExprId, form: KeyForm },
-    /// `[for` or `{for` for its next part.
+    /// `[for` or `{for`: waits for its next part.
     For(Box<ForDraft>),
-    /// `f(` for the next argument.
+    /// `f(`: waits for the next argument.
     Call(Box<CallDraft>),
     /// A template between two sequences.
     Template(Box<TemplateDraft>),
@@ -57,7 +57,7 @@ pub(super) enum Work {
     DirectiveFor { open: usize, key_variable: Option<Name>, value_variable: Name },
 }
 
-/// A `for` expression as far as it has been read.
+/// An incomplete `for` expression.
 pub(super) struct ForDraft {
     pub open: usize,
     pub is_object: bool,
@@ -70,7 +70,7 @@ pub(super) struct ForDraft {
     pub grouping: Option<Span>,
 }
 
-/// Which part of a `for` expression is being read.
+/// The part of a `for` expression that is being parsed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForPart {
     Collection,
@@ -80,7 +80,7 @@ pub(super) enum ForPart {
     Condition,
 }
 
-/// A call as far as it has been read.
+/// An incomplete call.
 pub(super) struct CallDraft {
     pub open: usize,
     pub name: SmolStr,
@@ -88,14 +88,14 @@ pub(super) struct CallDraft {
     pub arguments: Vec<ExprId>,
 }
 
-/// A template as far as it has been read.
+/// An incomplete template.
 pub(super) struct TemplateDraft {
-    /// The opening mark; `None` for a text that is a template as a whole.
+    /// The index of the opening token; `None` for a text that is one template.
     pub open: Option<usize>,
     pub form: TemplateForm,
     pub start: Span,
     pub parts: Vec<Piece>,
-    /// The last sequence ended with `~}`.
+    /// Whether the last sequence ended with `~}`.
     pub trim_next: bool,
 }
 
@@ -113,7 +113,7 @@ pub(super) enum Piece {
 
 /// The next step of the parser.
 pub(super) enum Next {
-    /// An operand begins.
+    /// An operand is expected.
     Operand,
     /// A term has been read; steps and indices may follow.
     Postfix(ExprId),
@@ -126,14 +126,14 @@ pub(super) enum Next {
 }
 
 impl Parser<'_> {
-    /// Begins a construct. The expression inside of it is judged by its own errors only.
+    /// Begins a construct. Only errors of the expression inside of it count as failures of that expression.
     pub(super) fn push(&mut self, work: Work) {
         let frame = Frame { work, newlines: self.newlines, mark: self.mark, depth: self.depth };
         self.frames.push(frame);
         self.mark = self.diagnostics.len();
     }
 
-    /// Begins a construct that counts as a level of nesting. Beyond the limit it is not begun.
+    /// Begins a construct that adds a level of nesting. Returns `false` without beginning it if that is too deep.
     pub(super) fn push_nested(&mut self, work: Work, span: Span) -> bool {
         let (outer, mark) = (self.depth, self.mark);
         if !self.descend(span) {
@@ -151,14 +151,14 @@ impl Parser<'_> {
         self.mark = self.diagnostics.len();
     }
 
-    /// Takes the construct on top. Its outer state comes apart from it, for [`Parser::leave`] or
+    /// Takes the construct on top of the stack. Pass the returned outer state to [`Parser::leave`] or
     /// [`Parser::push_again`].
     pub(super) fn pop(&mut self) -> Option<(Work, Outer)> {
         let frame = self.frames.pop()?;
         Some((frame.work, Outer { newlines: frame.newlines, mark: frame.mark, depth: frame.depth }))
     }
 
-    /// Goes back to the state outside of a construct.
+    /// Restores the state outside of a construct.
     pub(super) fn leave(&mut self, outer: Outer) {
         self.newlines = outer.newlines;
         self.mark = outer.mark;
@@ -191,7 +191,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A term with all its steps is complete: it belongs to a preceding operator or splat, or it is an operand.
+    /// Continues after a term with all its steps. It belongs to a preceding operator or splat, or it is an operand.
     pub(super) fn settle(&self, term: ExprId) -> Next {
         match self.frames.last().map(|frame| &frame.work) {
             Some(Work::Unary { .. } | Work::Splat { .. }) => Next::Done(term),
@@ -199,7 +199,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Gives a construct the expression that it waited for.
+    /// Passes an expression to the construct that waited for it.
     fn resume(&mut self, work: Work, outer: Outer, value: ExprId) -> Next {
         match work {
             Work::Caller => Next::Done(value),
@@ -235,7 +235,7 @@ impl Parser<'_> {
             Work::DirectiveFor { open, key_variable, value_variable } => {
                 self.after_directive_for(outer, open, key_variable, value_variable, value)
             }
-            // A template is taken off the stack by its own loop, before any expression could be given to it.
+            // Cannot happen: the loop for templates takes this frame off the stack before any expression is complete.
             Work::Template(_) => Next::Done(value),
         }
     }

@@ -1,4 +1,4 @@
-//! Terms, and the steps behind them.
+//! Terms, and the steps that follow them.
 
 use smol_str::SmolStr;
 
@@ -25,11 +25,11 @@ fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && exponent.is_none_or(|digits| digits.parse::<i32>().is_ok())
 }
 
-/// The number of steps of most references, which is reserved at once: a large configuration has very many of them.
+/// The usual number of steps of a reference, which is reserved at once: a large configuration has very many references.
 const USUAL_STEPS: usize = 2;
 
 impl Parser<'_> {
-    /// Begins an operand.
+    /// Parses an operand.
     pub(super) fn operand(&mut self) -> Next {
         let start = self.peek();
         match start.kind {
@@ -63,7 +63,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Begins something between brackets in which line ends mean nothing.
+    /// Begins a construct between brackets in which line ends have no meaning.
     fn bracketed(&mut self, start: SyntaxToken, work: impl FnOnce(usize) -> Work) -> Next {
         let open = self.advance();
         if self.push_nested(work(open), start.span) {
@@ -73,7 +73,7 @@ impl Parser<'_> {
         self.too_deep(open, start)
     }
 
-    /// Leaves a construct out that would nest too deep.
+    /// Skips a construct that is nested too deep.
     pub(super) fn too_deep(&mut self, open: usize, start: SyntaxToken) -> Next {
         self.recover_behind(open);
         let hole = self.hole(self.since(start.span));
@@ -89,7 +89,7 @@ impl Parser<'_> {
         self.settle(hole)
     }
 
-    /// A name that is no call.
+    /// Parses a name that is not a call.
     fn name(&mut self, token: SyntaxToken) -> ExprId {
         let kind = match self.source.slice(token.span) {
             "true" => ExprKind::Literal(Literal::Bool(true)),
@@ -100,12 +100,12 @@ impl Parser<'_> {
         self.add(kind, token.span)
     }
 
-    /// The name that a token is.
+    /// The name of a token.
     pub(super) fn name_of(&self, token: SyntaxToken) -> Name {
         Name { text: self.source.slice(token.span).into(), span: token.span }
     }
 
-    /// The text of a number, reported when it is none.
+    /// The text of a number. Reports it if it is invalid.
     pub(super) fn number(&mut self, token: SyntaxToken) -> SmolStr {
         let text = self.source.slice(token.span);
         if !is_number(text) {
@@ -114,7 +114,7 @@ impl Parser<'_> {
         text.into()
     }
 
-    /// A call: the first part of its name has been read, `(` or `::` follows.
+    /// Begins a call. The first part of its name has been read, and `(` or `::` is next.
     fn open_call(&mut self, first: SyntaxToken) -> Next {
         let mut name = self.source.slice(first.span).to_owned();
         let mut name_span = first.span;
@@ -150,14 +150,14 @@ impl Parser<'_> {
         }
     }
 
-    /// A call whose name is broken: everything up to the end of the next parentheses is left out.
+    /// Abandons a call with an invalid name. Skips everything up to the end of the next parentheses.
     fn abandon_call(&mut self, name: Span) -> Next {
         while !matches!(self.read().kind, TokenKind::OpenParenthesis | TokenKind::End) {}
         self.skip_behind(Family::Parenthesis);
         Next::Postfix(self.hole(name))
     }
 
-    /// The steps behind a term.
+    /// Parses the steps after a term.
     pub(super) fn postfix(&mut self, mut term: ExprId) -> Next {
         loop {
             match self.peek_kind() {
@@ -179,7 +179,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `.name`, `.0` or `.*`
+    /// Parses `.name`, `.0` or `.*`.
     fn dot(&mut self, term: ExprId) -> ExprId {
         let dot = self.read();
         let what = self.peek();
@@ -202,7 +202,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The step of a dot: a name or a number.
+    /// The step after a dot: a name or a number.
     fn dotted_step(&mut self, dot: SyntaxToken, what: SyntaxToken) -> TraversalStep {
         let span = dot.span.through(what.span);
         let text = self.source.slice(what.span);
@@ -218,7 +218,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A step from a term: a traversal grows, anything else begins a relative one.
+    /// Adds a step to a term. A traversal grows; any other term becomes the source of a relative traversal.
     fn extend(&mut self, term: ExprId, step: TraversalStep) -> ExprId {
         if let Some(node) = self.expressions.get_mut(term.index()) {
             let steps = match &mut node.kind {
@@ -239,7 +239,7 @@ impl Parser<'_> {
         self.add(ExprKind::RelativeTraversal { source: term, steps: vec![step] }, span)
     }
 
-    /// `.*` and the names and numbers behind it, which apply to each element.
+    /// Parses `.*` and the names and numbers after it, which apply to each element.
     fn attribute_splat(&mut self, source: ExprId, marker: Span) -> ExprId {
         let element = self.add(ExprKind::AnonymousElement, marker);
         let mut each = element;
@@ -263,7 +263,7 @@ impl Parser<'_> {
         self.add(ExprKind::Splat(Splat { source, full: false, each, element, marker }), span)
     }
 
-    /// `[*]`: all steps behind it apply to each element.
+    /// Parses `[*]`. All steps after it apply to each element.
     fn full_splat(&mut self, source: ExprId, open: usize, start: SyntaxToken) -> Next {
         self.advance();
         let close = self.read();
@@ -282,7 +282,7 @@ impl Parser<'_> {
         Next::Postfix(element)
     }
 
-    /// The key between brackets has been read.
+    /// Continues after the key between brackets.
     pub(super) fn after_index(&mut self, outer: Outer, open: usize, collection: ExprId, key: ExprId) -> Next {
         if self.failed() {
             self.recover_behind(open);
@@ -304,7 +304,7 @@ impl Parser<'_> {
         Next::Postfix(self.add(ExprKind::Index { collection, key, brackets }, span))
     }
 
-    /// The literal of a key. Its node is removed from the tree, and the step contains it.
+    /// Takes a literal key out of the tree, so that it becomes part of a step.
     fn take_literal_key(&mut self, id: ExprId) -> Option<Key> {
         if id.index() + 1 != self.expressions.len() {
             return None;
@@ -322,7 +322,7 @@ impl Parser<'_> {
         Some(key)
     }
 
-    /// The expression between parentheses has been read.
+    /// Continues after the expression between parentheses.
     pub(super) fn after_parentheses(&mut self, outer: Outer, open: usize, inner: ExprId) -> Next {
         let close = self.peek();
         if self.diagnostics.len() > self.mark {

@@ -8,7 +8,7 @@ use crate::token::TokenKind;
 use super::Parser;
 use super::frame::{Next, Outer, Work};
 
-/// The operator that a token is.
+/// The binary operator of a token.
 fn binary_operator(kind: TokenKind) -> Option<BinaryOperator> {
     Some(match kind {
         TokenKind::Or => BinaryOperator::Or,
@@ -28,7 +28,8 @@ fn binary_operator(kind: TokenKind) -> Option<BinaryOperator> {
     })
 }
 
-/// How tightly an operator binds: the higher, the tighter. All of them group to the left.
+/// The precedence of an operator. Operators of a higher precedence bind more tightly. All operators are
+/// left-associative.
 const fn precedence(operator: BinaryOperator) -> u8 {
     match operator {
         BinaryOperator::Or => 1,
@@ -44,7 +45,8 @@ const fn precedence(operator: BinaryOperator) -> u8 {
 }
 
 impl Parser<'_> {
-    /// An operand is complete: combines what binds at least as tightly as the operator that follows.
+    /// Continues after an operand: completes all pending operations that bind at least as tightly as the operator that
+    /// follows.
     pub(super) fn operator(&mut self, operand: ExprId) -> Next {
         let next = self.peek();
         let failed = self.failed();
@@ -93,7 +95,7 @@ impl Parser<'_> {
         self.add(ExprKind::Conditional { condition, then, otherwise }, span)
     }
 
-    /// The value when true has been read; a colon follows.
+    /// Continues after the value for a true condition. A colon follows.
     pub(super) fn after_then(&mut self, outer: Outer, condition: ExprId, then: ExprId) -> Next {
         let failed = self.failed();
         self.leave(outer);

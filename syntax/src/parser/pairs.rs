@@ -1,4 +1,4 @@
-//! Which brackets belong together.
+//! Pairs of brackets.
 
 use crate::token::TokenKind;
 

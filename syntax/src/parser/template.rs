@@ -13,9 +13,9 @@ use super::Parser;
 use super::frame::{Next, Outer, Piece, TemplateDraft, Work};
 
 impl Parser<'_> {
-    /// A text that is a template as a whole.
+    /// Parses a whole text as one template.
     pub(super) fn whole_template(&mut self) -> ExprId {
-        // A byte order mark is no part of the template.
+        // A byte order mark is not part of the template.
         let start = Span::empty(self.peek().span.start);
         self.push(Work::Caller);
         let draft = TemplateDraft { open: None, form: TemplateForm::Bare, start, parts: Vec::new(), trim_next: false };
@@ -37,7 +37,7 @@ impl Parser<'_> {
         Next::Template
     }
 
-    /// The frame on top is a template: its pieces up to the next expression, or its end.
+    /// Continues the template on top of the stack: reads its pieces up to the next expression, or its end.
     pub(super) fn template(&mut self) -> Next {
         let (mut draft, outer) = match self.pop() {
             Some((Work::Template(draft), outer)) => (draft, outer),
@@ -53,7 +53,7 @@ impl Parser<'_> {
             TemplateForm::Bare | TemplateForm::Fragment => TokenKind::End,
         };
         loop {
-            // Blanks are text here, and no token of a template is one.
+            // Blanks are text here, so no token of a template is skipped.
             let at = self.advance();
             let token = self.token(at);
             let trim = std::mem::take(&mut draft.trim_next);
@@ -91,7 +91,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `${~` and `%{~` take the blanks before them away, up to the piece before: in heredocs that is the line.
+    /// `${~` and `%{~` remove the blanks before them, back to the start of the preceding piece. In heredocs, a piece is
+    /// a line.
     fn trim_before(&self, at: usize, token: SyntaxToken, draft: &mut TemplateDraft) {
         let text_before = at.checked_sub(1).map(|before| self.token(before).kind);
         let is_text = matches!(text_before, Some(TokenKind::QuotedText | TokenKind::TemplateText));
@@ -103,7 +104,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The end of a template.
+    /// Completes a template.
     fn close_template(&mut self, outer: Outer, mut draft: TemplateDraft, end: Span) -> Next {
         self.leave(outer);
         if draft.form == (TemplateForm::Heredoc { flush: true }) {
@@ -116,11 +117,11 @@ impl Parser<'_> {
         }
         let template = self.structure(draft.form, draft.parts, span, end);
         let next = self.add(ExprKind::Template(template), span);
-        // Nothing follows a template file that could be a step.
+        // No step can follow a template file.
         if draft.form == TemplateForm::Bare { Next::Done(next) } else { Next::Postfix(next) }
     }
 
-    /// The template that a sequence is in: it is the frame on top.
+    /// The template that contains the current sequence. It is the frame on top of the stack.
     fn enclosing(&mut self) -> Option<&mut TemplateDraft> {
         match self.frames.last_mut().map(|frame| &mut frame.work) {
             Some(Work::Template(draft)) => Some(draft),
@@ -128,7 +129,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A sequence ends here: notes whether it ended with `~}`.
+    /// Ends a sequence, and notes whether it ended with `~}`.
     fn end_sequence(&mut self) -> Span {
         let close = self.read();
         let trim = self.source.slice(close.span).starts_with('~');
@@ -138,7 +139,7 @@ impl Parser<'_> {
         close.span
     }
 
-    /// The expression of an interpolation has been read.
+    /// Continues after the expression of an interpolation.
     pub(super) fn after_interpolation(&mut self, outer: Outer, open: usize, expression: ExprId) -> Next {
         let next = self.peek();
         let open_span = self.token(open).span;
@@ -168,7 +169,7 @@ impl Parser<'_> {
         Next::Template
     }
 
-    /// `%{` has been read: the keyword and what belongs to it.
+    /// Parses a directive after `%{`: its keyword and the parts that belong to it.
     fn open_directive(&mut self, open: usize) -> Next {
         let open_span = self.token(open).span;
         let outer_newlines = std::mem::replace(&mut self.newlines, false);
@@ -218,7 +219,7 @@ impl Parser<'_> {
         Next::Template
     }
 
-    /// The end of a directive, which is all that may follow its parts. Returns the whole directive.
+    /// Reads the end of a directive. Nothing else may follow its parts. Returns the span of the whole directive.
     fn close_directive(&mut self, open: usize, word: &str) -> Span {
         let next = self.peek();
         let open_span = self.token(open).span;
@@ -230,7 +231,7 @@ impl Parser<'_> {
         self.since(open_span)
     }
 
-    /// The condition of an `if` directive has been read.
+    /// Continues after the condition of an `if` directive.
     pub(super) fn after_directive_if(&mut self, outer: Outer, open: usize, condition: ExprId) -> Next {
         let span = self.close_directive(open, "if");
         self.leave(outer);
@@ -240,7 +241,7 @@ impl Parser<'_> {
         Next::Template
     }
 
-    /// The collection of a `for` directive has been read.
+    /// Continues after the collection of a `for` directive.
     pub(super) fn after_directive_for(
         &mut self,
         outer: Outer,
@@ -258,10 +259,10 @@ impl Parser<'_> {
     }
 }
 
-/// Removes the indentation that all lines of a heredoc have in common.
+/// Removes the common indentation of all lines of a heredoc.
 ///
-/// A line counts if it begins with text that is not blank up to its line end, or with a sequence. The unit is the
-/// user-perceived character. Blank lines are unchanged.
+/// A line counts if it begins with a sequence or contains text that is not blank. Indentation is measured in
+/// user-perceived characters. Blank lines are unchanged.
 fn flush(parts: &mut [Piece]) {
     let mut common = usize::MAX;
     let mut line_start = true;

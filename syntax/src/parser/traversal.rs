@@ -1,4 +1,4 @@
-//! A text that is one traversal and nothing else.
+//! Parses a text that is a single traversal.
 
 use crate::expression::{ExprId, ExprKind, Key, StepKind, Traversal, TraversalStep};
 use crate::problems::expressions as problems;
@@ -8,7 +8,7 @@ use crate::token::TokenKind;
 use super::Parser;
 
 impl Parser<'_> {
-    /// A name, and steps with literal keys. Anything else is one error, and a hole.
+    /// Parses a name followed by steps with literal keys. For anything else, reports one error and returns a hole.
     pub(super) fn whole_traversal(&mut self) -> ExprId {
         self.newlines = false;
         let start = self.peek().span;

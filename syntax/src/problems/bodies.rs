@@ -34,7 +34,7 @@ pub(crate) fn unclosed_block() -> Diagnostic {
     )
 }
 
-/// Something on the line of a closing brace.
+/// A token on the same line after a closing brace.
 pub(crate) fn no_newline_after_block() -> Diagnostic {
     let detail = "A line break must follow the closing brace of a block.";
     Diagnostic::error("Missing newline after block definition", detail)
@@ -51,7 +51,7 @@ pub(crate) fn no_newline_after_argument() -> Diagnostic {
     Diagnostic::error("Missing newline after argument", "A line break must follow the value of an argument.")
 }
 
-/// An argument that is set already, in `line`.
+/// A second definition of an argument. The first one is in `line`.
 pub(crate) fn duplicate_argument(name: &str, line: u32) -> Diagnostic {
     let detail = format!("The argument \"{name}\" is already set in line {line}. It can be set only once.");
     Diagnostic::error("Attribute redefined", detail)
@@ -102,7 +102,7 @@ pub(crate) fn no_argument_on_line() -> Diagnostic {
     Diagnostic::error(ITEM_REQUIRED, "An argument (name = value) is expected here.")
 }
 
-/// A block in a block on one line.
+/// A block within a block on one line.
 pub(crate) fn block_on_line() -> Diagnostic {
     Diagnostic::error(
         "Argument definition required",
@@ -111,7 +111,7 @@ pub(crate) fn block_on_line() -> Diagnostic {
     )
 }
 
-/// A name in a block on one line that no equals sign follows.
+/// A name without an equals sign in a block on one line.
 pub(crate) fn no_equals_on_line() -> Diagnostic {
     Diagnostic::error(ITEM_REQUIRED, "An equals sign must follow the name of an argument.")
 }

@@ -17,7 +17,7 @@ pub(crate) fn invalid_expression() -> Diagnostic {
     Diagnostic::error("Invalid expression", detail)
 }
 
-/// Something after a whole expression.
+/// Text after a complete expression.
 pub(crate) fn more_after_expression() -> Diagnostic {
     let detail = "The expression is complete before this. Remove the rest, or write an operator in between.";
     Diagnostic::error("Extra characters after expression", detail)
@@ -47,7 +47,7 @@ pub(crate) fn no_attribute_name() -> Diagnostic {
     Diagnostic::error(INVALID_ATTRIBUTE, format!("{NAME_AFTER_DOT} Write another key in brackets: [\"key\"]."))
 }
 
-/// The same, after a splat.
+/// A dot after a splat, without a name after it.
 pub(crate) fn no_attribute_name_in_splat() -> Diagnostic {
     Diagnostic::error(INVALID_ATTRIBUTE, NAME_AFTER_DOT)
 }
@@ -98,7 +98,7 @@ pub(crate) fn no_step_name() -> Diagnostic {
     Diagnostic::error(ATTRIBUTE_REQUIRED, NAME_AFTER_DOT)
 }
 
-/// A splat in a traversal. `written` is how it is written.
+/// A splat in a traversal. `written` is its notation.
 pub(crate) fn splat_in_traversal(written: &str) -> Diagnostic {
     Diagnostic::error(ATTRIBUTE_REQUIRED, format!("A splat ({written}) is not allowed here."))
 }
@@ -108,7 +108,7 @@ pub(crate) fn unclosed_step() -> Diagnostic {
     Diagnostic::error("Unclosed index brackets", "A closing bracket must follow the key.")
 }
 
-/// Something else in a traversal.
+/// A token that cannot continue a traversal.
 pub(crate) fn no_step() -> Diagnostic {
     let detail = "Only an attribute (.name) or an index ([key]) can follow here.";
     Diagnostic::error("Invalid character", detail)

@@ -118,12 +118,12 @@ pub(crate) fn colon_in_array() -> Diagnostic {
     Diagnostic::error("Invalid array value", detail)
 }
 
-/// A number in another notation than that of JSON.
+/// A number in a notation that JSON does not have.
 pub(crate) fn invalid_number() -> Diagnostic {
     Diagnostic::error("Invalid JSON number", "This is not a valid number in JSON.")
 }
 
-/// A keyword that JSON does not have. `similar` is the one that was probably meant.
+/// A keyword that JSON does not have. `similar` is the keyword that was probably meant.
 pub(crate) fn invalid_keyword(word: &str, similar: Option<&str>) -> Diagnostic {
     let hint = similar.map(|word| format!(" Did you mean {word:?}?")).unwrap_or_default();
     let detail = format!("{word:?} is not a keyword of JSON. The keywords are true, false and null.{hint}");
@@ -148,9 +148,9 @@ pub(crate) fn no_object_of_arguments() -> Diagnostic {
 /// The purpose of the properties of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Properties<'a> {
-    /// Their names are labels of a block, with this name.
+    /// The names of the properties are values of a block's label. The text is the name of the label.
     Labels(&'a str),
-    /// They are arguments and blocks.
+    /// The properties are arguments and blocks.
     Content,
 }
 
@@ -182,12 +182,12 @@ pub(crate) fn no_block_content(block_type: &str) -> Diagnostic {
     Diagnostic::error(MISMATCHED_TYPE, detail)
 }
 
-/// A duplicate argument of a body with arguments and blocks. `first` is the place of the first one.
+/// A duplicate argument of a body with arguments and blocks. `first` is the range of its first occurrence.
 pub(crate) fn duplicate_argument(name: &str, first: &SourceRange) -> Diagnostic {
     Diagnostic::error("Duplicate argument", set_twice(name, first))
 }
 
-/// A duplicate argument of a body with arguments only. `first` is the place of the first one.
+/// A duplicate argument of a body that only has arguments. `first` is the range of its first occurrence.
 pub(crate) fn duplicate_attribute(name: &str, first: &SourceRange) -> Diagnostic {
     Diagnostic::error("Duplicate attribute definition", set_twice(name, first))
 }

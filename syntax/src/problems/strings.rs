@@ -31,7 +31,7 @@ pub(crate) fn lone_backslash() -> Diagnostic {
     Diagnostic::error(INVALID_ESCAPE, detail)
 }
 
-/// A backslash before a character without a meaning.
+/// A backslash before a character that it cannot escape.
 pub(crate) fn unknown_escape(selector: char) -> Diagnostic {
     let detail = format!(
         "\"\\{selector}\" is not an escape sequence. Use \\n, \\r, \\t, \\\", \\\\, \\uNNNN or \\UNNNNNNNN. For a \
@@ -46,7 +46,7 @@ pub(crate) fn too_few_digits(escape: &str, required: usize, found: usize) -> Dia
     Diagnostic::error(INVALID_ESCAPE, detail)
 }
 
-/// An escape sequence whose digits do not stand for a character.
+/// An escape sequence whose digits do not denote a character.
 pub(crate) fn no_character(digits: &str) -> Diagnostic {
     Diagnostic::error(INVALID_ESCAPE, format!("U+{digits} is not a Unicode character."))
 }

@@ -69,7 +69,7 @@ pub(crate) fn else_in_for() -> Diagnostic {
     Diagnostic::error("Unexpected else directive", "A for directive has no else directive.")
 }
 
-/// An end of another directive than the open one, which is in `line` and ends with `required`.
+/// The end marker of another directive than the open one. The open directive is in `line` and must end with `required`.
 pub(crate) fn wrong_end(word: &str, line: u32, required: &str) -> Diagnostic {
     let detail = format!("The directive in line {line} is still open. End it with {required} first.");
     Diagnostic::error(format!("Unexpected {word} directive"), detail)

@@ -19,7 +19,7 @@ pub(crate) fn too_deep(limit: usize) -> Diagnostic {
     Diagnostic::error("Nesting too deep", detail)
 }
 
-/// An operator on bits, as in other languages.
+/// A bitwise operator, as in other languages.
 pub(crate) fn bitwise_operator(operator: &str) -> Diagnostic {
     let way_out = match operator {
         "&" => " For a boolean AND, write \"&&\".",

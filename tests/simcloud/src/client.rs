@@ -1,5 +1,5 @@
-//! The HTTP client: connections are kept and shared; a request is sent once, and an error says whether it can have
-//! arrived.
+//! The HTTP client. Connections are kept and shared. A request is sent only once, and an error says whether the request
+//! may have arrived.
 
 use std::time::Duration;
 
@@ -15,24 +15,25 @@ use serde_json::Value as Json;
 
 use crate::cloud::reply::RETRY_AFTER_MS;
 
-/// Largest answer that is read: a list of some ten thousand objects.
+/// The maximum size of a response: a list of some ten thousand objects.
 pub const MAX_ANSWER: usize = 64 << 20;
 
-/// Shorter than the server keeps a connection, so that a request seldom meets one that is being closed.
+/// The time for which an idle connection is kept. The server keeps connections longer, so a request rarely uses a
+/// connection that is being closed.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// What came back.
+/// The response to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
     /// The whole body.
     pub body: Bytes,
-    /// When to come again, if the server says so.
+    /// The time to wait before a retry, if the server gives one.
     pub retry_after: Option<Duration>,
 }
 
-/// Why nothing came back.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The URL cannot be used.
@@ -46,15 +47,15 @@ pub enum ClientError {
     Unreachable {
         /// The server.
         url: String,
-        /// What the system says.
+        /// The error of the operating system.
         what: String,
     },
-    /// The connection broke: the request may have been carried out.
+    /// The connection broke: the request may have been executed.
     #[error("the connection to {url} broke before the answer: {what}")]
     Lost {
         /// The server.
         url: String,
-        /// What was seen.
+        /// The error that was observed.
         what: String,
     },
 }
@@ -67,7 +68,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// `url` is `http://HOST:PORT`, with or without a slash at its end.
+    /// Creates a client. `url` is `http://HOST:PORT`, with or without a final slash.
     pub fn new(url: &str) -> Result<Client, ClientError> {
         let bad = || ClientError::Url { url: url.to_owned() };
         let parsed: Uri = url.parse().map_err(|_| bad())?;
@@ -81,12 +82,12 @@ impl Client {
         Ok(Client { pool, base: url.trim_end_matches('/').to_owned() })
     }
 
-    /// The server's URL, without a slash at its end.
+    /// The URL of the server, without a final slash.
     pub fn url(&self) -> &str {
         &self.base
     }
 
-    /// Sends a request and reads the whole answer. `path` begins with a slash and may have a query.
+    /// Sends a request and reads the whole response. `path` begins with a slash and may have a query.
     pub async fn send(&self, method: Method, path: &str, body: Option<&Json>) -> Result<Answer, ClientError> {
         let response = self.open(method, path, body).await?;
         let status = response.status().as_u16();
@@ -99,7 +100,7 @@ impl Client {
         Ok(Answer { status, body, retry_after })
     }
 
-    /// Sends a request and gives the answer's head; its body is read by the caller.
+    /// Sends a request and returns the head of the response. The caller reads the body.
     pub async fn open(
         &self,
         method: Method,
@@ -124,7 +125,7 @@ impl Client {
     }
 }
 
-/// The text of the error that the others are wrapped around.
+/// The text of the innermost error.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
@@ -133,7 +134,7 @@ fn innermost(error: &dyn std::error::Error) -> String {
     inner.to_string()
 }
 
-/// Percent-encodes what goes into a path segment or a query value.
+/// Percent-encodes a path segment or a query value.
 pub fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let mut encoded = String::with_capacity(text.len());

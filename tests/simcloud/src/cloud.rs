@@ -1,7 +1,13 @@
-//! The server, in reading order: [`config`] is what its file says; [`object`] are the kinds of objects, [`range`] their
-//! addresses; [`world`] is the cloud's rules as plain functions over data; [`store`] makes effects durable; [`fault`]
-//! and [`limit`] get in the way; [`route`] and [`reply`] are HTTP requests and answers as data; [`service`] carries a
-//! request through all of them; [`server`] listens.
+//! The server. Modules in reading order:
+//!
+//! - [`config`]: the configuration file.
+//! - [`object`]: the kinds of objects. [`range`]: their addresses.
+//! - [`world`]: the rules of the cloud, as plain functions over data.
+//! - [`store`]: makes effects durable.
+//! - [`fault`] and [`limit`]: injected failures and rate limits.
+//! - [`route`] and [`reply`]: HTTP requests and responses as data.
+//! - [`service`]: processes a request with all of these.
+//! - [`server`]: listens and serves.
 
 pub mod config;
 pub mod fault;

@@ -1,13 +1,13 @@
-//! A simulated cloud, and the provider plugin that works it.
+//! A simulated cloud, and a provider plugin for it.
 //!
 //! [`cloud`] is the server: regions with latency, request limits and injected failures, objects and their ledger in
-//! SQLite, all over HTTP. [`plugin`] is a provider in Rust that speaks plugin protocol 6 as go-plugin does, source
-//! `weft.test/sim/cloud`. [`package`] lays the built plugin out as a filesystem mirror has it. [`client`] is the HTTP
+//! SQLite, all over HTTP. [`plugin`] is a provider in Rust that speaks plugin protocol 6 as go-plugin does; its source
+//! is `weft.test/sim/cloud`. [`package`] installs the built plugin in a filesystem mirror. [`client`] is the HTTP
 //! client of the plugin and of the command line.
 //!
-//! The two sides share nothing but HTTP, and the plugin shares nothing with the rest of Weft but the protocol's own
-//! messages: it has its own values and its own MessagePack, so that it also is a second opinion on the wire format.
-//! `README.md` beside this crate has the contract, the configuration file and the ledger.
+//! The cloud and the plugin share only HTTP. The plugin shares only the messages of the protocol with the rest of Weft:
+//! it has its own values and its own MessagePack code, so it also checks the wire format independently. `README.md`
+//! beside this crate describes the contract, the configuration file and the ledger.
 
 pub mod client;
 pub mod cloud;

@@ -4,19 +4,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the provider comes from.
+/// The source address of the provider.
 pub const SOURCE: &str = "weft.test/sim/cloud";
 
-/// The provider's one version.
+/// The only version of the provider.
 pub const VERSION: &str = "1.0.0";
 
-/// The plugin's name as built, and the start of its name in a package.
+/// The name of the built plugin, and the start of its name in a package.
 pub const PLUGIN: &str = "terraform-provider-cloud";
 
-/// How the plugin gets into the package.
+/// How the plugin is placed in the package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// A copy: a later build does not change the package, nor its checksum in lock files.
+    /// A copy: a later build changes neither the package nor its checksum in lock files.
     Copy,
     /// A symbolic link.
     Link,
@@ -25,15 +25,15 @@ pub enum Placement {
 /// Why the plugin is not installed.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
-    /// Nothing was built there.
+    /// The plugin has not been built.
     #[error("{} is not there: build it first (cargo build -p weft-simcloud)", .0.display())]
     NotBuilt(PathBuf),
-    /// The file system says no.
+    /// A file operation failed.
     #[error("{}: {source}", path.display())]
     Write {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -53,20 +53,20 @@ pub fn platform() -> String {
     format!("{system}_{machine}")
 }
 
-/// Where in a mirror the plugin is.
+/// The path of the plugin in a mirror.
 pub fn plugin_path(mirror: &Path) -> PathBuf {
     mirror.join(SOURCE).join(VERSION).join(platform()).join(format!("{PLUGIN}_v{VERSION}"))
 }
 
-/// Puts a built plugin into a mirror, in place of one that is there, and gives its path. The change is one rename:
-/// processes that run the old program keep it, and no process sees half a file.
+/// Installs a built plugin in a mirror, replacing an existing one, and returns its path. The last step is a rename:
+/// processes that run the old program keep it, and no process sees an incomplete file.
 pub fn install(plugin: &Path, mirror: &Path, placement: Placement) -> Result<PathBuf, PackageError> {
     let plugin = fs::canonicalize(plugin).map_err(|_| PackageError::NotBuilt(plugin.to_owned()))?;
     let target = plugin_path(mirror);
     let folder = target.parent().unwrap_or(mirror);
     let failed = |source| PackageError::Write { path: target.clone(), source };
     fs::create_dir_all(folder).map_err(failed)?;
-    // Beside the package's folder, for everything in that counts for its checksum.
+    // Beside the directory of the package, because every file in that directory counts for the checksum.
     let beside = folder.parent().unwrap_or(mirror);
     let fresh = tempfile::TempDir::with_prefix_in(".new-", beside).map_err(failed)?;
     let staged = fresh.path().join(PLUGIN);

@@ -1,7 +1,12 @@
-//! The provider plugin, in reading order: [`value`] and [`msgpack`] are what travels; [`catalog`] is what the provider
-//! has, and [`schema`] says so in the protocol's words; [`check`] validates; [`plan`] decides; [`backend`] carries out,
-//! over HTTP ([`api`]) or in memory ([`offline`]); [`problem`] is what goes wrong; [`provider`] is the service;
-//! [`launch`] is how a plugin process starts, and [`standing`] what every one serves besides.
+//! The provider plugin. Modules in reading order:
+//!
+//! - [`value`] and [`msgpack`]: values and their encoding.
+//! - [`catalog`]: the types of the provider. [`schema`]: their schemas for the protocol.
+//! - [`check`] validates, and [`plan`] plans.
+//! - [`backend`] applies, over HTTP ([`api`]) or in memory ([`offline`]).
+//! - [`problem`]: the diagnostics.
+//! - [`provider`]: the provider service.
+//! - [`launch`]: the start of a plugin process. [`standing`]: the services that every plugin has.
 
 pub mod api;
 pub mod backend;

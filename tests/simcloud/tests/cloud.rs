@@ -193,7 +193,7 @@ async fn only_loopback_addresses_are_served() {
     assert!(Server::start(Config::default(), "0.0.0.0:0".parse().unwrap(), None).await.is_err());
 }
 
-/// A `simcloud` process; killed when dropped.
+/// A `simcloud` process, which is killed when it is dropped.
 struct Process {
     child: Child,
     client: Client,
@@ -277,7 +277,7 @@ async fn acknowledged_effects_survive_a_killed_server() {
     addresses.sort_unstable();
     addresses.dedup();
     assert_eq!(addresses.len(), stored.len());
-    // Tokens, addresses and references hold across the restart.
+    // Tokens, addresses and references are still valid after the restart.
     let first = &answered[0];
     let again = json!({"name": "x", "subnet_id": subnet_id, "size": "small", "image": "x", "token": first["token"]});
     let (status, found) = call(&process.client, Method::POST, "/regions/us-east/instance", again).await;
@@ -286,7 +286,8 @@ async fn acknowledged_effects_survive_a_killed_server() {
     assert_eq!(call(&process.client, Method::DELETE, &network_path, Json::Null).await.0, 409);
 }
 
-/// Effects a second over HTTP, by durability. `cargo test --release -p weft-simcloud -- --ignored --nocapture`
+/// Measures effects per second over HTTP, by durability. `cargo test --release -p weft-simcloud -- --ignored
+/// --nocapture`
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn throughput() {

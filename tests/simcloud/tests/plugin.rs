@@ -1,4 +1,4 @@
-//! The plugin as a host meets it: a process, the handshake, mutual TLS, protocol 6, against a real server.
+//! The plugin from the view of a host: a process, the handshake, mutual TLS, and protocol 6, with a real server.
 
 #[path = "plugin/connection.rs"]
 mod connection;
@@ -51,7 +51,7 @@ impl Plugin {
         Plugin { child, provider: ProviderClient::new(channel.clone()), channel, cloud }
     }
 
-    /// Starts one and configures it for a region.
+    /// Starts a plugin and configures it for a region.
     async fn ready(config: Json, settings: &[(&str, Value)]) -> Plugin {
         let mut plugin = Plugin::start(config).await;
         let mut provider = vec![("url", text(plugin.cloud.url())), ("region", text("us-east"))];
@@ -77,7 +77,8 @@ impl Plugin {
         config: &[(&str, Value)],
         prior_private: Vec<u8>,
     ) -> Plan {
-        // What an engine proposes: the configuration, and for what it leaves open and the provider may fill, the prior.
+        // The proposed object, as an engine computes it: the configuration, with prior values for attributes that it
+        // does not set and the provider may set.
         let mut proposed = whole(kind, config);
         for attribute in Resource::named(kind).unwrap().attributes {
             let computed = matches!(
@@ -121,7 +122,7 @@ impl Plugin {
         (object(reply.new_state.as_ref()), reply.diagnostics)
     }
 
-    /// Plans and applies a create; what was planned must come out.
+    /// Plans and applies a create. The result must agree with the plan.
     async fn create(&mut self, kind: &str, config: &[(&str, Value)]) -> Attributes {
         let planned = self.plan(kind, None, config).await.state;
         let (made, diagnostics) = self.apply(kind, None, Some(&planned)).await;
@@ -431,7 +432,7 @@ async fn a_client_with_another_certificate_is_refused() {
     let (_, other, key) = host_identity();
     let (_child, parts) = launch(&pem).await;
     let outcome = match connect(&parts, other, key).await {
-        // TLS 1.3 tells the client only at its first read.
+        // With TLS 1.3, the client learns of a refusal only at its first read.
         Ok(channel) => {
             let request = HealthCheckRequest { service: "plugin".to_owned() };
             HealthClient::new(channel).check(request).await.map(drop).map_err(|status| status.to_string())

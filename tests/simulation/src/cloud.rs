@@ -7,7 +7,7 @@ use weft_state::WorkerId;
 
 use crate::random::Random;
 
-/// The end of a call for its caller.
+/// How a call ends for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallEnding {
     /// The result arrived.
@@ -24,14 +24,14 @@ pub(crate) enum CallEnding {
 pub(crate) struct Call {
     pub(crate) task: Task,
     pub(crate) caller: WorkerId,
-    /// When it takes effect, if its process lives until then.
+    /// The time of its effect, if its process is alive until then.
     pub(crate) effect_at: Option<u64>,
     pub(crate) ends_at: u64,
     pub(crate) ending: CallEnding,
     pub(crate) effect: bool,
-    /// The caller knows the result.
+    /// Whether the caller knows the result.
     pub(crate) proven: bool,
-    /// Nothing more can happen.
+    /// Whether nothing more can happen.
     pub(crate) over: bool,
 }
 
@@ -79,7 +79,7 @@ impl Cloud {
         }
     }
 
-    /// The provider is asked to stop: a call without an effect so far ends, and its outcome is unknown.
+    /// Handles a stop of the provider: a call without an effect so far ends, and its outcome is unknown.
     pub(crate) fn interrupt(&mut self, call: usize, now: u64) {
         self.pass(now);
         let call = &mut self.calls[call];
@@ -89,7 +89,7 @@ impl Cloud {
         }
     }
 
-    /// A process died, and with it all its calls.
+    /// Handles the death of a process: all its calls end.
     pub(crate) fn caller_died(&mut self, caller: &WorkerId, now: u64) {
         self.pass(now);
         for call in self.calls.iter_mut().filter(|call| call.caller == *caller) {

@@ -1,4 +1,4 @@
-//! The diary of a history: a digest that equal histories share, and text.
+//! The diary of a history: text, and a digest that is equal for equal histories.
 
 use std::cell::RefCell;
 use std::fmt::{self, Write};
@@ -61,7 +61,7 @@ impl Diary {
     }
 }
 
-/// Shows something in a limited number of characters.
+/// Formats a value with a limited number of characters.
 pub(crate) fn brief(what: &dyn fmt::Debug) -> String {
     const MOST: usize = 400;
     let text = format!("{what:?}");

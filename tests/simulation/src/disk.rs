@@ -1,7 +1,7 @@
 //! The store: the model, with a disk that makes its steps durable late, in part, or not at all.
 //!
-//! A batch takes effect at once for every later step. It is durable, and answered, only after a sync. A crash before
-//! that loses it, together with every later step.
+//! A batch takes effect at once for every later step. It is durable, and gets its answer, only after a sync. A crash
+//! before the sync loses the batch and every later step.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use weft_state::{
 
 use crate::kept::DurableRecords;
 
-/// A batch that took effect and is not durable.
+/// A batch that took effect but is not durable yet.
 struct Written {
     seat: usize,
     steps: Vec<StoreStep>,
     answers: Vec<StoreAnswer>,
-    /// Only the beginning of the batch took effect, so it gets no answer.
+    /// Whether only the beginning of the batch took effect, so that it gets no answer.
     torn: bool,
 }
 
@@ -27,10 +27,10 @@ struct Written {
 pub(crate) struct Disk {
     store: ModelStore,
     run: RunId,
-    /// The durable state, while something is being written.
+    /// The durable state, while a write is not durable yet.
     durable: Checkpoint,
     written: Vec<Written>,
-    /// Answers on their way, by seat.
+    /// Answers that have not arrived yet, by seat.
     answers: BTreeMap<usize, Vec<StoreAnswer>>,
     pub(crate) kept: DurableRecords,
     lease: Granted,
@@ -40,7 +40,7 @@ pub(crate) struct Disk {
 #[derive(Default)]
 struct Granted {
     token: Option<Token>,
-    /// When the store last received a renewal of it.
+    /// When the store last received a renewal of the lease.
     moved: u64,
 }
 
@@ -51,7 +51,7 @@ impl Disk {
         Disk { store, run, durable, written, answers, kept: DurableRecords::default(), lease: Granted::default() }
     }
 
-    /// The model, with everything durable.
+    /// The model, after a sync.
     pub(crate) fn synced(&mut self) -> &ModelStore {
         self.sync();
         &self.store
@@ -105,7 +105,7 @@ impl Disk {
         self.answers.contains_key(&seat)
     }
 
-    /// A seat is gone: nothing reads its answers.
+    /// Forgets a seat that has ended, so that nothing reads its answers.
     pub(crate) fn forget(&mut self, seat: usize) {
         self.answers.remove(&seat);
     }
@@ -145,12 +145,12 @@ impl Disk {
         block_on(self.store.runs()).expect("the model answers").remove(0)
     }
 
-    /// The lease, when it is held.
+    /// The lease, if it is held.
     pub(crate) fn lease(&self) -> Option<LeaseView> {
         self.header().lease
     }
 
-    /// The whole run, durable.
+    /// The whole run, after a sync.
     pub(crate) fn view(&mut self) -> RunView {
         self.sync();
         block_on(self.store.run(&self.run)).expect("the model answers").expect("the run")

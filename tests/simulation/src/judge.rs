@@ -1,4 +1,4 @@
-//! The conditions at the end of a term and of the run.
+//! Checks the conditions at the end of a term and at the end of the run.
 
 use futures::executor::block_on;
 use weft_coordinator::event::{Decision, Finish, FinishReason, UserResolution};
@@ -9,23 +9,23 @@ use crate::cloud::Cloud;
 use crate::disk::Disk;
 use crate::random::Random;
 
-/// The end of a term agrees with the store.
+/// Checks that the end of a term agrees with the store.
 pub(crate) fn compare(disk: &mut Disk, finish: &Finish) {
     let view = disk.view();
     let doubtful = view.ops.iter().filter(|(_, record)| record.status == OpStatus::InDoubt);
     let doubtful: Vec<u32> = doubtful.map(|(op, _)| op.0).collect();
-    // A term that leaves at once reports what it knew; steps were under way.
+    // A term that leaves at once reports its last knowledge, while steps were still in progress.
     if finish.reason != FinishReason::Left {
         assert_eq!(finish.in_doubt, doubtful, "every doubt is named");
     }
     if finish.reason == FinishReason::Complete {
         assert_eq!(finish.unfinished, Vec::<u32>::new());
-        // Operations that are computed again in a term may fail there, and stay done in the store.
+        // Operations that a term computes again may fail there, although they stay done in the store.
         assert_eq!(finish.counts.in_doubt, view.header.counts.in_doubt);
     }
 }
 
-/// The user's decision on a doubt, after a look at the cloud.
+/// The user's decision about a doubt, after inspecting the cloud.
 pub(crate) fn decision(operation: u32, cloud: &Cloud, random: &mut Random) -> UserResolution {
     let decision = match cloud.has(operation) {
         true => Decision::Adopt("id".to_owned()),
@@ -35,7 +35,7 @@ pub(crate) fn decision(operation: u32, cloud: &Cloud, random: &mut Random) -> Us
     UserResolution { operation, decision }
 }
 
-/// Compares the cloud's ledger with the store, when the run is done.
+/// Compares the cloud's ledger with the store after the run is done.
 pub(crate) fn last(disk: &mut Disk, outline: &Outline, cloud: &Cloud) {
     let view = disk.view();
     let snapshot = block_on(disk.synced().snapshot()).expect("the model answers");

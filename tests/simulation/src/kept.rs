@@ -1,4 +1,4 @@
-//! The promises of the store.
+//! Checks that the store keeps its promises.
 
 use std::collections::BTreeSet;
 

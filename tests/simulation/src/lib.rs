@@ -1,17 +1,18 @@
-//! The promise under any order of events: one seed, one history.
+//! Tests the promise of runs under any order of events. One seed determines one history.
 //!
-//! The simulation runs the coordinator's core (with successors, and predecessors that do not know yet that they are
-//! replaced) over the store's model, workers that decide as the shipped worker does ([`weft_executor::simulation`]),
-//! and a cloud whose calls take effect at some moment or not at all. Orders and reports go through the codec of the
-//! cluster protocol. Workers die, are suspended and come back; streams break; the store tears batches, loses steps that
-//! were not durable, and answers late; coordinators crash, are suspended, and are taken over; users interrupt.
+//! The simulation runs the coordinator's core over the model of the store. Other coordinators succeed it, and replaced
+//! ones may not know yet that they are replaced. It also runs workers, which decide as the shipped worker does
+//! ([`weft_executor::simulation`]), and a cloud whose calls take effect at some moment or not at all. Orders and
+//! reports go through the codec of the cluster protocol. Workers die, are suspended and come back. Streams break. The
+//! store tears batches, loses steps that were not durable, and answers late. Coordinators crash, are suspended, and are
+//! taken over. Users interrupt.
 //!
-//! After each step, the coordinator's memory is checked as a whole. The judgement compares the cloud's ledger with the
-//! store: at most one unproven call for each operation, no effect twice, no acknowledged result lost, every doubt named,
-//! and an end.
+//! After each step, the whole memory of the coordinator is checked. At the end, the ledger of the cloud is compared
+//! with the store. The promise: each operation has at most one unproven call, no effect happens twice, no acknowledged
+//! result is lost, every doubt is reported, and the run ends.
 //!
-//! Reading order: [`run`] is one seed. Inside, `world` takes one random step after another; `seat` is a coordinator,
-//! `process` a worker, `disk` the store, `cloud` the outside, and `kept` the promises of the store.
+//! Reading order: [`run`] runs one seed. `world` takes one random step after another. `seat` is a coordinator,
+//! `process` a worker, `disk` the store, `cloud` the cloud, and `kept` checks the promises of the store.
 
 #![forbid(unsafe_code)]
 
@@ -55,13 +56,13 @@ pub struct Failure {
 /// Runs one seed.
 ///
 /// # Errors
-/// When the promise is broken.
+/// Returns an error if the promise is broken.
 pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
     let diary = diary::Diary::quiet();
     if attempt(seed, diary.clone()).is_ok() {
         return Ok(diary.summary());
     }
-    // Runs the seed again, with text.
+    // Runs the seed again, this time with text.
     let diary = diary::Diary::traced();
     let reason = match attempt(seed, diary.clone()) {
         Err(reason) => reason,
@@ -88,7 +89,7 @@ fn attempt(seed: u64, diary: diary::Diary) -> Result<(), String> {
 /// Runs a seed with a deliberate bug.
 ///
 /// # Errors
-/// When the promise is broken, as it should be.
+/// Returns an error if the promise is broken, as it should be.
 #[cfg(feature = "mutants")]
 pub fn run_mutant(seed: u64, mutant: Mutant) -> Result<Summary, Box<Failure>> {
     weft_mutants::activate(Some(mutant));

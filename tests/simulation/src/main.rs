@@ -21,7 +21,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    // A broken promise is a panic inside. Its message is printed below.
+    // A broken promise panics inside the simulation. Its message is printed below.
     std::panic::set_hook(Box::new(|_| {}));
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

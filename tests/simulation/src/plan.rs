@@ -13,10 +13,10 @@ use weft_state::{ClaimMode, Revision};
 
 use crate::random::Random;
 
-/// Numbers of operations have gaps, as in a graph with operations that are not tracked.
+/// The numbers of operations have gaps, as in a graph with operations that are not tracked.
 const STRIDE: u32 = 3;
 
-/// The error of a cloud that refuses a call for now.
+/// The error of a cloud that temporarily refuses a call.
 pub(crate) const TRY_AGAIN: &str = "try again later";
 
 pub(crate) fn random_plan(random: &mut Random) -> Outline {
@@ -75,9 +75,9 @@ pub(crate) fn random_plan(random: &mut Random) -> Outline {
     outline
 }
 
-/// Gives some shards a budget for their calls, and lets some try again what the cloud refused for now.
+/// Gives some shards a budget for their calls. Lets some shards retry calls that the cloud temporarily refused.
 fn pace(outline: &mut Outline, shards: usize, random: &Random) {
-    // Numbers of its own, so that the rest of a plan stays as it is.
+    // A separate random sequence, so that the rest of a plan stays as it is.
     let mut random = Random(random.0 ^ 0x0070_6163_6500);
     for shard in 0..shards {
         if random.chance(50) {

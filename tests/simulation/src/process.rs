@@ -1,4 +1,4 @@
-//! A worker process: the shipped worker's decisions, with calls of the simulated cloud in place of providers.
+//! A worker process: decides as the shipped worker does, and calls the simulated cloud instead of providers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::plan::TRY_AGAIN;
 use crate::random::Random;
 use crate::seat::INTENT_AGE;
 
-/// The first byte of a result for readers of the same shard, and of an exported one.
+/// The first byte of a result for readers in the same shard. Exported results have another one.
 const LOCAL: u8 = 1;
 const EXPORT: u8 = 2;
 
@@ -32,7 +32,7 @@ enum Stage {
         read_first: bool,
     },
     Asked(u64),
-    /// The call was allowed, and begins when the process works next.
+    /// The call is allowed, and begins when the process next works.
     Allowed(u64),
     Called(usize),
 }
@@ -56,14 +56,14 @@ pub(crate) struct Process {
     pub(crate) name: String,
     pub(crate) id: WorkerId,
     pub(crate) alive: bool,
-    /// It leaves when nothing is open.
+    /// Whether the process leaves as soon as nothing is open.
     pub(crate) leaving: bool,
-    /// Its coordinator, while it is connected.
+    /// The seat of its coordinator, while it is connected.
     pub(crate) connection: Option<usize>,
     /// The number of its connections.
     pub(crate) connections: u64,
     pub(crate) inbox: VecDeque<Vec<u8>>,
-    /// It does nothing until then. Its clock counts that time.
+    /// The process does nothing until then. Its clock continues during that time.
     pub(crate) suspended_until: u64,
     docket: Docket,
     opening: Vec<OpenShard>,
@@ -72,16 +72,16 @@ pub(crate) struct Process {
     settles: VecDeque<SettleOrder>,
     /// Results of calls that were reported as done.
     proven: BTreeSet<Task>,
-    /// The file with results, which outlives the process.
+    /// The file with results. It outlives the process.
     spool: BTreeMap<Task, SpooledResult>,
 }
 
-/// The incarnation of a process: with a zero in front of the last part, since it has a spool.
+/// The incarnation of a process. The last part begins with a zero, because the process has a spool.
 fn incarnation(birth: u64) -> String {
     format!("boot:ns:{birth}:01")
 }
 
-/// The surroundings of a process.
+/// The environment of a process.
 pub(crate) struct Around<'world> {
     pub(crate) now: u64,
     pub(crate) calm: bool,
@@ -119,7 +119,7 @@ impl Process {
         }
     }
 
-    /// Another process of the same name, with the file of this one.
+    /// Another process of the same name, with the spool of this one.
     pub(crate) fn heir(&self, birth: u64) -> Process {
         let mut heir = Process::new(&self.name, birth);
         let results: Vec<SpooledResult> = self.spool.values().cloned().collect();
@@ -130,7 +130,7 @@ impl Process {
         heir
     }
 
-    /// Writes to its file. The process may die before the results are durable.
+    /// Writes to the spool. The process may die before the results are durable.
     pub(crate) fn write_spool(&mut self, around: &mut Around<'_>) {
         let all = self.connection.is_none();
         let maker = self.id.0.split_once('/').map_or("", |(_, incarnation)| incarnation);
@@ -149,7 +149,7 @@ impl Process {
         self.alive && now >= self.suspended_until
     }
 
-    /// Connects and greets. Reports without an answer are queued again.
+    /// Connects and returns the greeting. Reports without an answer are queued again.
     pub(crate) fn connect(&mut self, coordinator: usize) -> Hello {
         self.connection = Some(coordinator);
         self.connections += 1;
@@ -170,18 +170,18 @@ impl Process {
         self.inbox.clear();
     }
 
-    /// A frame with one order of a term arrives.
+    /// Receives a frame with one order of a term.
     pub(crate) fn receive(&mut self, run: &RunId, epoch: u64, order: Order) {
         let orders = RunOrders { run: run.clone(), epoch, orders: vec![order] };
         self.inbox.push_back(CoordinatorFrame { orders: vec![orders], ..CoordinatorFrame::default() }.encode());
     }
 
-    /// Whether it has unsent reports.
+    /// Whether the process has unsent reports.
     pub(crate) fn speaks(&self) -> bool {
         self.connection.is_some() && self.docket.reports() > 0
     }
 
-    /// Its oldest report, decoded.
+    /// The oldest unsent report, decoded.
     pub(crate) fn report(&mut self) -> Option<Report> {
         let frame = WorkerFrame::of_reports(self.docket.take_reports(1)).encode();
         let frame = WorkerFrame::decode(&frame).expect("a frame of a worker can be read");
@@ -282,7 +282,7 @@ impl Process {
         }
     }
 
-    /// Checks that everything a task may read has arrived before it.
+    /// Checks that everything that a task may read has arrived before the task.
     fn check_inputs(&self, shard: u32, task: Task, around: &Around<'_>) {
         let outline = around.outline;
         let operation = outline.operation(task.operation).expect("an operation of the plan");
@@ -301,7 +301,7 @@ impl Process {
         }
     }
 
-    /// Continues some work.
+    /// Continues some of the work.
     pub(crate) fn work(&mut self, around: &mut Around<'_>) {
         self.begin_calls(around);
         self.end_calls(around);
@@ -418,7 +418,7 @@ impl Process {
         let verdict = if cannot_look {
             SettleVerdict::Unknown(String::new())
         } else if around.happens(10) {
-            SettleVerdict::Unknown("the cloud does not answer".to_owned())
+            SettleVerdict::Unknown("the cloud does not respond".to_owned())
         } else if around.cloud.has(settle.task.operation) {
             if let Some(open) = self.shards.get_mut(&settle.shard) {
                 open.locals.insert(operation.index);
@@ -441,14 +441,14 @@ impl Process {
         self.close_unused(running.shard, around);
     }
 
-    /// It is asked to leave: it begins nothing more.
+    /// Handles the request to leave: begins nothing more.
     pub(crate) fn leave(&mut self, around: &mut Around<'_>) {
         self.leaving = true;
         let actions = self.docket.drain();
         self.perform_actions(actions, around);
     }
 
-    /// Whether it has left in good order.
+    /// Whether the process has left in an orderly way.
     pub(crate) fn has_left(&self) -> bool {
         self.leaving && self.docket.is_idle()
     }
@@ -490,7 +490,7 @@ fn result_of(operation: &OutlineOperation) -> TaskDone {
     }
 }
 
-/// The error of a call: every other one says that the call was refused for now.
+/// The error of a call. For every second task, it says that the call was temporarily refused.
 fn error_of(task: Task) -> Opaque {
     let is_refusal = (task.operation + task.attempt.0).is_multiple_of(2);
     let detail = if is_refusal { TRY_AGAIN } else { "it cannot be" };

@@ -18,7 +18,7 @@ impl Random {
         self.next() % bound.max(1)
     }
 
-    /// Whether something with this probability happens.
+    /// Whether an event with this probability, in percent, happens.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -1,4 +1,4 @@
-//! A coordinator: the core of a term, and its driver's view of store and lease.
+//! A coordinator: the core of a term, and the driver's view of store and lease.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,14 +8,15 @@ use weft_coordinator::event::{Event, Finish};
 use weft_coordinator::simulation::{Freshness, Orders};
 use weft_state::{Lease, RenewAnswer, StoreStep};
 
-/// The times of the simulation: a thirtieth of the shipped ones, with the same relations.
+/// The time to live of a lease. All times of the simulation are a thirtieth of the shipped ones, so their relations are
+/// the same.
 pub(crate) const LEASE_TTL: u64 = 320;
 pub(crate) const LEASE_PAUSE: u64 = 160;
 pub(crate) const RENEW_INTERVAL: u64 = 64;
-/// The age from which a granted intent is not acted on.
+/// The age from which a worker ignores a granted intent.
 pub(crate) const INTENT_AGE: u64 = 80;
 
-/// A renewal on its way.
+/// A renewal that has not arrived yet.
 pub(crate) struct Renewal {
     sent: u64,
     arrives: u64,
@@ -25,20 +26,20 @@ pub(crate) struct Renewal {
 /// A coordinator that believes that it holds the lease.
 pub(crate) struct Seat {
     pub(crate) core: Coordinator,
-    /// The connections that it knows.
+    /// The connections that the coordinator knows.
     pub(crate) orders: Orders,
     pub(crate) lease: Lease,
     pub(crate) steps: VecDeque<StoreStep>,
-    /// The batch that was sent and has no answer.
+    /// The batch that was sent and has no answer yet.
     pub(crate) batch: Vec<StoreStep>,
-    /// The store has the batch: nothing is sent again.
+    /// Whether the store has the batch, so that it is not sent again.
     pub(crate) sent: bool,
     pub(crate) finish: Option<Finish>,
-    /// Events that arrived while it was suspended.
+    /// Events that arrived while the coordinator was suspended.
     pub(crate) mailbox: Vec<Event>,
-    /// It does nothing until then.
+    /// The coordinator does nothing until then.
     pub(crate) suspended_until: u64,
-    /// How long its clock has stood still.
+    /// The total time for which its clock has stood still.
     stood_still: u64,
     freshness: Freshness,
     next_renewal: u64,
@@ -64,7 +65,7 @@ impl Seat {
         }
     }
 
-    /// Its own clock, which stands still while it is suspended, or jumps afterwards.
+    /// The coordinator's own clock. While the coordinator is suspended, it stands still, or it jumps afterwards.
     pub(crate) fn clock(&self, now: u64) -> u64 {
         now - self.stood_still
     }
@@ -73,7 +74,7 @@ impl Seat {
         now >= self.suspended_until
     }
 
-    /// Suspends it for a while.
+    /// Suspends the coordinator for a while.
     pub(crate) fn suspend(&mut self, now: u64, length: u64, clock_stops: bool) {
         self.suspended_until = now + length;
         if clock_stops {
@@ -81,7 +82,7 @@ impl Seat {
         }
     }
 
-    /// Whether it sends a renewal now.
+    /// Whether the coordinator sends a renewal now.
     pub(crate) fn renews(&mut self, now: u64) -> bool {
         let clock = self.clock(now);
         let due = self.renewal.is_none() && clock >= self.next_renewal;
@@ -91,12 +92,12 @@ impl Seat {
         due
     }
 
-    /// The store has answered a renewal. The answer is on its way.
+    /// Records the answer of the store to a renewal. It arrives later.
     pub(crate) fn renewal_answered(&mut self, now: u64, late: u64, answer: RenewAnswer) {
         self.renewal = Some(Renewal { sent: self.clock(now), arrives: now + late, answer });
     }
 
-    /// The answer to a renewal that arrives now. Returns whether the lease is lost.
+    /// Handles the answer to a renewal, if it arrives now. Returns whether the lease is lost.
     pub(crate) fn renewal_arrives(&mut self, now: u64) -> bool {
         let Some(renewal) = self.renewal.take_if(|renewal| renewal.arrives <= now) else { return false };
         match renewal.answer {
@@ -108,7 +109,7 @@ impl Seat {
         }
     }
 
-    /// Whether it pauses from now on, or continues.
+    /// Whether the coordinator starts to pause (`true`) or continues (`false`) now, or `None` if neither.
     pub(crate) fn turned(&mut self, now: u64) -> Option<bool> {
         self.freshness.turned(Duration::from_millis(self.clock(now)))
     }

@@ -21,7 +21,7 @@ use crate::process::{Around, Process};
 use crate::random::Random;
 use crate::seat::Seat;
 
-/// The number of steps in which failures happen. Afterwards the world is calm, so that the run must end.
+/// The number of steps in which failures happen. After these, the world is calm, so that the run must end.
 const CHAOS_STEPS: u64 = 1_200;
 /// The number of steps after which a run counts as stuck.
 const MOST_STEPS: u64 = 60_000;
@@ -42,7 +42,7 @@ pub(crate) struct World {
     decisions: Vec<UserResolution>,
     diary: Diary,
     over: bool,
-    /// The percentage of possible failures that happen. Calm histories get far, and wild ones fail often.
+    /// The percentage of possible failures that happen. Calm histories make much progress, and wild ones fail often.
     wildness: u64,
 }
 
@@ -53,7 +53,7 @@ struct Terms {
     /// The newest term, while it runs.
     current: Option<usize>,
     count: u64,
-    /// The next challenger's looks at the lease.
+    /// The observations of the lease by the next challenger.
     looks: Looks,
 }
 
@@ -104,10 +104,10 @@ impl World {
         self.diary.write(self.now, line);
     }
 
-    /// Runs until the run is done.
+    /// Simulates until the run is done.
     ///
     /// # Panics
-    /// When the promise is broken.
+    /// Panics if the promise is broken.
     pub(crate) fn run(mut self) {
         while !self.over {
             self.steps += 1;
@@ -152,7 +152,7 @@ impl World {
     }
 
     fn pass_time(&mut self) {
-        // In the end every process is fast enough for the age of an intent.
+        // In the calm steps, every process is fast enough to use an intent before it is too old.
         let most = if self.calm() { 4 } else { 20 };
         self.now += 1 + self.random.below(most);
         self.cloud.pass(self.now);
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// A coordinator receives one report, sometimes twice.
+    /// Delivers one report to a coordinator, sometimes twice.
     fn hear(&mut self) {
         let now = self.now;
         let may = |index: &usize| self.workers[*index].is_awake(now) && self.workers[*index].speaks();
@@ -209,7 +209,7 @@ impl World {
         self.tell(seat, Event::Said(id, report));
     }
 
-    /// A seat sends a batch to the store: it takes effect as a whole, in part, or not at all.
+    /// Sends the batch of a seat to the store. It takes effect completely, in part, or not at all.
     fn write_batch(&mut self) {
         let now = self.now;
         let may = |seat: &Seat| seat.is_awake(now) && !seat.sent && !(seat.batch.is_empty() && seat.steps.is_empty());
@@ -239,7 +239,7 @@ impl World {
         self.disk.write(chosen, &lease, &batch, torn);
     }
 
-    /// Something written becomes durable, or an answer arrives or is lost.
+    /// Makes written steps durable, or delivers or loses an answer.
     fn answer_batch(&mut self) {
         if self.disk.is_dirty() && self.random.chance(60) {
             self.disk.sync();
@@ -263,7 +263,7 @@ impl World {
         self.tell(chosen, Event::Stored(answers));
     }
 
-    /// A coordinator's core receives an event, now or after its suspend.
+    /// Delivers an event to the core of a coordinator, now or after its suspension.
     fn tell(&mut self, index: usize, event: Event) {
         let now = self.now;
         let Some(seat) = self.terms.seats.get_mut(&index) else { return };
@@ -330,7 +330,7 @@ impl World {
     }
 }
 
-/// What the store says to a request for tokens: now and then nothing, or less than is wanted.
+/// The store's answer to a request for tokens. Sometimes it grants nothing, or less than requested.
 fn tokens(requests: &[TokenRequest], step: u64) -> Event {
     let grant = |request: &TokenRequest| match step % 4 {
         1 => TokenGrant { count: 1, first_us: 0 },

@@ -2,7 +2,7 @@
 
 use weft_simulation::{Mutant, run_mutant};
 
-/// Seeds within which each must be found.
+/// The number of seeds within which each bug must be found.
 const SEEDS: u64 = 10_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Seeds of the ordinary test run. `WEFT_SIMULATION_SEEDS=100000` runs more; `scripts/simulate` shows histories.
+//! The seeds of the ordinary test run. `WEFT_SIMULATION_SEEDS=100000` runs more. `scripts/simulate` shows histories.
 
 use weft_simulation::run;
 

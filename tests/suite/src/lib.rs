@@ -1,10 +1,10 @@
-//! Tests of the whole live in `tests/`; this library holds the rooms, and the ways to the repository and its sources.
+//! Helpers for the tests of the whole project in `tests/`: the rooms with their arrows, and the paths of sources.
 
 pub mod text;
 
 use std::path::{Path, PathBuf};
 
-/// The arrows of the design: each crate, and those of ours that it may use.
+/// The arrows of the design: each crate, and the crates of the project that it may use.
 pub const ARROWS: &[(&str, &[&str])] = &[
     ("graph-format", &[]),
     ("mutants", &[]),
@@ -50,18 +50,18 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All Rust files below a folder, in order.
+/// All Rust files below a directory, in order.
 ///
 /// # Panics
-/// When a folder cannot be read.
+/// Panics if a directory cannot be read.
 pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
     files(dir, &[".rs"])
 }
 
-/// All files with Rust code below a folder, those that others include too, in order.
+/// All files with Rust code below a directory, including those that other files include, in order.
 ///
 /// # Panics
-/// When a folder cannot be read.
+/// Panics if a directory cannot be read.
 pub fn source_files(dir: &Path) -> Vec<PathBuf> {
     files(dir, &[".rs", ".rs.in"])
 }

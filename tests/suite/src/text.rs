@@ -1,7 +1,7 @@
-//! Rust sources as text, without what is not code.
+//! Parts of Rust sources as text: only the code, or only the prose.
 
-/// The characters of a source text in which comments, strings and character literals are blank. Lines and positions
-/// stay as they are.
+/// The characters of a source text, with comments, strings and character literals blanked. Lines and positions do not
+/// change.
 pub fn code_only(text: &str) -> Vec<char> {
     let mut reader = Reader { chars: text.chars().collect(), at: 0 };
     while reader.at < reader.chars.len() {
@@ -46,7 +46,7 @@ impl Reader {
         }
     }
 
-    /// Whether the character before belongs to a name.
+    /// Whether the previous character belongs to a name.
     fn in_word(&self) -> bool {
         self.at > 0 && is_word(self.chars[self.at - 1])
     }
@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// A raw string from its `r`, or a raw identifier.
+    /// Skips a raw string from its `r`, or a raw identifier.
     fn raw_string(&mut self) {
         let hashes = (1..).take_while(|ahead| self.peek(*ahead) == '#').count();
         if self.peek(hashes + 1) != '"' {
@@ -113,7 +113,7 @@ pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where a word stands in code, as positions of its first character.
+/// The occurrences of a word in code, as positions of its first character.
 pub fn places_of(code: &[char], word: &str) -> Vec<usize> {
     let word: Vec<char> = word.chars().collect();
     let is_here = |at: &usize| {
@@ -124,7 +124,7 @@ pub fn places_of(code: &[char], word: &str) -> Vec<usize> {
     (0..code.len()).filter(|at| code[*at] == word[0]).filter(is_here).collect()
 }
 
-/// The braces that open next, as positions of both. `None` where a semicolon outside of brackets comes first.
+/// The next pair of braces, as positions of both. `None` if a semicolon outside of brackets comes first.
 pub fn next_block(code: &[char], from: usize) -> Option<(usize, usize)> {
     let (mut brackets, mut depth, mut opened) = (0, 0, None);
     for (at, c) in code.iter().enumerate().skip(from) {
@@ -148,7 +148,7 @@ pub fn next_block(code: &[char], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Code without its modules of tests.
+/// Code without its test modules.
 pub fn shipped_only(text: &str) -> Vec<char> {
     let mut code = code_only(text);
     for range in tested(&code) {
@@ -157,13 +157,13 @@ pub fn shipped_only(text: &str) -> Vec<char> {
     code
 }
 
-/// The comments and strings of a source text, tests left out. Everything else is blank. Lines and positions stay as
-/// they are.
+/// The comments and strings of a source text, without tests. Everything else is blanked. Lines and positions do not
+/// change.
 pub fn prose_only(text: &str) -> Vec<char> {
     let code = code_only(text);
     let mut prose: Vec<char> = text.chars().collect();
     for (c, code) in prose.iter_mut().zip(&code) {
-        // What is blank in code only is a comment, a string or a character.
+        // A character that is blank only in the code is part of a comment, a string or a character literal.
         if *c == *code && *c != '\n' {
             *c = ' ';
         }
@@ -174,7 +174,7 @@ pub fn prose_only(text: &str) -> Vec<char> {
     prose
 }
 
-/// The places of items that exist in tests only.
+/// The positions of items that exist only in tests.
 fn tested(code: &[char]) -> Vec<std::ops::RangeInclusive<usize>> {
     let attribute: Vec<char> = "#[cfg(test)]".chars().collect();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -200,7 +200,7 @@ pub fn uses(code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The paths of a tree of uses.
+/// The paths of a `use` tree.
 fn expand(tree: &str, before: &[String], found: &mut Vec<Vec<String>>) {
     let (path, group) = match tree.split_once('{') {
         Some((path, rest)) => (path, rest.rsplit_once('}').map(|(inside, _)| inside)),
@@ -226,8 +226,8 @@ fn expand(tree: &str, before: &[String], found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The public signatures in code, as text: functions, fields, enums and traits as a whole, constants, type aliases and
-/// exports. `pub(crate)` and the like are left out.
+/// The public signatures in code, as text: functions, fields, whole enums and traits, constants, type aliases and
+/// exports. Items with `pub(crate)` or a similar visibility are omitted.
 pub fn public_signatures(code: &[char]) -> Vec<String> {
     let mut found = Vec::new();
     for at in places_of(code, "pub") {

@@ -1,4 +1,5 @@
-//! The walls: who may depend on whom, what may be seen where, and a page that tells the truth about it.
+//! The rules of the architecture: dependencies between rooms, visibility of types, and a document that agrees with the
+//! code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -6,7 +7,7 @@ use std::process::Command;
 use weft_suite::text::{is_word, public_signatures, shipped_only, uses};
 use weft_suite::{ARROWS, root, rust_files};
 
-/// Arrows that are not allowed, of `depends`: crate to the crates that it uses.
+/// The arrows in `depends` that are not allowed. `depends` has the crates that each crate uses.
 fn wrong_arrows(depends: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
     let mut wrong = Vec::new();
@@ -79,8 +80,8 @@ fn leaks(room: &str, krate: &str) -> Vec<String> {
     found
 }
 
-/// Generated protobuf types stay at the edge. Frames of the cluster are what two rooms exchange, so these may be public
-/// outside of `providers`.
+/// Public signatures have no generated protobuf types. Frames of the cluster are an exception outside of `providers`,
+/// because two rooms exchange them.
 #[test]
 fn public_signatures_have_no_generated_types() {
     assert_eq!(leaks("providers", "weft_proto"), Vec::<String>::new());
@@ -114,7 +115,7 @@ fn public_signatures_are_found() {
     );
 }
 
-/// Syntax trees are known to `syntax`, `expressions`, `evaluator`, the commands that read text themselves, and tests.
+/// Only `syntax`, `expressions`, `evaluator`, the commands that read text themselves, and tests know syntax trees.
 #[test]
 fn syntax_trees_stay_in_their_rooms() {
     let metadata = metadata();
@@ -126,12 +127,13 @@ fn syntax_trees_stay_in_their_rooms() {
     }
 }
 
-/// Types that lead into a syntax tree. Their trees are private to `evaluator`, but planning has no use for them either.
+/// Types that give access to a syntax tree. Their trees are private to `evaluator`, but planning does not need these
+/// types either.
 const TREES: [&str; 8] =
     ["BodyId", "BodySource", "Expression", "Provisioner", "ResourceBlock", "Traversal", "Tree", "weft_syntax"];
 
-/// What evaluation hands over is plain data: no public signature of `evaluator` names a syntax tree, and planning names
-/// no type that leads into one.
+/// The results of evaluation are plain data: no public signature of `evaluator` names a syntax tree, and planning names
+/// no type that gives access to one.
 #[test]
 fn no_syntax_tree_leaves_the_evaluator() {
     let mut found = leaks("evaluator", "weft_syntax");
@@ -144,7 +146,7 @@ fn no_syntax_tree_leaves_the_evaluator() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The command line formats, checks and names things by functions of `syntax`. It holds no tree.
+/// The command line uses functions of `syntax` to format, check and name things. It names none of its types.
 #[test]
 fn the_command_line_names_no_type_of_syntax() {
     let mut found = Vec::new();
@@ -174,7 +176,7 @@ fn the_architecture_document_names_existing_paths() {
     assert_eq!(missing, Vec::<&str>::new());
 }
 
-/// `unsafe` is forbidden in every crate, by the workspace's lints.
+/// Every crate inherits the lints of the workspace, which forbid `unsafe`.
 #[test]
 fn every_crate_takes_the_lints_of_the_workspace() {
     for (room, _) in ARROWS {

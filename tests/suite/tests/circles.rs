@@ -12,7 +12,7 @@ use weft_suite::{ARROWS, root, rust_files};
 
 /// The circles that are allowed: the parent module, its children on the circle, and the reason.
 ///
-/// Before you add any: move what both sides need into a third module, or turn a dependency around.
+/// Before you add an entry, try to move what both sides need into a third module, or to reverse a dependency.
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[];
 
 /// A path of modules or names, without `crate`.
@@ -58,7 +58,7 @@ impl Modules {
         Modules::of(files)
     }
 
-    /// The module that a path leads to, and the names that follow. `None` for other crates and local names.
+    /// The module that a path leads to, and the remaining names. `None` for other crates and local names.
     fn resolved(&self, at: &Names, path: &[String]) -> Option<(Names, Names)> {
         let (first, _) = path.split_first()?;
         let (mut module, mut rest) = match first.as_str() {
@@ -165,7 +165,7 @@ fn siblings_do_not_use_each_other_in_circles() {
             }
         }
     }
-    wrong.extend(idle.into_iter().map(|parent| format!("{parent} has no circle any more: remove its entry")));
+    wrong.extend(idle.into_iter().map(|parent| format!("{parent} no longer has a circle: remove its entry")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -188,7 +188,7 @@ fn a_circle_is_found_through_groups_paths_and_exports() {
         circles(&[("m", ""), ("m::a", "use super::b;"), ("m::a::deep", ""), ("m::b", "use crate::m::a::deep::D;")]),
         [("m".to_owned(), both(&["a", "b"]))]
     );
-    // One way is no circle, and a parent is no sibling.
+    // A use in one direction is no circle, and a parent is no sibling.
     assert_eq!(circles(&[parent, ("a", "use super::B;"), ("b", "use super::Unknown; use std::a::A;")]), []);
     assert_eq!(circles(&[("m", "use a::A;"), ("m::a", "use super::M;")]), []);
 }

@@ -1,8 +1,8 @@
 //! Every problem that Weft reports has a code and an explanation, and codes never change their meaning.
 //!
-//! The sources are searched for summaries of problems: what stands as the first argument of a diagnostic, and, in files
-//! that make diagnostics by ways of their own, every text that looks like a summary. What looks like one and is none
-//! is listed in [`NO_SUMMARIES`].
+//! The sources are searched for summaries of problems. The first argument of a diagnostic is a summary. In files with
+//! their own constructors of diagnostics, every text that looks like a summary counts as one. [`NO_SUMMARIES`] lists
+//! texts that look like summaries but are none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -64,7 +64,7 @@ const NO_SUMMARIES: &[&str] = &[
     "The list of providers",
     "The remote registry returned warnings for *:*",
     "The specified plugin cache dir * cannot be opened",
-    "The store does not answer. Retrying: *",
+    "The store does not respond. Retrying: *",
     "Type mismatch for object attribute *: *",
     "Type mismatch for tuple element *: *",
     "Unsetting the previously set backend \"*\"",
@@ -74,14 +74,14 @@ const NO_SUMMARIES: &[&str] = &[
     "Would remove",
 ];
 
-/// Summaries that are put together from parts, and what comes of it.
+/// Summaries that are composed of parts, and the resulting texts.
 const COMPOSED: &[(&str, &[&str])] = &[
     ("Invalid *", &["Invalid resource type", "Invalid data source", "Invalid ephemeral resource"]),
     ("Invalid * value", &["Invalid bucket value", "Invalid key value", "Invalid workspace_key_prefix value"]),
     ("no change found for ** in *", &["no change found for * in *"]),
 ];
 
-/// The longest summary that there is, in characters.
+/// The maximum length of a summary, in characters.
 const LONGEST: usize = 90;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ enum Token {
     Sign(char),
 }
 
-/// Texts, names and signs of a source, without comments.
+/// The texts, names and punctuation of a source, without comments.
 fn tokens(source: &str) -> Vec<Token> {
     let bytes: Vec<char> = source.chars().collect();
     let mut found = Vec::new();
@@ -171,7 +171,7 @@ fn quoted(bytes: &[char], mut at: usize) -> (String, usize) {
     (text, at)
 }
 
-/// A text with a star for each part that is filled in.
+/// A text with an asterisk for each part that is filled in.
 fn pattern(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -228,10 +228,10 @@ fn summaries(source: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether a file is of tests that live beside what they test.
+/// Whether a file contains tests beside the tested code.
 fn of_tests(file: &Path) -> bool {
     let named = |name: &str| file.file_name().is_some_and(|n| n == name);
-    // The path of the project may have folders of these names.
+    // The path of the project may have directories of these names.
     let below = file.to_string_lossy().rsplit_once("/src/").map(|(_, below)| below.to_owned()).unwrap_or_default();
     let in_folder = |name: &str| Path::new(&below).components().any(|part| part.as_os_str() == name);
     named("tests.rs") || named("simulation.rs") || in_folder("simulation") || in_folder("tests")
@@ -253,7 +253,7 @@ fn every_summary_has_a_code() {
                 let known = |summary: &str| explain::code_of(summary).is_some();
                 let parts = composed.get(summary.as_str()).copied().unwrap_or_default();
                 let whole = known(&summary) || (!parts.is_empty() && parts.iter().all(|part| known(part)));
-                // A summary that is nothing but what is filled in has its code where it is made.
+                // If a summary consists only of filled-in parts, its code is assigned where the parts are made.
                 let filled = !summary.chars().any(char::is_alphabetic);
                 if !whole && !filled && !NO_SUMMARIES.contains(&summary.as_str()) {
                     missing.push(format!("{}: {summary:?}", file.display()));
@@ -270,7 +270,7 @@ fn every_summary_has_a_code() {
     );
 }
 
-/// `codes.txt` has a line for each code that was ever given. Lines are only added.
+/// `codes.txt` has a line for each code that was ever assigned. Lines are only added.
 #[test]
 fn codes_keep_their_meaning() {
     let path = root().join("tests/suite/codes.txt");

@@ -1,4 +1,4 @@
-//! Every dependency that a manifest names is used by the code that it is for.
+//! Every dependency in a manifest is used by the code that it belongs to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::process::Command;
 use weft_suite::text::{code_only, is_word, places_of};
 use weft_suite::{root, source_files};
 
-/// Dependencies that no source names: package, dependency, and what they are for.
+/// Dependencies that no source names: package, dependency, and reason.
 const UNNAMED: &[(&str, &str, &str)] = &[];
 
-/// The system for which the compiler builds.
+/// The target platform of the compiler.
 fn host() -> String {
     let output = Command::new("rustc").arg("-vV").output().expect("rustc runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -19,7 +19,7 @@ fn host() -> String {
 
 fn metadata() -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
-        // Packages for other systems need not be here.
+        // Packages for other platforms may be missing.
         .args(["metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", &host()])
         .current_dir(root())
         .output()
@@ -32,19 +32,19 @@ fn text(value: &serde_json::Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Whether code names a crate: `name::`, `use name;` or `use name as other`, where `name` begins a path.
+/// Whether code names a crate: `name::`, `use name;` or `use name as other`, where `name` is the start of a path.
 fn names(code: &[char], name: &str) -> bool {
     places_of(code, name).into_iter().any(|at| {
         let before: String = code[..at].iter().rev().filter(|c| !c.is_whitespace()).take(3).collect();
         let after: String = code[at + name.len()..].iter().skip_while(|c| c.is_whitespace()).take(2).collect();
-        // Reversed, as it is read backwards.
+        // The text is reversed, because it is read backwards.
         let within_path = before.starts_with("::") && before.chars().nth(2).is_some_and(|c| is_word(c) || c == '>');
         let used = before == "esu" && (after.starts_with(';') || after == "as");
         !within_path && (after == "::" || used)
     })
 }
 
-/// The names under which the crates of all packages are known, by package.
+/// The names of the crates of all packages, by package.
 fn crate_names(packages: &[serde_json::Value]) -> BTreeMap<&str, &str> {
     let library = |package: &serde_json::Value| {
         let targets = package["targets"].as_array()?;
@@ -58,7 +58,7 @@ fn crate_names(packages: &[serde_json::Value]) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// The code below some folders of a package, and of single files in it.
+/// The code below some directories of a package, and in single files of it.
 fn code_of(package: &Path, places: &[&str]) -> Vec<Vec<char>> {
     let files = places.iter().flat_map(|place| match package.join(place) {
         path if path.is_dir() => source_files(&path),

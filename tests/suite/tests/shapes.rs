@@ -1,7 +1,7 @@
-//! Sizes of shipped code: how long a function and how wide a struct may be.
+//! Size limits of shipped code: the length of functions and the width of structs.
 //!
-//! A function over the limit does several things, and a struct over it is several things. The exceptions are named
-//! here, each with its reason. An entry that is no longer needed fails the test too.
+//! A function over the limit does several things, and a struct over the limit represents several things. The exceptions
+//! are listed here, each with its reason. An entry that is no longer needed fails the test too.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use weft_suite::{ARROWS, root, rust_files};
 const LONGEST_FUNCTION: usize = 80;
 const WIDEST_STRUCT: usize = 15;
 
-/// Functions that may be longer.
+/// Functions that may exceed the limit.
 const LONG: &[(&str, &str)] = &[];
 
-/// Structs that may be wider.
+/// Structs that may exceed the limit.
 const WIDE: &[(&str, &str)] = &[(
     "graph-format/src/plan_file/manifest.rs Manifest",
     "a table of a format: plan files encode its fields by position, so their order and nesting are on disk",
 )];
 
-/// The functions over the limit, and the structs over theirs, by file and name.
+/// The functions and structs over their limits, by file and name.
 #[derive(Debug, Default)]
 struct Sizes {
     functions: BTreeMap<String, usize>,
@@ -46,7 +46,7 @@ impl Sizes {
     }
 }
 
-/// The names behind a keyword, each with the position behind the name.
+/// The names after a keyword, each with the position after the name.
 fn named(code: &[char], keyword: &str) -> Vec<(String, usize)> {
     let name_behind = |at: usize| {
         let start = at + keyword.len() + 1;
@@ -57,7 +57,7 @@ fn named(code: &[char], keyword: &str) -> Vec<(String, usize)> {
     places_of(code, keyword).into_iter().filter_map(name_behind).collect()
 }
 
-/// How many fields the body of a struct has.
+/// The number of fields in the body of a struct.
 fn fields(body: &[char]) -> usize {
     let (mut depth, mut count, mut named, mut before) = (0, 0, false, ' ');
     for c in body {
@@ -74,13 +74,13 @@ fn fields(body: &[char]) -> usize {
     count + usize::from(named)
 }
 
-/// What is over a limit without leave, and leave that nothing needs.
+/// Items over the limit that are not allowed, and allowed entries that are not needed.
 fn problems(found: &BTreeMap<String, usize>, allowed: &[(&str, &str)]) -> Vec<String> {
     let allowed: BTreeMap<&str, &str> = allowed.iter().copied().collect();
     let over = found.iter().filter(|(name, _)| !allowed.contains_key(name.as_str()));
     let idle = allowed.keys().filter(|name| !found.contains_key(**name));
     over.map(|(name, size)| format!("{name} has {size}"))
-        .chain(idle.map(|name| format!("{name} is no exception any more: remove its entry")))
+        .chain(idle.map(|name| format!("{name} is no longer an exception: remove its entry")))
         .collect()
 }
 
@@ -120,5 +120,5 @@ fn sizes_are_measured_in_code() {
     assert_eq!(sizes.structs, BTreeMap::from([("x.rs Wide".to_owned(), WIDEST_STRUCT + 1)]));
     assert_eq!(problems(&sizes.structs, &[("x.rs Wide", "why")]), Vec::<String>::new());
     assert_eq!(problems(&sizes.structs, &[]), ["x.rs Wide has 16"]);
-    assert_eq!(problems(&BTreeMap::new(), &[("x", "why")]), ["x is no exception any more: remove its entry"]);
+    assert_eq!(problems(&BTreeMap::new(), &[("x", "why")]), ["x is no longer an exception: remove its entry"]);
 }

@@ -1,4 +1,4 @@
-//! Logins that other tools have made: with `aws sso login`, and with `aws login`. Their tokens are in files.
+//! Logins with `aws sso login` and `aws login`. The AWS CLI stores their tokens in files.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,30 +14,30 @@ use super::profiles::Sso;
 use crate::client::reason;
 use crate::jwt;
 
-/// How long a service may take.
+/// The time limit of a request.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// The services, with the variables that hold their addresses.
+/// The services, with the variables for their endpoints.
 const SSO: (&str, &str) = ("portal.sso", "AWS_ENDPOINT_URL_SSO");
 const OIDC: (&str, &str) = ("oidc", "AWS_ENDPOINT_URL_SSO_OIDC");
 const SIGNIN: (&str, &str) = ("signin", "AWS_ENDPOINT_URL_SIGNIN");
-/// The access to the service for logins, by the start of its regions.
+/// The domains of the login service, by the prefix of the region.
 const SIGNIN_DOMAINS: [(&str, &str); 3] =
     [("cn-", "signin.amazonaws.cn"), ("us-gov-", "signin.amazonaws-us-gov.com"), ("", "signin.aws.amazon.com")];
-/// How a token is renewed.
+/// The grant type for renewing a token.
 const GRANT: &str = "refresh_token";
-/// The fields that the token of `aws login` must have, and those of its keys.
+/// The fields that a token of `aws login` must have. The required fields of its keys follow.
 const LOGIN_FIELDS: [&str; 3] = ["clientId", "refreshToken", "dpopKey"];
 
-/// What the logins need to know.
+/// The context of all logins.
 pub(super) struct Logins<'a> {
     pub(super) http: &'a reqwest::Client,
     /// The home directory.
     pub(super) home: &'a Path,
-    /// Variables of the environment by name.
+    /// Returns variables of the environment.
     pub(super) variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
-/// Why there are no credentials, in words.
+/// A value, or a message about why there are no credentials.
 type Found<T> = Result<T, String>;
 
 impl Logins<'_> {
@@ -51,7 +51,7 @@ impl Logins<'_> {
         own.unwrap_or_else(usual).trim_end_matches('/').to_owned()
     }
 
-    /// The credentials of a role of SSO.
+    /// The credentials of an SSO role.
     pub(super) async fn of_sso(&self, sso: &Sso) -> Found<Expiring> {
         let key = sso.session.as_deref().unwrap_or(&sso.start_url);
         let path = self.home.join(".aws/sso/cache").join(hashed(&SHA1_FOR_LEGACY_USE_ONLY, key));
@@ -70,7 +70,7 @@ impl Logins<'_> {
         if let Err(Refusal::Unauthorized(_)) = asked
             && let Ok(renewed) = self.sso_token(sso, &path, true).await
         {
-            // The service has ended the token before its time.
+            // The service has ended the token early.
             asked = ask(renewed).await;
         }
         let answer = asked.map_err(|error| match error {
@@ -79,14 +79,14 @@ impl Logins<'_> {
         })?;
         let text = |name: &str| answer.pointer(&format!("/roleCredentials/{name}")).and_then(Json::as_str);
         let (Some(id), Some(secret)) = (text("accessKeyId"), text("secretAccessKey")) else {
-            return Err("the answer of SSO has no keys".to_owned());
+            return Err("the response of SSO has no keys".to_owned());
         };
         let expires = answer.pointer("/roleCredentials/expiration").and_then(Json::as_u64);
         let expires = expires.and_then(|millis| UNIX_EPOCH.checked_add(Duration::from_millis(millis)));
         Ok(Expiring::until(id, secret, text("sessionToken"), expires))
     }
 
-    /// The token of a login with SSO. That of a session is renewed if it has expired, or if it was `refused`.
+    /// The token of a login with SSO. The token of a session is renewed if it has expired, or if it was `refused`.
     async fn sso_token(&self, sso: &Sso, path: &Path, refused: bool) -> Found<String> {
         let mut cached = read(path)?;
         let token = cached.text("accessToken").ok_or_else(|| cached.lacks("accessToken"))?.to_owned();
@@ -104,7 +104,7 @@ impl Logins<'_> {
         let renewed = match answer(with_json(self.http.post(url), &body)).await {
             Ok(renewed) => renewed,
             Err(error) => {
-                // Another process may have renewed it at the same time.
+                // Another process may have renewed the token at the same time.
                 let again = read(path)?;
                 let expires = again.text("expiresAt").and_then(moment);
                 return match (again.text("accessToken"), expires.is_some_and(|time| time > SystemTime::now())) {
@@ -114,7 +114,7 @@ impl Logins<'_> {
             }
         };
         let Some(token) = renewed.get("accessToken").and_then(Json::as_str) else {
-            return Err("the SSO session has expired, and the answer to its renewal has no token".to_owned());
+            return Err("the SSO session has expired, and the response to its renewal has no token".to_owned());
         };
         cached.fields.insert("accessToken".to_owned(), token.into());
         cached.fields.insert("expiresAt".to_owned(), ending(&renewed).into());
@@ -126,8 +126,8 @@ impl Logins<'_> {
         Ok(token.to_owned())
     }
 
-    /// The credentials of a login with `aws login`. They are renewed if they have expired, or if they are those in
-    /// `refused`.
+    /// The credentials of a login with `aws login`. They are renewed if they have expired, or if they are the `refused`
+    /// ones.
     pub(super) async fn of_login(&self, session: &str, region: &str, refused: Option<&Expiring>) -> Found<Expiring> {
         let folder = (self.variable)("AWS_LOGIN_CACHE_DIRECTORY").map(PathBuf::from);
         let folder = folder.unwrap_or_else(|| self.home.join(".aws/login/cache"));
@@ -154,7 +154,7 @@ impl Logins<'_> {
         };
         for name in ["accessKeyId", "secretAccessKey", "sessionToken"] {
             let value = renewed.pointer(&format!("/accessToken/{name}")).cloned();
-            token.insert(name.to_owned(), value.ok_or("the answer to the renewal of the login has no keys")?);
+            token.insert(name.to_owned(), value.ok_or("the response to the renewal of the login has no keys")?);
         }
         token.insert("expiresAt".to_owned(), ending.into());
         if let Some(refresh) = renewed.get("refreshToken") {
@@ -172,18 +172,18 @@ fn login_keys(fields: &Map<String, Json>) -> Option<Expiring> {
     Some(Expiring::until(text("accessKeyId")?, text("secretAccessKey")?, text("sessionToken"), Some(expires)))
 }
 
-/// The name of the file for a session.
+/// The name of the file of a session.
 fn hashed(algorithm: &'static Algorithm, key: &str) -> String {
     let hash: String = digest(algorithm, key.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     hash + ".json"
 }
 
-/// The time in a file. Old versions of the AWS CLI write `UTC` for `Z`.
+/// Parses a time in a file. Old versions of the AWS CLI write `UTC` in place of `Z`.
 fn moment(text: &str) -> Option<SystemTime> {
     text.replace("UTC", "Z").parse::<jiff::Timestamp>().ok().map(SystemTime::from)
 }
 
-/// When the token in an answer ends, as text.
+/// The expiry of the token in a response, as text.
 fn ending(answer: &Json) -> String {
     let seconds = answer.get("expiresIn").and_then(Json::as_i64).unwrap_or_default();
     let now = jiff::Timestamp::now();
@@ -191,7 +191,7 @@ fn ending(answer: &Json) -> String {
     format!("{end:.0}")
 }
 
-/// A proof that the sender has the key of a login (RFC 9449).
+/// A proof of possession of the key of a login (RFC 9449).
 fn proof(url: &str, key: &str) -> Found<String> {
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "the key of the login cannot be read")?;
     let mut id = [0; 16];
@@ -213,7 +213,7 @@ fn read(path: &Path) -> Found<Cached> {
     let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
     match serde_json::from_str(&text) {
         Ok(Json::Object(fields)) => Ok(Cached { path: path.to_owned(), fields }),
-        // An error of the parser could show a part of the token.
+        // The message of the parser could quote a part of the token.
         _ => Err(named(&"it is not an object in JSON")),
     }
 }
@@ -227,12 +227,12 @@ impl Cached {
         format!("{}: it has no valid {name}", self.path.display())
     }
 
-    /// Replaces the file, and keeps its rights.
+    /// Replaces the file. The new file has the same permissions.
     fn write(&self) -> Found<()> {
         let beside = self.path.with_extension(format!("tmp-{}", std::process::id()));
         let write = || {
             let rights = std::fs::metadata(&self.path)?.permissions();
-            // Only the owner may read the file, at any time.
+            // Only the owner may read the file at any time.
             private(&beside)?;
             std::fs::write(&beside, Json::Object(self.fields.clone()).to_string())?;
             std::fs::set_permissions(&beside, rights)?;
@@ -255,7 +255,7 @@ fn with_json(request: RequestBuilder, body: &Json) -> RequestBuilder {
     request.header("content-type", "application/json").body(body.to_string())
 }
 
-/// Why a service gave no answer.
+/// Why a request to a service failed.
 enum Refusal {
     /// The token is not valid.
     Unauthorized(String),
@@ -270,7 +270,7 @@ impl Refusal {
     }
 }
 
-/// The JSON of an answer.
+/// The JSON of a response.
 async fn answer(request: RequestBuilder) -> Result<Json, Refusal> {
     let failed = |error: reqwest::Error| Refusal::Other(reason(&error));
     let answer = request.timeout(TIME_LIMIT).send().await.map_err(failed)?;

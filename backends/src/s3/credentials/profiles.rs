@@ -1,36 +1,38 @@
-//! The profiles of the shared files, and the way in which a profile gets its credentials. Both are those of the AWS SDK.
+//! The profiles of the shared files, and the way in which a profile gets its credentials. The AWS SDK has the same
+//! rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json};
 
-/// The shortest session of a role that a profile can ask for, in seconds. Shorter ones count as absent.
+/// The minimum duration of a role's session in a profile, in seconds. A shorter duration counts as not set.
 const SHORTEST_SESSION: u64 = 16 * 60;
-/// The settings that name where credentials come from. A profile has one of them at most.
+/// The settings that name a source of credentials. A profile has at most one of them.
 const SOURCES: [&str; 4] = ["source_profile", "credential_source", "credential_process", "web_identity_token_file"];
-/// The settings of a login with SSO without a session of its own.
+/// The settings of a login with SSO that names no session.
 const SSO: [&str; 4] = ["sso_region", "sso_start_url", "sso_account_id", "sso_role_name"];
 
-/// The settings of a section by name, in small letters.
+/// The settings of a section. The names are in lower case.
 type Section = BTreeMap<String, String>;
 
-/// The sections of the shared files by name. Those of the credentials files win over those of the config files.
+/// The sections of the shared files. Sections of the credentials files take precedence over sections of the config
+/// files.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
     profiles: BTreeMap<String, Section>,
-    /// The sessions of SSO.
+    /// The `sso-session` sections.
     sessions: BTreeMap<String, Section>,
 }
 
-/// What the first credentials of a profile come from.
+/// The source of the first credentials of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// Keys in a file: id, secret, token.
     Keys(String, String, Option<String>),
-    /// What `credential_source` names.
+    /// The source in `credential_source`.
     Named(String),
-    /// A role that is assumed with the token in a file.
+    /// A role, which is assumed with the token in a file.
     Token(Map<String, Json>, PathBuf),
     /// A login with SSO.
     Sso(Sso),
@@ -38,16 +40,16 @@ pub(super) enum Base {
     Login(String),
     /// The output of a command.
     Process(String),
-    /// Where the process runs: a container or an instance.
+    /// The container or instance in which the process runs.
     Surroundings,
 }
 
-/// A role of SSO.
+/// An SSO role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sso {
     /// The profile.
     pub(super) profile: String,
-    /// The session, whose token can be renewed.
+    /// The session. Its token can be renewed.
     pub(super) session: Option<String>,
     /// The address where users log in.
     pub(super) start_url: String,
@@ -68,14 +70,14 @@ pub(super) struct Way {
     pub(super) roles: Vec<Map<String, Json>>,
 }
 
-/// What kind of file a section is in.
+/// The kind of the file that has a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Config,
     Credentials,
 }
 
-/// Where the settings that follow belong.
+/// The section to which the following settings belong.
 enum Place {
     Profile(String),
     Session(String),
@@ -94,7 +96,7 @@ impl Profiles {
         found
     }
 
-    /// Whether there is a profile with this name.
+    /// Whether a profile with this name exists.
     pub(super) fn has(&self, name: &str) -> bool {
         self.profiles.contains_key(name)
     }
@@ -102,11 +104,11 @@ impl Profiles {
     /// The way in which a profile gets its credentials.
     ///
     /// # Errors
-    /// The profile is missing or not complete, in words.
+    /// Returns a message if the profile is missing or incomplete.
     pub(super) fn way(&self, first: &str) -> Result<Way, String> {
         let mut roles = Vec::new();
         let mut seen = BTreeSet::new();
-        // Whether the profile gives credentials to another one.
+        // `serves`: whether the profile is the source of another one.
         let (mut name, mut serves) = (first, false);
         loop {
             let Some(section) = self.profiles.get(name) else { return Err(format!("there is no profile {name:?}")) };
@@ -115,7 +117,7 @@ impl Profiles {
             profile.check()?;
             roles.extend(profile.role()?);
             let source = profile.text("source_profile").filter(|_| !again);
-            // A profile that serves another one uses its own keys, if it has some.
+            // A profile that is the source of another one uses its own keys, if it has any.
             match source.filter(|_| !serves || profile.keys().is_none()) {
                 Some(source) => (name, serves) = (source, true),
                 None => {
@@ -124,7 +126,7 @@ impl Profiles {
                         return Err(format!("the profile {name:?} has no credentials for the profile {first:?}"));
                     }
                     if matches!(base, Base::Token(..)) {
-                        // This role is a part of the base.
+                        // The role of this profile belongs to the base.
                         roles.pop();
                     }
                     roles.reverse();
@@ -194,7 +196,7 @@ impl Profiles {
     /// Adds the sections of a file. In config files, names have the prefix `profile`, except for `default`.
     fn add(&mut self, text: &str, kind: Kind) {
         let mut place = Place::Nowhere;
-        // A setting without a value, whose settings are indented.
+        // Whether the last setting has no value. The indented settings after it belong to it.
         let mut nests = false;
         for line in text.lines() {
             if line.trim_start().starts_with(['#', ';']) {
@@ -203,7 +205,7 @@ impl Profiles {
             if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
                 place = placed(name, kind);
                 if let Place::Profile(name) = &place {
-                    // A section without settings is a profile, too.
+                    // A section without settings is a profile too.
                     self.profiles.entry(name.clone()).or_default();
                 }
                 nests = false;
@@ -224,11 +226,11 @@ impl Profiles {
     }
 }
 
-/// A profile on the way.
+/// A profile in a chain of source profiles.
 struct Profile<'a> {
     name: &'a str,
     section: &'a Section,
-    /// Whether it was on the way before. Then only its own credentials count.
+    /// Whether the profile occurs a second time in the chain. Only its own credentials then count.
     again: bool,
 }
 
@@ -336,7 +338,7 @@ mod tests {
         }
     }
 
-    /// The base and the roles of a way, as one text.
+    /// The base and the roles of a result, as one text.
     fn shown(way: Result<Way, String>) -> String {
         match way {
             Ok(Way { base, roles }) => {
@@ -353,7 +355,7 @@ mod tests {
         for (config, want) in [
             ("[profile p]\nregion = x", "Surroundings []".to_owned()),
             (&format!("[profile p]\n{KEYS}aws_session_token = t"), r#"Keys("i", "s", Some("t")) []"#.to_owned()),
-            // A role beside keys is assumed with them.
+            // A role in a profile with keys is assumed with these keys.
             (&format!("[profile p]\n{KEYS}role_arn = r"), r#"Keys("i", "s", None) ["r"]"#.to_owned()),
             ("[profile p]\nrole_arn = r", r#"Surroundings ["r"]"#.to_owned()),
             (

@@ -10,23 +10,23 @@ use url::Url;
 use super::super::expiring::Expiring;
 use crate::client::reason;
 
-/// Where containers of ECS get their credentials.
+/// The address of the credentials for containers of ECS.
 const CONTAINER: &str = "http://169.254.170.2";
-/// The services for containers that unencrypted requests may go to.
+/// The hosts of container services to which unencrypted requests may be sent.
 const CONTAINERS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"];
-/// How long a service on this machine may take.
+/// The time limit of a service on this machine.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
-/// How long a token of the metadata service is asked for, in seconds.
+/// The requested lifetime of a token of the metadata service, in seconds.
 const TOKEN_SECONDS: &str = "21600";
-/// Where the metadata service has the credentials.
+/// The path of the credentials in the metadata service.
 const ROLES: &str = "latest/meta-data/iam/security-credentials/";
 
-/// Keys in a document of any of these services.
+/// The keys in a document of one of these services.
 fn keys(document: &Json, token: &str) -> Result<Expiring, String> {
     let text = |name: &str| document.get(name).and_then(Json::as_str);
     match (text("AccessKeyId"), text("SecretAccessKey")) {
         (Some(id), Some(secret)) => Ok(Expiring::new(id, secret, text(token), text("Expiration"))),
-        _ => Err("the answer has no keys".to_owned()),
+        _ => Err("the response has no keys".to_owned()),
     }
 }
 
@@ -42,7 +42,8 @@ fn document(text: &str) -> Result<Json, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// An address that a token may be sent to: an encrypted one, or one of this machine or of a service for containers.
+/// Checks that a token may be sent to this URL: the URL is encrypted, or its host is this machine or a container
+/// service.
 async fn near(text: &str) -> Result<String, String> {
     let url = Url::parse(text).map_err(|error| format!("AWS_CONTAINER_CREDENTIALS_FULL_URI: {error}"))?;
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -57,7 +58,7 @@ async fn near(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// The credentials of a container, or `None` outside of one.
+/// The credentials of a container. `None` outside of a container.
 pub(super) async fn of_container(
     http: &reqwest::Client,
     variable: &(dyn Fn(&str) -> Option<String> + Sync),
@@ -79,7 +80,7 @@ pub(super) async fn of_container(
     keys(&document(&answer(request).await?)?, "Token").map(Some)
 }
 
-/// The credentials of the role of an instance. Version 1 of the service has no tokens.
+/// The credentials of an instance's role. `needs_token` is false for version 1 of the metadata service.
 pub(super) async fn of_instance(http: &reqwest::Client, endpoint: &Url, needs_token: bool) -> Result<Expiring, String> {
     let url = |path: &str| format!("{}/{path}", endpoint.as_str().trim_end_matches('/'));
     let token = http.put(url("latest/api/token")).header("x-aws-ec2-metadata-token-ttl-seconds", TOKEN_SECONDS);
@@ -104,7 +105,7 @@ pub(super) async fn of_process(command: &str) -> Result<Expiring, String> {
     let ran = tokio::process::Command::new("sh").arg("-c").arg(command).output().await;
     let output = ran.map_err(|error| error.to_string())?;
     if !output.status.success() {
-        // What the command printed may have secrets.
+        // The output of the command may have secrets.
         return Err(format!("the command ended with {}", output.status));
     }
     keys(&document(&String::from_utf8_lossy(&output.stdout))?, "SessionToken")

@@ -1,4 +1,4 @@
-//! What is known of a run before it begins.
+//! What is known about a run before it begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ fn provisioners(graph: &ExecutionGraph) -> BTreeMap<u32, Provisioner> {
 /// Facts from the plan and the prior state that events do not carry.
 #[derive(Default)]
 pub struct Foreknown {
-    /// Ids of the objects before the run, for updates and deletes: by address, and by the name of a deposed object.
+    /// The ids of objects before the run, for updates and deletes. Keys are addresses, or names of deposed objects.
     pub ids: BTreeMap<String, Option<ShownName>>,
     /// The positions of resource blocks, by address without keys.
     pub places: BTreeMap<String, SourceRange>,
@@ -44,12 +44,12 @@ pub struct Foreknown {
     pub relabelled: BTreeSet<String>,
     /// The provisioners that will run.
     pub provisioners: BTreeMap<u32, Provisioner>,
-    /// The labels that placement rules demand of workers, as text, by provider instance.
+    /// The labels that placement rules require of workers, as text, by provider instance.
     pub labels: BTreeMap<String, String>,
 }
 
 impl Foreknown {
-    /// The id of an object before the run. An object that this run deposes had the address of its instance.
+    /// The id of an object before the run. If this run deposes the object, the id is under the address of its instance.
     pub(super) fn id_before(&self, happening: &ShownEvent) -> Option<ShownName> {
         let known = self.ids.get(&happening.subject()).or_else(|| self.ids.get(&happening.address));
         known.cloned().flatten()
@@ -60,7 +60,7 @@ impl Foreknown {
         self.labels.get(provider_instance).map_or("", String::as_str)
     }
 
-    /// The facts that a plan holds.
+    /// The facts that a plan contains.
     pub fn of(plan: &PlanFile) -> Foreknown {
         Foreknown {
             ids: ids(plan),
@@ -72,7 +72,7 @@ impl Foreknown {
     }
 }
 
-/// The labels that placement rules demand, by provider instance. What runs on the user's machine has a worker already.
+/// The labels that placement rules require, by provider instance. Operations at home already have a worker.
 fn labels(plan: &PlanFile) -> BTreeMap<String, String> {
     let demanded = plan.graph.fragments.iter().enumerate().filter_map(|(index, fragment)| {
         let Shard::Provider(instance) = &fragment.shard else { return None };
@@ -82,7 +82,7 @@ fn labels(plan: &PlanFile) -> BTreeMap<String, String> {
     demanded.collect()
 }
 
-/// How progress lines name the objects that the plan changes, by the names of the objects.
+/// For each changed object, by its name: how progress lines name it.
 fn ids(plan: &PlanFile) -> BTreeMap<String, Option<ShownName>> {
     let named = plan.changes.resources.iter().map(|change| {
         let object = ObjectName { address: &change.address, deposed: change.deposed.as_ref() };
@@ -91,7 +91,7 @@ fn ids(plan: &PlanFile) -> BTreeMap<String, Option<ShownName>> {
     named.collect()
 }
 
-/// Addresses of updates that only change sensitivity.
+/// The addresses of updates that only change sensitivity.
 fn relabelled(plan: &PlanFile) -> BTreeSet<String> {
     let updates = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
     let found = updates.filter(|change| change.before.same_unmarked(&change.after));

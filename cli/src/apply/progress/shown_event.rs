@@ -29,7 +29,7 @@ pub struct ShownEvent {
 }
 
 impl ShownEvent {
-    /// The object as the lists of doubts name it.
+    /// The name of the object in lists of doubts.
     pub fn subject(&self) -> String {
         match &self.deposed {
             Some(key) => format!("{} (deposed object {key})", self.address),

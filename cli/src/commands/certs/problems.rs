@@ -16,13 +16,13 @@ pub fn one_name() -> Diagnostic {
     Diagnostic::error("Name expected", "weft certs issue takes one name, such as: weft certs issue alice -role apply")
 }
 
-/// A role that does not exist.
+/// The role does not exist.
 pub fn unknown_role(word: &str) -> Diagnostic {
     let known: Vec<&str> = Role::ALL.into_iter().map(Role::word).collect();
     Diagnostic::error("Unknown role", format!("There is no role {word:?}. The roles are: {}.", known.join(", ")))
 }
 
-/// A certificate with neither role nor host.
+/// The certificate has neither a role nor a host.
 pub fn no_role() -> Diagnostic {
     Diagnostic::error(
         "Role expected",
@@ -31,12 +31,12 @@ pub fn no_role() -> Diagnostic {
     )
 }
 
-/// A name that cannot be in a certificate.
+/// The name cannot be in a certificate.
 pub fn invalid_name(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid name of a certificate", format!("{error}."))
 }
 
-/// `-days` is out of range.
+/// The value of `-days` is out of range.
 pub fn days_out_of_range(days: usize, most: usize) -> Diagnostic {
     Diagnostic::error("Invalid -days option", format!("{days} is not between 1 and {most}."))
 }
@@ -49,7 +49,7 @@ pub fn no_authority(path: &Path, error: &dyn Display) -> Diagnostic {
     )
 }
 
-/// Nothing was issued.
+/// The certificate was not issued.
 pub fn not_issued(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Certificate not issued", format!("{error}."))
 }

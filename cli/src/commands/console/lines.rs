@@ -1,7 +1,7 @@
-//! Joins lines to questions. A line is a question, unless a bracket, a template or a heredoc is open at its end, or it
-//! ends in a backslash.
+//! Joins lines to questions. A question ends with its line, unless a bracket, a template or a heredoc is still open, or
+//! the line ends with a backslash.
 //!
-//! Each line is scanned once, so the cost of a long question is linear in its length. The parser finds errors; this
+//! Each line is scanned once, so the cost of a long question is linear in its length. The parser finds errors. This
 //! module only decides where a question ends.
 
 /// An open construct.
@@ -17,7 +17,7 @@ enum OpenConstruct {
     Comment,
 }
 
-/// Lines so far.
+/// The lines of the current question.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     text: String,
@@ -27,10 +27,10 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Adds a line, without its line end. Returns the question when it is complete.
+    /// Adds a line, without its line ending. Returns the question if the line completes it.
     pub fn push(&mut self, line: &str) -> Option<String> {
         let heredoc = self.open.iter().any(|open| matches!(open, OpenConstruct::Heredoc(_)));
-        // Blanks around a line matter only in a heredoc.
+        // Whitespace at both ends of a line is significant only in a heredoc.
         let line = if heredoc { line } else { line.trim() };
         let (line, goes_on) = match line.strip_suffix('\\') {
             Some(line) if !heredoc => (line, true),
@@ -45,7 +45,7 @@ impl Lines {
         Some(std::mem::take(&mut self.text))
     }
 
-    /// The incomplete question at the end of the input; `None` when there is none.
+    /// The incomplete question at the end of the input. `None` if there is none.
     pub fn rest(&mut self) -> Option<String> {
         self.open.clear();
         let text = std::mem::take(&mut self.text);
@@ -69,14 +69,14 @@ impl Lines {
             };
             rest = rest.get(taken.max(first.len_utf8())..).unwrap_or_default();
         }
-        // A quoted string ends with its line. The parser reports it.
+        // A quoted string must not continue on the next line. The parser reports it.
         while self.open.last() == Some(&OpenConstruct::Quote) {
             self.open.pop();
         }
         self.open.extend(self.begun.take().map(OpenConstruct::Heredoc));
     }
 
-    /// The number of bytes consumed inside of a comment. The functions below count alike.
+    /// The number of bytes consumed inside a comment. The functions below return a number of bytes, too.
     fn in_comment(&mut self, rest: &str) -> usize {
         match rest.find("*/") {
             Some(end) => {

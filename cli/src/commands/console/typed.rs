@@ -1,4 +1,4 @@
-//! Questions typed on a terminal, with editing, history and completion.
+//! Questions that are typed on a terminal, with editing, history and completion.
 //!
 //! rustyline does the editing. It is plain Rust over termios and escape sequences, well maintained and widely used. Its
 //! only native dependency is the C library. The history stays in memory, because questions may contain secrets.
@@ -18,7 +18,7 @@ use super::lines::Lines;
 
 /// The prompt.
 const PROMPT: &str = "> ";
-/// The capacity of the history, more than a user scrolls back.
+/// The capacity of the history. Users do not scroll further back.
 const MAX_HISTORY: usize = 1_000;
 
 /// A user at a terminal.
@@ -38,7 +38,7 @@ impl Typist {
     /// Opens the terminal of this process, with the names of a module for completion.
     ///
     /// # Errors
-    /// When the terminal cannot be used.
+    /// Returns an error if the terminal cannot be used.
     pub fn begin(module: &CompiledModule) -> Result<Typist, ReadlineError> {
         let config = Config::builder().max_history_size(MAX_HISTORY)?.auto_add_history(true).build();
         let mut editor = Editor::with_history(config.clone(), MemHistory::with_config(&config))?;
@@ -49,7 +49,7 @@ impl Typist {
     /// The next question.
     ///
     /// # Errors
-    /// When the terminal cannot be read.
+    /// Returns an error if the terminal cannot be read.
     pub fn next(&mut self) -> Result<Typed, ReadlineError> {
         match self.editor.readline(PROMPT) {
             Ok(text) => Ok(Typed::Question(joined(&text))),
@@ -59,7 +59,7 @@ impl Typist {
     }
 }
 
-/// The lines that were typed as one question.
+/// Joins the lines of a question.
 fn joined(text: &str) -> String {
     let mut lines = Lines::default();
     let mut whole = None;
@@ -116,7 +116,7 @@ impl Completer for Words {
 }
 
 impl Validator for Words {
-    /// Enter continues the question on another line while a construct is open.
+    /// Enter continues the question on the next line while a construct is open.
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let mut lines = Lines::default();
         let mut whole = true;

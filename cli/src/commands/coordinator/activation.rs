@@ -9,17 +9,17 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::commands::problems;
 use crate::context::environment;
 
-/// The process for which the sockets are.
+/// The variable with the process id of the receiver of the sockets.
 const PROCESS: &str = "LISTEN_PID";
-/// The number of sockets.
+/// The variable with the number of sockets.
 const SOCKETS: &str = "LISTEN_FDS";
 
-/// The socket that was passed to this process; `None` if none was.
+/// The socket that was passed to this process. `None` if there is none.
 ///
 /// # Errors
-/// When there are several, or when it is not a socket for connections.
+/// Returns an error if there are several sockets, or if the socket does not accept connections.
 pub(super) fn inherited() -> Result<Option<Inherited>, Diagnostic> {
-    // Variables that were meant for a parent process are inherited, too.
+    // The variables may be inherited from a parent process that was the receiver.
     let ours = environment(PROCESS).and_then(|process| process.parse().ok()) == Some(std::process::id());
     let count: Option<usize> = environment(SOCKETS).and_then(|count| count.parse().ok());
     match count.filter(|count| ours && *count > 0) {

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// There is no such file or directory.
+/// The file or directory does not exist.
 pub fn nothing_there(path: &Path) -> Diagnostic {
     Diagnostic::error("Invalid file or directory path", format!("No file or directory at {}.", path.display()))
 }
 
-/// The file has another kind of content.
+/// The file is of a type that is not formatted.
 pub fn other_kind_of_file(path: &Path) -> Diagnostic {
     Diagnostic::error(
         "Invalid file extension",

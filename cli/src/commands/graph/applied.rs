@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_evaluator::drawing::{Drawing, Vertex, VertexKind};
 
-/// The mark of the end of a module or provider.
+/// The suffix of the end vertex of a module or provider.
 const CLOSE: &str = " (close)";
-/// The mark of a check's report.
+/// The suffix of the vertex of a check's report.
 const REPORT: &str = " (report)";
 
-/// The reduced graph of a configuration.
+/// The reduced graph of a configuration. `whole` is its full graph.
 pub fn draw(whole: &Drawing) -> Drawing {
     let mut next: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (from, to) in whole.edges() {

@@ -1,4 +1,4 @@
-//! The graph of destroying a state: dependents are destroyed before the objects that they depend on.
+//! The graph of a destroy of all objects in the state: dependents are destroyed before the objects that they depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use weft_state::{Snapshot, StoredInstance};
 
 use super::orphans;
 
-/// Prints it.
+/// The graph of a destroy of this state.
 pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
     let mut drawing = Drawing::default();
     frame(&mut drawing, root);
@@ -42,13 +42,14 @@ pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
     drawing
 }
 
-/// Whether two objects are in different instances of one module. Recorded dependencies name no instances, so each seems to
-/// depend on those of all instances, but there is no edge between two instances of one module.
+/// Whether two objects are in different instances of the same module. Recorded dependencies do not name instances, so
+/// an object seems to depend on the objects of all instances. There is no edge between two instances of the same
+/// module.
 fn are_apart(one: &ResourceInstance, other: &ResourceInstance) -> bool {
     one.module != other.module && one.module.config() == other.module.config()
 }
 
-/// The outputs and variables of the root module, and the ends of all modules.
+/// Adds the outputs and variables of the root module, and the end vertices of all modules.
 fn frame(drawing: &mut Drawing, root: &Arc<CompiledModule>) {
     for name in root.outputs.keys() {
         let name = format!("output.{name}");
@@ -68,7 +69,7 @@ fn frame(drawing: &mut Drawing, root: &Arc<CompiledModule>) {
     }
 }
 
-/// What the configurations of the used providers refer to, as far as it is not a resource.
+/// Adds everything that the configurations of the used providers refer to, except resources.
 fn configurations(drawing: &mut Drawing, whole: &Drawing) {
     let mut next: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (from, to) in whole.edges() {

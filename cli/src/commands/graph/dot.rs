@@ -1,13 +1,13 @@
-//! A graph in the language of Graphviz, in the layout that OpenTofu gives it.
+//! Prints a graph in the language of Graphviz, in OpenTofu's layout.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use weft_evaluator::drawing::{Drawing, VertexKind};
 
-/// The prefix of each name.
+/// The prefix of each vertex name.
 const PREFIX: &str = "[root] ";
-/// The colors of cycles, in turn.
+/// The colors of cycles, used in rotation.
 const COLOURS: [&str; 3] = ["red", "green", "blue"];
 
 /// A text in quotes.

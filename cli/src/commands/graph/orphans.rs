@@ -1,4 +1,4 @@
-//! Additions to the graph of a configuration: objects and outputs of the state that the configuration does not have.
+//! Additions to the graph of a configuration: objects and outputs that only the state has.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use weft_evaluator::drawing::{Drawing, VertexKind};
 use weft_graph_format::address::Module;
 use weft_state::{Snapshot, StoredInstance};
 
-/// Adds them.
+/// Adds the objects and outputs that only the state has.
 pub fn add(drawing: &mut Drawing, root: &Arc<CompiledModule>, snapshot: &Snapshot) {
     outputs(drawing, root, snapshot);
     let modules = root.all();
@@ -45,7 +45,7 @@ pub fn outputs(drawing: &mut Drawing, root: &Arc<CompiledModule>, snapshot: &Sna
     }
 }
 
-/// Puts an object between the start and the end of its provider.
+/// Adds the edges of an object to the start and the end of its provider.
 pub fn use_provider(drawing: &mut Drawing, vertex: usize, stored: &StoredInstance) {
     let Ok(instance) = stored.record.provider.instance() else { return };
     let name = instance.config().to_string();
@@ -55,7 +55,7 @@ pub fn use_provider(drawing: &mut Drawing, vertex: usize, stored: &StoredInstanc
     drawing.edge(end, vertex);
 }
 
-/// The end of a module.
+/// The end vertex of a module.
 pub fn close(drawing: &mut Drawing, module: &Module) -> usize {
     drawing.vertex(&format!("{module} (close)"), &module.to_string(), VertexKind::Plain)
 }

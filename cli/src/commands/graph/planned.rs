@@ -1,4 +1,4 @@
-//! The graph of a plan file: its operations, between the start and the end of their providers.
+//! The graph of a plan file: its operations, with the start and the end of their providers.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use weft_graph_format::plan_file::PlanFile;
 
 use weft_coordinator::outline::outline;
 
-/// Prints it.
+/// The graph of this plan.
 pub fn draw(plan: &PlanFile) -> Drawing {
     let outline = outline(plan);
     let mut drawing = Drawing::default();
@@ -44,7 +44,7 @@ pub fn draw(plan: &PlanFile) -> Drawing {
     drawing
 }
 
-/// The vertex of an operation, with OpenTofu's name for it if there is one, and otherwise with the operation's name.
+/// The vertex of an operation. It has OpenTofu's name for the operation if that exists.
 fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
     use OperationKind::{Create, Delete, Output, Read, Update};
     let deposed = operation.deposed.as_ref().map(|key| format!(" (deposed {key})")).unwrap_or_default();
@@ -64,7 +64,7 @@ fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
     drawing.vertex(&unused(drawing, name), &label, shape)
 }
 
-/// A name that no vertex has yet. An object can be changed twice, and conditions have no names of their own.
+/// Makes a name unique. An object can be changed twice, and conditions have no names of their own.
 fn unused(drawing: &Drawing, name: String) -> String {
     if !drawing.has(&name) {
         return name;

@@ -10,7 +10,7 @@ pub fn cycle(names: &[&str]) -> Diagnostic {
     )
 }
 
-/// A plan file has only one type of graph.
+/// Plan files have only one type of graph.
 pub fn graph_of_plan(kind: &str) -> Diagnostic {
     Diagnostic::error(
         "Unsupported graph type",

@@ -1,4 +1,4 @@
-//! `init` and the backend: saves its settings, and moves the states when they change.
+//! The backend part of `init`: saves the settings, and migrates the states when the settings change.
 
 use std::sync::Arc;
 
@@ -18,23 +18,24 @@ use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, StoreLocation};
 
-/// Saves the backend's settings, and determines where the state of this workspace is. Reports problems.
+/// Saves the settings of the backend, and returns the location of the state of the selected workspace. Reports
+/// problems.
 pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<StoreLocation, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let Invocation { arguments, context, .. } = invocation;
     if let Settled::Left = settings(invocation, root)? {
-        // The next command asks for an init that copies the state, as in OpenTofu.
+        // As in OpenTofu, the next command requires an `init` that copies the state.
         let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
         return place(invocation, &StateBackend::default(), &workspace);
     }
     StoreLocation::find(context, arguments, Some(root)).map_err(fail)
 }
 
-/// How saved settings relate to the configuration.
+/// How the saved settings relate to the configuration.
 enum Settled {
-    /// They match it.
+    /// The settings match the configuration.
     UpToDate,
-    /// Their block is gone, but they stay.
+    /// The configuration no longer has the block, but the settings stay.
     Left,
 }
 
@@ -57,7 +58,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     if block.kind == CLOUD && arguments.has("backend-config") {
         return Err(one(problems::no_settings_for_cloud()));
     }
-    // Earlier -backend-config options hold until the block changes or others are given.
+    // Earlier `-backend-config` options are valid until the block changes or other options are given.
     let as_before = arguments.values("backend-config").next().is_none() && !reconfigure;
     if as_before && saved.as_ref().is_some_and(|saved| saved.is_from(&block)) {
         let known = StateBackend::saved(saved.as_ref()).map_err(all)?;
@@ -65,9 +66,9 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         selection::select(invocation, &known).map_err(one)?;
         return Ok(Settled::UpToDate);
     }
-    // The states of the saved backend stay where they are, then. Those beside the configuration are never lost.
+    // With `-reconfigure`, the states of the saved backend are not migrated. States in local files are always migrated.
     let saved = saved.filter(|_| !reconfigure);
-    // An empty option takes the earlier ones back.
+    // An empty option removes the earlier options.
     let options = arguments.values("backend-config").filter(|text| !text.is_empty());
     let mut written = block.with(options).map_err(all)?;
     ask_for_missing(invocation, &mut written);
@@ -93,7 +94,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         }
     }
     let selected = selection::select(invocation, &now);
-    // Without workspaces, the settings of this backend are saved all the same: "workspace new" needs them.
+    // Without workspaces, the settings of this backend are still saved, because `workspace new` needs them.
     if selected.is_ok() || written.kind == "remote" {
         SavedBackend::new(&written).write(&context.data_directory).map_err(one)?;
     }
@@ -109,7 +110,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     Ok(Settled::UpToDate)
 }
 
-/// The configuration has no backend block, or none any more.
+/// Handles a configuration that has no backend block, or no longer has one.
 fn without_block(
     invocation: &Invocation<'_>,
     saved: Option<SavedBackend>,
@@ -138,7 +139,8 @@ fn without_block(
     Ok(Settled::UpToDate)
 }
 
-/// Refuses options that are about backends where a `cloud` block comes or goes, or changes.
+/// Refuses options about changes of backends if a `cloud` block is added, removed or changed. `moving` says whether
+/// states move.
 fn cloud_options(invocation: &Invocation<'_>, moving: bool) -> Result<(), Diagnostic> {
     let given = |name: &str| invocation.arguments.switch(name, false);
     let found = [("reconfigure", "-reconfigure"), ("force-copy", "-force-copy"), ("migrate-state", "-migrate-state")];
@@ -148,7 +150,7 @@ fn cloud_options(invocation: &Invocation<'_>, moving: bool) -> Result<(), Diagno
     }
 }
 
-/// Whether there is state beside the configuration, which a new backend takes over.
+/// Whether a workspace has a state in local files, which a new backend takes over.
 fn has_local_state(invocation: &Invocation<'_>) -> Result<bool, Exit> {
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
     let local = StateBackend::default();
@@ -162,7 +164,7 @@ fn has_local_state(invocation: &Invocation<'_>) -> Result<bool, Exit> {
     Ok(false)
 }
 
-/// Asks for required settings that are set nowhere, if there is somebody to ask.
+/// Asks for required settings that have no value, if input is possible.
 fn ask_for_missing(invocation: &Invocation<'_>, written: &mut WrittenBackend) {
     if !invocation.asks() {
         return;

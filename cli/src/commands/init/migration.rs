@@ -1,4 +1,5 @@
-//! `init` and the states of a changed backend. They are copied as in OpenTofu, and the user is asked first.
+//! The migration of states by `init` when the backend changes. As in OpenTofu, it asks the user first, and copies the
+//! states.
 
 use std::sync::Arc;
 
@@ -17,16 +18,16 @@ use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, Access, StoreLocation};
 
-/// How often a question is asked until the answer is yes or no. After that, the answer is no.
+/// The maximum number of times that a question is asked. Without a yes or no, the answer is no.
 const TRIES: usize = 2;
-/// How many names a question lists. More would hide the question.
+/// The maximum number of names in a question. More would hide the question.
 const LISTED: usize = 10;
 
 /// A change from one backend to another one.
 pub struct Migration<'a> {
     /// The command.
     pub invocation: &'a Invocation<'a>,
-    /// The backend until now.
+    /// The previous backend.
     pub before: &'a StateBackend,
     /// The new backend.
     pub now: &'a StateBackend,
@@ -44,30 +45,33 @@ struct Move {
 enum Route {
     /// The default state. The question depends on both states.
     Default,
-    /// That of the selected workspace becomes the only one. The question depends on both states, too.
+    /// Only the state of the selected workspace is copied, to the default workspace. The question depends on both
+    /// states, too.
     Selected(SmolStr),
-    /// Those of all workspaces, under their names. They overwrite what is there.
+    /// The states of these workspaces, which are all workspaces, are copied under their names. They overwrite existing
+    /// states.
     All(Vec<SmolStr>),
 }
 
-/// The result for one state.
+/// The outcome for one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     /// There is no state to copy.
     Empty,
-    /// The user does not want the copy.
+    /// The user has declined the copy.
     Declined,
-    /// The new backend has the state, with this lineage and serial.
+    /// The new backend has the state, with this lineage and serial number.
     There(String, u64),
 }
 
-/// A state, and where it is.
+/// A state and its location.
 struct Found {
     place: StoreLocation,
     snapshot: Snapshot,
 }
 
-/// The route of a migration. `names` are the workspaces of the old backend. The new backend has `several` states or one.
+/// The route of a migration. `names` are the workspaces of the old backend. `several` says whether the new backend
+/// supports several workspaces.
 fn route(names: &[SmolStr], several: bool, selected: SmolStr) -> Route {
     match names {
         [only] if only == DEFAULT_WORKSPACE => Route::Default,
@@ -80,21 +84,21 @@ fn route(names: &[SmolStr], several: bool, selected: SmolStr) -> Route {
     }
 }
 
-/// Whether a state has anything that is worth a copy.
+/// Whether a state has any content to copy.
 pub fn has_content(snapshot: &Snapshot) -> bool {
     !snapshot.instances.is_empty() || !snapshot.outputs.is_empty()
 }
 
-/// Whether both states are the same one with the same content.
+/// Whether both states have the same lineage and the same content.
 fn equal(one: &Snapshot, other: &Snapshot) -> bool {
     one.lineage == other.lineage && writes(other, &file_of(one)) == Writes::default()
 }
 
 impl Migration<'_> {
-    /// Copies the states. `empties` removes those from the old backend that the new one has then. Reports problems.
+    /// Copies the states. With `empties`, it then empties the copied states in the old backend. Reports problems.
     ///
     /// # Errors
-    /// The problems were reported already.
+    /// The exit code. The problems have been reported.
     pub fn run(&self, empties: bool) -> Result<(), Exit> {
         let one = |problem: Diagnostic| self.invocation.fail(&[problem]);
         let selected = self.invocation.context.workspace().map_err(one)?;
@@ -126,7 +130,7 @@ impl Migration<'_> {
                 there.push((step, lineage, serial));
             }
         }
-        // The states are emptied once all of them are copied. Their backups stay.
+        // The old states are emptied after all of them are copied. Their backups stay.
         for (step, lineage, serial) in there.into_iter().filter(|_| empties) {
             if !self.same_file(&step) {
                 self.empty(&step.from, &lineage, serial)?;
@@ -135,7 +139,7 @@ impl Migration<'_> {
         Ok(())
     }
 
-    /// Copies one state. The user is asked, unless that is `forced`.
+    /// Copies one state. Asks the user, unless the copy is `forced`.
     fn copy(&self, step: &Move, forced: bool) -> Result<Outcome, Exit> {
         let Migration { invocation, before, now } = self;
         let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
@@ -148,7 +152,7 @@ impl Migration<'_> {
         let (target, _) = self.read(now, &to)?;
         target.place.check_version(invocation)?;
         if self.same_file(step) || equal(&source.snapshot, &target.snapshot) {
-            // Both may have one lock, so this is before any lock is taken.
+            // Both states may have the same lock, so this check comes before any lock is taken.
             return Ok(Outcome::There(source.snapshot.lineage, source.snapshot.serial));
         }
         let done = block_on(async {
@@ -173,15 +177,16 @@ impl Migration<'_> {
         done.and_then(|done| done).map_err(|problem| fail(vec![problem]))
     }
 
-    /// Empties a state that was copied. One that was changed since stays.
+    /// Empties a state that was copied. It is an error if the state has changed since the copy.
     fn empty(&self, workspace: &SmolStr, lineage: &str, serial: u64) -> Result<(), Exit> {
-        // Without a reference the file would be mistaken for the state.
+        // The configuration no longer refers to the old backend. A full state there would be mistaken for the current
+        // one.
         let place = self.place(self.before, workspace)?;
         change(self.invocation, &place, |there| match there.lineage == lineage && there.serial == serial {
             true => Ok((Change::Content(Box::default()), ())),
             false => Err(vec![problems::changed_after_copy(workspace)]),
         })?;
-        // As in OpenTofu, nothing is left in the file of a local state.
+        // As in OpenTofu, the file of a local state is left empty.
         match &place {
             StoreLocation::Embedded(options) => std::fs::write(&options.state, "")
                 .map_err(|error| self.invocation.fail(&[problems::state_not_emptied(&options.state, &error)])),
@@ -189,7 +194,7 @@ impl Migration<'_> {
         }
     }
 
-    /// The name of a workspace in the new backend. One that has no default workspace needs another name for it.
+    /// The name of a workspace in the new backend. A backend without a default workspace needs another name for it.
     fn destination(&self, name: &SmolStr) -> Result<SmolStr, Exit> {
         if name != DEFAULT_WORKSPACE || self.now.has_default() {
             return Ok(name.clone());
@@ -203,7 +208,7 @@ impl Migration<'_> {
         Ok(chosen)
     }
 
-    /// Whether both backends have this state in one file.
+    /// Whether the state is in the same file in both backends.
     fn same_file(&self, step: &Move) -> bool {
         match (self.before, self.now) {
             (StateBackend::Local(before), StateBackend::Local(now)) => {
@@ -217,7 +222,7 @@ impl Migration<'_> {
         super::place(self.invocation, backend, workspace)
     }
 
-    /// A state without its lock, and its runs.
+    /// Reads a state without locking it, and the runs of the state.
     fn read(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<(Found, Vec<RunHeader>), Exit> {
         let place = self.place(backend, workspace)?;
         let read = block_on(place.overview()).and_then(|read| read);
@@ -225,7 +230,7 @@ impl Migration<'_> {
         Ok((Found { place, snapshot }, runs))
     }
 
-    /// Asks whether the state of the selected workspace becomes the only one.
+    /// Asks whether only the state of the selected workspace is to be copied.
     fn asked_for_selected(&self, selected: &str) -> Result<(), Exit> {
         let (before, now) = (self.before.kind(), self.now.kind());
         let question = format!(
@@ -239,7 +244,8 @@ impl Migration<'_> {
         self.agreed_or_aborted(&question, &detail)
     }
 
-    /// Asks whether the states of all workspaces are copied. Names those that another state would be lost for.
+    /// Asks whether the states of all workspaces are to be copied. Lists the workspaces whose states would be
+    /// overwritten.
     fn asked_for_all(&self, moves: &[Move]) -> Result<(), Exit> {
         if !self.invocation.asks() {
             return Err(self.invocation.fail(&[problems::migration_not_confirmed()]));
@@ -266,7 +272,7 @@ impl Migration<'_> {
         self.agreed_or_aborted(&question, &detail)
     }
 
-    /// Asks whether a state is copied. `places` are where both states are.
+    /// Asks whether a state is to be copied. `places` are the locations of both states.
     fn asked_for_one(&self, from: &Snapshot, there: &Snapshot, places: &[String; 2]) -> Result<bool, Diagnostic> {
         let mut detail =
             format!("The previous backend \"{}\" has this state:\n  {}\n", self.before.kind(), words(from, &places[0]));
@@ -295,7 +301,7 @@ impl Migration<'_> {
         }
     }
 
-    /// The answer to a question. `unasked` makes the problem if there is no input.
+    /// Asks a question with the answers yes and no. `unasked` creates the problem if input is not possible.
     fn agreed(&self, question: &str, detail: &str, unasked: fn() -> Diagnostic) -> Result<bool, Diagnostic> {
         if !self.invocation.asks() {
             return Err(unasked());
@@ -315,7 +321,7 @@ impl Migration<'_> {
     }
 }
 
-/// Locks a state and reads it. `operation` is shown to those who wait for the lock.
+/// Locks a state and reads it. Processes that wait for the lock show `operation`.
 async fn held(place: &StoreLocation, operation: &str) -> Result<(Arc<dyn RunStore>, Snapshot), Diagnostic> {
     let mut place = place.clone();
     match &mut place {
@@ -329,7 +335,7 @@ async fn held(place: &StoreLocation, operation: &str) -> Result<(Arc<dyn RunStor
     Ok((store, snapshot))
 }
 
-/// A run that is not finished must end first: it would be left behind, or lose its state.
+/// Fails if a run has not finished. The migration would leave it behind, or take its state away.
 fn unfinished(runs: &[RunHeader]) -> Result<(), Diagnostic> {
     match runs.iter().find(|run| !run.status.is_final() && run.claimed) {
         Some(run) => Err(problems::unfinished_run(&run.id)),
@@ -337,7 +343,7 @@ fn unfinished(runs: &[RunHeader]) -> Result<(), Diagnostic> {
     }
 }
 
-/// A state for a question.
+/// Describes a state in a question.
 fn words(snapshot: &Snapshot, place: &str) -> String {
     format!(
         "{place}: resource instances: {}, outputs: {}, serial {}, lineage {}, written by version {}",
@@ -349,7 +355,7 @@ fn words(snapshot: &Snapshot, place: &str) -> String {
     )
 }
 
-/// The instances that only one of both states has, or that both have with other content.
+/// Describes the instances that only one of the states has, and the instances that differ.
 fn differences(from: &Snapshot, there: &Snapshot) -> String {
     let only = |one: &Snapshot, other: &Snapshot| -> Vec<String> {
         one.instances.keys().filter(|key| !other.instances.contains_key(*key)).map(ToString::to_string).collect()
@@ -370,7 +376,7 @@ fn differences(from: &Snapshot, there: &Snapshot) -> String {
         .collect()
 }
 
-/// Names for a question.
+/// A list of names in a question.
 fn listed(names: &[String]) -> String {
     let shown = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(LISTED) {

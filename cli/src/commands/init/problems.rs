@@ -130,7 +130,7 @@ pub fn migration_aborted() -> Diagnostic {
     )
 }
 
-/// The state of the old backend has changed between its copy and its removal.
+/// The state in the old backend has changed after it was copied.
 pub fn changed_after_copy(workspace: &str) -> Diagnostic {
     Diagnostic::error(
         "State changed after its copy",
@@ -162,7 +162,7 @@ pub fn option_not_for_cloud(option: &str, moving: bool) -> Diagnostic {
     )
 }
 
-/// The backend has no workspace.
+/// The backend has no workspaces.
 pub fn no_workspaces() -> Diagnostic {
     Diagnostic::error(
         "No existing workspaces.",
@@ -190,7 +190,7 @@ pub fn not_a_workspace_number() -> Diagnostic {
     )
 }
 
-/// There is no name for the first workspace.
+/// The user gave no name for the first workspace.
 pub fn no_workspace_name() -> Diagnostic {
     Diagnostic::error(
         "Couldn't create initial workspace: no name provided",

@@ -1,4 +1,4 @@
-//! The providers of a configuration: installed, and recorded in the dependency lock file.
+//! The part of `init` that installs the providers of a configuration and records them in the dependency lock file.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::runtime::block_on;
 
-/// Installs what `requirements` ask for, and updates the lock file as `-lockfile` allows.
+/// Installs the providers in `requirements`, and updates the lock file as `-lockfile` allows.
 pub fn install(invocation: &Invocation<'_>, requirements: &Requirements) -> Result<(), Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     let mode = LockMode::from_flag(arguments.value("lockfile").unwrap_or_default());
@@ -23,7 +23,7 @@ pub fn install(invocation: &Invocation<'_>, requirements: &Requirements) -> Resu
         return Err(invocation.fail(&[problems::upgrade_of_read_only_lock()]));
     }
     let (config, environment, said) = context.cli_config();
-    // Other settings are reported, and not needed where nothing is installed.
+    // Without an installation, the CLI configuration is not needed, so its errors do not stop the command.
     if requirements.keys().any(|source| !source.is_builtin()) {
         report(invocation, said)?;
     }

@@ -12,13 +12,13 @@ use super::problems;
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::modules::install::ModuleInstaller;
 
-/// The folder in the data directory that the module is fetched to.
+/// The directory in the data directory into which the module is fetched.
 const FOLDER: &str = "init-from-module";
 
 /// Copies a module into the current directory, which must be empty. The modules that it calls are installed later.
 ///
 /// # Errors
-/// When the directory is not empty, the module cannot be fetched, or copying fails.
+/// Returns an error if the directory is not empty, or if the module cannot be fetched or copied.
 pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Result<(), Vec<Diagnostic>> {
     let failed = |error: io::Error| vec![problems::module_not_copied(text, &error)];
     if has_configuration(Path::new(".")) {
@@ -42,14 +42,14 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
         .and_then(|mut installer| installer.fetch_alone(&source, &to.to_string_lossy()))
         .and_then(|dir| copy(Path::new(&dir), Path::new(".")).map_err(failed));
     let _ = fs::remove_dir_all(&folder);
-    // A failed attempt leaves nothing: the next one finds an empty directory.
+    // A failed attempt leaves no directory, so the next attempt finds the current directory empty.
     let _ = fs::remove_dir(&context.data_directory);
     found?;
     let problems = leading_up(text);
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// The address of the module. A relative path is relative to this directory, and becomes absolute.
+/// The source address of the module. A relative path becomes absolute, based on the current directory.
 fn source(text: &str) -> io::Result<Result<ModuleSource, Diagnostic>> {
     let text = if text == "." || text == ".." || is_local(text) {
         let here = std::env::current_dir()?;
@@ -60,7 +60,7 @@ fn source(text: &str) -> io::Result<Result<ModuleSource, Diagnostic>> {
     Ok(ModuleSource::parse(&text).map_err(|error| problems::invalid_module_source(&text, &error)))
 }
 
-/// The calls whose sources are outside of the module, and so were not copied.
+/// Errors for calls whose sources are outside of the module. These sources were not copied.
 fn leading_up(text: &str) -> Vec<Diagnostic> {
     let inputs = StaticInputs { given: &|_| Default::default(), workspace: DEFAULT_WORKSPACE.into(), encryption: None };
     let (root, _, _) = load_tree_with(Path::new("."), &InstalledModules::new(), &inputs);
@@ -73,7 +73,7 @@ fn leading_up(text: &str) -> Vec<Diagnostic> {
     .collect()
 }
 
-/// Copies files and folders. Names that begin with a dot belong to the place where they are.
+/// Copies files and directories, except those whose names begin with a dot.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -1,4 +1,5 @@
-//! `init` and the selected workspace: it must exist in the backend, otherwise another one is selected.
+//! The selection of a workspace by `init`. If the selected workspace does not exist in the backend, another one is
+//! selected.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -9,10 +10,10 @@ use crate::command::Invocation;
 use crate::context::{is_workspace_name, remember_workspace};
 use crate::prompt::Prompt;
 
-/// Selects a workspace that exists. Asks for it if there is more than one.
+/// Selects a workspace that exists. Asks the user if there is more than one.
 ///
 /// # Errors
-/// There is no workspace, or no input to select one.
+/// Returns an error if there is no workspace, or if the question is not answered.
 pub fn select(invocation: &Invocation<'_>, backend: &StateBackend) -> Result<(), Diagnostic> {
     if !backend.has_workspaces()? {
         return Ok(());
@@ -32,7 +33,7 @@ pub fn select(invocation: &Invocation<'_>, backend: &StateBackend) -> Result<(),
     }
 }
 
-/// The name of a workspace that does not exist yet. It is created when its state is read.
+/// Asks for the name of the first workspace. The workspace is created when its state is read.
 fn first_workspace(backend: &StateBackend) -> Result<String, Diagnostic> {
     let tags = backend.tags().join(", ");
     let detail = format!(
@@ -58,10 +59,10 @@ fn one_of(selected: &str, all: &[String]) -> Result<String, Diagnostic> {
     index.and_then(|index| all.get(index)).cloned().ok_or_else(problems::not_a_workspace_number)
 }
 
-/// The name that the state of the default workspace gets in a backend without such a workspace.
+/// Asks for a new name for the default workspace, because the backend has no default workspace.
 ///
 /// # Errors
-/// There is no input, or the answer is not a name.
+/// Returns an error if there is no input, or if the answer is not a valid name.
 pub fn name_for_default(invocation: &Invocation<'_>, now: &StateBackend) -> Result<SmolStr, Diagnostic> {
     if now.kind() == CLOUD
         && now.tags().is_empty()

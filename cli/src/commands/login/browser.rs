@@ -7,11 +7,11 @@ use url::Url;
 
 use crate::context::environment;
 
-/// Programs that open a page with the browser of the desktop.
+/// Programs that open a page in the default browser of the desktop.
 const OPENERS: &[&str] =
     if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "x-www-browser", "www-browser", "wslview"] };
 
-/// Opens a page with the program that `BROWSER` names, or with that of the desktop. Whether that succeeded.
+/// Opens a page with the program in `BROWSER`, or with the default one. Returns whether this succeeded.
 pub fn open(url: &Url) -> bool {
     let named = environment("BROWSER").and_then(|name| program(&name));
     let Some(program) = named.or_else(|| OPENERS.iter().find_map(|name| program(name))) else { return false };
@@ -19,7 +19,7 @@ pub fn open(url: &Url) -> bool {
     opened.is_ok_and(|status| status.success())
 }
 
-/// The program with this name, looked for where a shell does.
+/// The path of the program with this name, from `PATH`.
 fn program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| is_program(path));

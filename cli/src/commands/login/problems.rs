@@ -10,12 +10,12 @@ pub fn one_host(verb: &str) -> Diagnostic {
     Diagnostic::error("Unexpected argument", format!("The {verb} command expects exactly one argument: the host."))
 }
 
-/// The host is none.
+/// The argument is not the name of a host.
 pub fn invalid_host(name: &str) -> Diagnostic {
     Diagnostic::error("Invalid hostname", format!("{name:?} is not the name of a host, such as \"app.example.com\"."))
 }
 
-/// A login needs somebody to ask.
+/// A login is interactive, but input is disabled.
 pub fn interactive() -> Diagnostic {
     Diagnostic::error(
         "Login is an interactive command",
@@ -24,28 +24,28 @@ pub fn interactive() -> Diagnostic {
     )
 }
 
-/// The user keeps the token in a file of their own.
+/// The user has put a token into a file that Weft does not change.
 pub fn own_credentials(host: &Host, verb: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Credentials for {host} are manually configured"),
         format!(
-            "A CLI configuration file of yours has the token for this host, and \"weft {verb}\" does not change it. Revoke \
+            "One of your CLI configuration files has the token for this host, and \"weft {verb}\" does not change it. Revoke \
              that token, and remove its block from the file."
         ),
     )
 }
 
-/// The host does not say what it offers.
+/// Service discovery failed for the host.
 pub fn no_discovery(host: &Host, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("Service discovery failed for {host}"), format!("{error}."))
 }
 
-/// The host has logins that Weft cannot use.
+/// The login service of the host cannot be used.
 pub fn no_login(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning("Host does not support OpenTofu login", format!("{error}."))
 }
 
-/// The host has no grant that Weft knows.
+/// The host offers no grant type that Weft supports.
 pub fn no_grant(host: &Host) -> Diagnostic {
     Diagnostic::error(
         "Host does not support OpenTofu login",
@@ -55,50 +55,53 @@ pub fn no_grant(host: &Host) -> Diagnostic {
     )
 }
 
-/// The host has no tokens.
+/// The host has no service for tokens.
 pub fn no_tokens(host: &Host, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Host does not support OpenTofu tokens API",
-        format!("Users of {host} cannot make tokens for command lines there: {error}."),
+        format!("{host} does not let users create tokens for the command line: {error}."),
     )
 }
 
-/// The user did not confirm.
+/// The user has declined the login.
 pub fn cancelled() -> Diagnostic {
     Diagnostic::error("Login cancelled", "It was not confirmed with \"yes\". Nothing has changed.")
 }
 
-/// The browser cannot come back.
+/// The local server for the answer of the browser cannot listen.
 pub fn no_server(error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Can't start temporary login server",
-        format!("The browser brings the answer of the host to a server on this machine, which cannot start: {error}."),
+        format!("The browser passes the response of the host to a local server, which cannot start: {error}."),
     )
 }
 
-/// The host gave no token for a code.
+/// The host returned no token for the authorization code.
 pub fn no_token(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to obtain auth token", format!("The host did not give a token: {error}."))
+    Diagnostic::error("Failed to obtain auth token", format!("The host did not return a token: {error}."))
 }
 
-/// The host gave no token for a password.
+/// The host returned no token for the password.
 pub fn password_refused(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to retrieve API token", format!("The host did not give a token: {error}."))
+    Diagnostic::error("Failed to retrieve API token", format!("The host did not return a token: {error}."))
 }
 
-/// The host does not know the token.
+/// The host does not accept the token.
 pub fn invalid_token(host: &Host) -> Diagnostic {
     Diagnostic::error("Token is invalid", format!("{host} does not accept it. Copy the whole token from the page."))
 }
 
-/// The host does not say whose token it is.
+/// The host does not return the user of the token.
 pub fn user_unknown(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to retrieve user account details", format!("{error}."))
 }
 
-/// The token cannot be kept.
+/// The token cannot be stored.
 pub fn not_kept(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to save API token", format!("The host gave a token, but it cannot be saved: {error}."))
+    Diagnostic::error(
+        "Failed to save API token",
+        format!("The host returned a token, but it cannot be saved: {error}."),
+    )
 }
 
 /// The token cannot be removed.

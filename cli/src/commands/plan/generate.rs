@@ -1,7 +1,7 @@
-//! `-generate-config-out`: configuration for objects that are imported to resources without a block.
+//! `-generate-config-out`: writes configuration for imported objects whose resources have no block.
 //!
-//! This takes two plans. The first imports the objects into blocks without arguments and does nothing else. The objects
-//! that it reads become the text of the blocks. The second plan is that of the whole configuration with these blocks.
+//! It makes two plans. The first plan only imports the objects into blocks without arguments. The objects that it reads
+//! become the text of the blocks. The second plan is the plan of the whole configuration with these blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -32,17 +32,17 @@ mod resource_block;
 const HEADER: &str = "# __generated__ by OpenTofu\n\
     # Please review these resources and move them into your main configuration files.\n";
 
-/// Generated blocks in the order of the `import` blocks, and the problems of the others.
+/// The generated blocks in the order of the `import` blocks, and the problems of objects without a generated block.
 #[derive(Debug, Default)]
 pub struct Generated {
     blocks: Vec<(ResourceInstance, String)>,
     problems: Vec<Diagnostic>,
 }
 
-/// Refuses an option that cannot be honored.
+/// Checks whether configuration can be generated into this file.
 ///
 /// # Errors
-/// A plan that changes nothing or destroys, or a file that already exists.
+/// Returns an error if the mode of the plan is not the normal one, or if the file already exists.
 pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
     if mode != UiMode::Normal {
         return Err(problems::generation_in_other_mode());
@@ -54,11 +54,11 @@ pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
 }
 
 impl Generated {
-    /// Generates the blocks that the configuration lacks, and adds them to it. An object that cannot be imported is a
-    /// problem of the plan, and its `import` block is left out.
+    /// Generates the missing blocks, and adds them to the configuration. An object that cannot be imported is a problem
+    /// of the plan, and its `import` block is left out.
     ///
     /// # Errors
-    /// A resource whose block cannot be written.
+    /// Returns an error if a block cannot be written.
     pub fn add(
         invocation: &Invocation<'_>,
         loaded: &mut Loaded,
@@ -99,11 +99,12 @@ impl Generated {
         Ok(generated)
     }
 
-    /// Writes the file, and records the blocks in the plan. Returns a warning when the file has any blocks, and errors
-    /// of objects that could not be imported.
+    /// Writes the file, and records the blocks in the plan. Returns a warning if the file has any blocks, and the
+    /// errors of objects that could not be imported.
     ///
     /// # Errors
-    /// A file that cannot be written. Without it, the plan would make objects that the next plan destroys.
+    /// Returns an error if the file cannot be written. An apply of such a plan would import objects that the next plan
+    /// destroys.
     pub fn save(self, path: &str, plan: &mut PlanFile) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
         for change in &plan.changes.resources {
@@ -126,7 +127,7 @@ impl Generated {
         Ok(said)
     }
 
-    /// The contents of the file. `ids` are the ids that the objects were imported by.
+    /// The contents of the file. `ids` are the ids with which the objects were imported.
     fn text(&self, ids: &BTreeMap<ResourceInstance, String>) -> String {
         let mut text = HEADER.to_owned();
         for (address, block) in &self.blocks {
@@ -137,7 +138,8 @@ impl Generated {
     }
 }
 
-/// A state with the objects that the blocks name, and the errors of those that could not be imported.
+/// Imports the objects of `wanted`. Returns a state with the objects, and the errors of objects that could not be
+/// imported.
 fn imported(
     invocation: &Invocation<'_>,
     loaded: &mut Loaded,
@@ -199,7 +201,7 @@ fn address_of(block: &ImportBlock) -> ResourceInstance {
     ResourceInstance { module: ModuleInstance::root(), resource: block.to.resource.clone(), key: InstanceKey::None }
 }
 
-/// A reference to a provider, as the configuration writes it.
+/// A reference to a provider in the syntax of the configuration.
 fn written(provider: &ProviderReference, invocation: &Invocation<'_>) -> String {
     let files = invocation.view.known_files();
     let found = files.part(&provider.range);

@@ -48,7 +48,7 @@ pub const LOCK: Command = Command {
     },
 };
 
-/// How the checksums of one platform relate to the lock file.
+/// Whether the checksums for one platform are new in the lock file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
     NewProvider,
@@ -92,7 +92,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line(&format!("- Obtained {} checksums for {platform}; {what}", source.for_display()));
     }
     new.save(path).map_err(|error| fail(vec![problems::lock_file_not_saved(path, &error)]))?;
-    // OpenTofu's text and colors: scripts look for them.
+    // OpenTofu's text and colors, because scripts look for them.
     let (bold, green, reset) = (view.escape("1"), view.escape("32"), view.escape("0"));
     let success = |what: &str| format!("\n{bold}{green}Success!{reset} {bold}{what}{reset}{reset}");
     if old.selects_the_same(&new) {
@@ -107,7 +107,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// The new selections, and how they relate to the old ones.
+/// The new lock file, and for each platform and provider, whether its checksums are new.
 type Obtained<'a> = (LockFile, BTreeMap<(&'a Platform, ProviderSource), News>);
 
 /// Fetches the packages for all platforms, and computes their checksums.
@@ -174,7 +174,7 @@ fn method(arguments: &Arguments) -> Result<InstallationMethod, Diagnostic> {
     Ok(InstallationMethod::for_all(kind))
 }
 
-/// The requirements that the command line names, by default all.
+/// The requirements for the named providers. The default is all requirements.
 fn chosen(mut required: Requirements, names: &[String]) -> Result<Requirements, Vec<Diagnostic>> {
     if names.is_empty() {
         required.retain(|source, _| !source.is_builtin());

@@ -1,4 +1,4 @@
-//! `weft providers mirror`: packs the packages that a configuration needs into a directory that serves as a mirror.
+//! `weft providers mirror`: downloads the packages that a configuration needs into a directory that serves as a mirror.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let project = Project::load_whole(invocation).map_err(fail)?;
     let mut required = project.requirements(None).map_err(fail)?;
     for source in required.keys().filter(|source| source.is_builtin()) {
-        // OpenTofu's text: scripts look for it.
+        // OpenTofu's text, because scripts look for it.
         view.line(&format!("- Skipping {} because it is built in to OpenTofu CLI", source.for_display()));
     }
     required.retain(|source, _| !source.is_builtin());
@@ -82,7 +82,7 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(if failed { Exit::FAILED } else { Exit::DONE })
 }
 
-/// Fetches the packages for all platforms into the directory. Returns whether all succeeded.
+/// Fetches the packages for all platforms into the directory. Returns whether this succeeded for all of them.
 async fn fetch_all(
     invocation: &Invocation<'_>,
     installer: &Installer,
@@ -116,7 +116,7 @@ async fn fetch_all(
                 Err(problem) => Err(problem.to_string()),
             };
             match put {
-                // Local packages have no signature.
+                // Packages from local directories have no signature.
                 Ok(Authentication::None) => {}
                 Ok(authentication) => view.line(&format!("  - Package authenticated: {authentication}")),
                 Err(problem) => {

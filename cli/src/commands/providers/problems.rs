@@ -73,7 +73,7 @@ pub fn not_a_provider(name: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid provider argument", format!("The argument {name:?} is not a provider address: {error}."))
 }
 
-/// An argument names a provider that is built in.
+/// An argument names a built-in provider.
 pub fn builtin_provider(name: &str) -> Diagnostic {
     Diagnostic::error("Invalid provider argument", format!("The provider {name} is built in and cannot be locked."))
 }
@@ -91,7 +91,7 @@ pub fn index_not_updated(detail: String) -> Diagnostic {
     Diagnostic::error("Failed to update the mirror's index", detail)
 }
 
-/// A provider is not available for a mirror.
+/// A provider that is to be mirrored is not available.
 pub fn not_available(detail: String) -> Diagnostic {
     Diagnostic::error("Provider not available", detail)
 }

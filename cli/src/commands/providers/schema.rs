@@ -78,7 +78,7 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if !source.is_builtin() {
             return (source.to_string(), schema_json::provider(schema));
         }
-        // Built-in functions are part of the language here.
+        // In Weft, the provider functions of the built-in provider are part of the language.
         let whole = ProviderSchema { functions: terraform_functions::described(), ..(**schema).clone() };
         (source.to_string(), schema_json::provider(&whole))
     };

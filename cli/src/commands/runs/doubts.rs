@@ -1,4 +1,4 @@
-//! The operations in doubt of a run, where they are settled, and what may be decided about them.
+//! The operations in doubt of a run: where they are settled, and which decisions fit them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::store::Access;
 /// An operation in doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OpenDoubt {
-    /// Its number in the plan.
+    /// The number of the operation in the plan.
     pub(super) operation: u32,
     /// The address of the object.
     pub(super) address: String,
@@ -29,9 +29,9 @@ pub(super) struct OpenDoubt {
     pub(super) deposed: Option<String>,
     /// `create`, `update`, ...
     pub(super) action: String,
-    /// Why its outcome is unknown, or what looking it up has found; empty if that is not known.
+    /// Why the outcome is unknown, or what a look-up has found. Empty if neither is known.
     pub(super) reason: String,
-    /// An object that a look-up found, and that the operation may have made. No other address has it.
+    /// An object that a look-up has found, and that the operation may have created. No other address has this object.
     pub(super) candidate: Option<Box<Candidate>>,
 }
 
@@ -41,14 +41,14 @@ impl OpenDoubt {
         OpenDoubt { operation, address, deposed, action, reason: String::new(), candidate: None }
     }
 
-    /// Takes what a look-up has found.
+    /// Stores the result of a look-up.
     pub(super) fn learn(&mut self, known: KnownDoubt, owners: &IdOwners) {
         let KnownDoubt { reason, candidate } = known.without_owned(&self.address, owners);
         self.reason = reason;
         self.candidate = candidate;
     }
 
-    /// The object as `runs resolve` takes it.
+    /// The name of the object, in the form that `runs resolve` accepts.
     pub(super) fn name(&self) -> String {
         match &self.deposed {
             Some(key) => format!("{} (deposed object {key})", self.address),
@@ -56,15 +56,15 @@ impl OpenDoubt {
         }
     }
 
-    /// The decisions that fit, as words.
+    /// The decisions that fit the operation, as words.
     pub(super) fn decisions(&self) -> &'static [&'static str] {
         fitting(&self.action)
     }
 
-    /// Checks a decision before anything is done.
+    /// Checks a decision before anything is changed.
     ///
     /// # Errors
-    /// The decision does not fit the operation, or the id belongs to another address.
+    /// Returns an error if the decision does not fit the operation, or if the id belongs to another address.
     pub(super) fn check(&self, decision: &Decision, owners: &IdOwners) -> Result<(), Diagnostic> {
         if !self.decisions().contains(&decision.name()) {
             return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), self.decisions()));
@@ -79,33 +79,33 @@ impl OpenDoubt {
     }
 }
 
-/// A decision with its outcome.
+/// A decision and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
-    /// The object.
+    /// The name of the object.
     pub(super) name: String,
     /// The decision.
     pub(super) decision: Decision,
     /// The status of the operation now.
     pub(super) status: String,
-    /// Why it is still in doubt.
+    /// Why the operation is still in doubt.
     pub(super) reason: String,
 }
 
 impl Settled {
-    /// Whether the doubt is gone.
+    /// Whether the operation is no longer in doubt.
     pub(super) fn is_settled(&self) -> bool {
         self.status != OpStatus::InDoubt.word()
     }
 }
 
-/// Where the doubts of a run are settled.
+/// Where the doubts of a run are settled: in this process, or by a coordinator.
 enum Site {
     Here(Arc<dyn RunStore>),
     Elsewhere(Box<Client>),
 }
 
-/// A run with its doubts, open for decisions.
+/// Settles the doubts of one run.
 pub(super) struct Desk<'i, 'a> {
     invocation: &'i Invocation<'a>,
     site: Site,
@@ -114,10 +114,11 @@ pub(super) struct Desk<'i, 'a> {
 }
 
 impl<'i, 'a> Desk<'i, 'a> {
-    /// Opens a run; without a name, the newest one with doubts. `None` if there is none.
+    /// Opens the run with this name. Without a name, it opens the newest run with doubts, or returns `None` if there is
+    /// none.
     ///
     /// # Errors
-    /// The store cannot be opened, or the run does not exist.
+    /// Returns an error if the store cannot be opened, or if the run does not exist.
     pub(super) async fn open(
         invocation: &'i Invocation<'a>,
         named: Option<RunId>,
@@ -165,7 +166,7 @@ impl<'i, 'a> Desk<'i, 'a> {
         self.invocation.view.line(line);
     }
 
-    /// Reports a problem after which the command goes on.
+    /// Reports a problem that does not end the command.
     pub(super) fn report(&self, problem: &Diagnostic) {
         self.invocation.view.diagnostics(std::slice::from_ref(problem));
     }
@@ -173,7 +174,7 @@ impl<'i, 'a> Desk<'i, 'a> {
     /// The operations in doubt, in the order of the plan.
     ///
     /// # Errors
-    /// The run cannot be read.
+    /// Returns an error if the run cannot be read.
     pub(super) async fn doubts(&mut self) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
         let (details, recorded) = match &mut self.site {
             Site::Here(store) => {
@@ -187,7 +188,8 @@ impl<'i, 'a> Desk<'i, 'a> {
                 (client.show(Some(self.run.as_str())).await.map_err(apply::client_problem)?, BTreeMap::new())
             }
         };
-        // A process that was killed leaves intents. At a coordinator they may still be under way.
+        // A process that was killed leaves intents, which are doubts here. On a coordinator, operations with intents
+        // may still be running.
         let here = matches!(self.site, Site::Here(_));
         let is_open = |operation: &OperationListing| {
             operation.status == OpStatus::InDoubt.word() || here && operation.status == OpStatus::Intended.word()
@@ -200,10 +202,10 @@ impl<'i, 'a> Desk<'i, 'a> {
         Ok(open.map(known).collect())
     }
 
-    /// The objects of the state by their ids. Empty for a coordinator, which checks ids itself.
+    /// The objects of the state by their ids. Empty for a coordinator, because it checks ids itself.
     ///
     /// # Errors
-    /// The state cannot be read.
+    /// Returns an error if the state cannot be read.
     pub(super) async fn owners(&self) -> Result<IdOwners, Vec<Diagnostic>> {
         match &self.site {
             Site::Here(store) => Ok(IdOwners::of(&store.snapshot().await.map_err(said)?)),
@@ -211,11 +213,11 @@ impl<'i, 'a> Desk<'i, 'a> {
         }
     }
 
-    /// Reads and looks up the objects in doubt. What can be proven is settled. Returns the doubts that are left, with
-    /// what was found about them.
+    /// Looks up the objects in doubt. A doubt whose outcome can be proven is settled. Returns the remaining doubts with
+    /// the results of their look-ups.
     ///
     /// # Errors
-    /// The run cannot be carried on.
+    /// Returns an error if the run cannot be resumed.
     pub(super) async fn look_up(&mut self) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
         let (mut by_name, mut by_number) = (BTreeMap::new(), BTreeMap::new());
         match &mut self.site {
@@ -238,10 +240,10 @@ impl<'i, 'a> Desk<'i, 'a> {
         Ok(left)
     }
 
-    /// Carries decisions out that were checked.
+    /// Carries out decisions that have been checked.
     ///
     /// # Errors
-    /// The run cannot be carried on, or the coordinator refuses.
+    /// Returns an error if the run cannot be resumed, or if the coordinator refuses a decision.
     pub(super) async fn settle(
         &mut self,
         decisions: Vec<(OpenDoubt, Decision)>,
@@ -280,7 +282,7 @@ impl<'i, 'a> Desk<'i, 'a> {
     }
 }
 
-/// What a decision has led to.
+/// Describes the result of a decision.
 pub(super) fn outcome(settled: &Settled) -> String {
     match &settled.decision {
         Decision::Adopt(id) => format!("the object {id} was read and stored"),

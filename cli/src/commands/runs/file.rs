@@ -26,7 +26,7 @@ use super::problems;
 
 /// The version of the format.
 pub(super) const FORMAT_VERSION: u32 = 1;
-/// The maximum size of a file. A run with a doubt in each of ten thousand operations fits.
+/// The maximum size of a file. Decisions for ten thousand operations fit into it.
 const MOST_BYTES: u64 = 8 << 20;
 
 /// A file of decisions.
@@ -44,7 +44,7 @@ pub(super) struct Resolutions {
 #[serde(deny_unknown_fields)]
 struct Entry {
     address: String,
-    /// The key of the deposed object; the current object without it.
+    /// The key of the deposed object. Without it, the entry is about the current object.
     #[serde(default)]
     deposed: Option<String>,
     /// `adopt`, `absent`, `retry` or `forget`.
@@ -58,7 +58,7 @@ impl Resolutions {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, is too large, or is no such document.
+    /// Returns an error if the file cannot be read, is too large, or is not a valid document.
     pub(super) fn read(path: &str) -> Result<Resolutions, Diagnostic> {
         let unreadable = |error: std::io::Error| problems::resolutions_unreadable(path, &error);
         let size = std::fs::metadata(path).map_err(unreadable)?.len();
@@ -70,9 +70,9 @@ impl Resolutions {
     }
 
     fn parse(text: &str) -> Result<Resolutions, String> {
-        // A list would be read as the fields of a document in their order.
+        // serde would read a list as the fields of the document in their order.
         if !text.trim_start().starts_with('{') {
-            return Err("it is no JSON object".to_owned());
+            return Err("it is not a JSON object".to_owned());
         }
         let found: Resolutions = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match found.format_version {
@@ -84,15 +84,15 @@ impl Resolutions {
     /// The run that the decisions are for.
     ///
     /// # Errors
-    /// The text is not the id of a run.
+    /// Returns an error if the text is not the id of a run.
     pub(super) fn run(&self) -> Result<RunId, Diagnostic> {
         RunId::parse(&self.run).ok_or_else(|| problems::invalid_run_id(&self.run))
     }
 
-    /// The decisions with their doubts, if each of them can be carried out.
+    /// Each decision with its doubt, if all decisions can be carried out.
     ///
     /// # Errors
-    /// What is wrong, one text for each entry.
+    /// Returns the problems of the entries, one text for each invalid entry.
     pub(super) fn matched(
         self,
         doubts: &[OpenDoubt],
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn other_documents_are_refused() {
         let why = |text: &str| Resolutions::parse(text).unwrap_err();
-        assert_eq!(why("[1, \"r\", []]"), "it is no JSON object");
+        assert_eq!(why("[1, \"r\", []]"), "it is not a JSON object");
         assert!(why(r#"{"format_version": 2, "run": "r", "resolutions": []}"#).contains("format_version is 2"));
         assert!(why(r#"{"format_version": 1, "run": "r", "resolutions": [], "x": 1}"#).contains("unknown field"));
     }

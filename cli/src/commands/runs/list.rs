@@ -21,9 +21,9 @@ const COLUMNS: usize = 10;
 /// The headings.
 const HEADINGS: [&str; COLUMNS] =
     ["RUN", "BEGUN (UTC)", "WHO", "HOST", "PLAN", "DURATION", "ADDED", "CHANGED", "DESTROYED", "OUTCOME"];
-/// The columns of numbers, which are aligned at their ends.
+/// The columns with numbers, which are aligned to the right.
 const NUMBERS: std::ops::Range<usize> = 6..9;
-/// What stands for something unknown.
+/// The text for an unknown value.
 const UNKNOWN: &str = "-";
 
 /// Lists the runs, newest first.
@@ -91,7 +91,8 @@ fn row(run: &RunListing, now: u64) -> [String; COLUMNS] {
     ]
 }
 
-/// From the start to the end, or to now while it runs. Nothing records when a run stopped.
+/// The time from the start to the end of a run, or until now if it is running. `None` for a stopped run, because its
+/// end is not recorded.
 pub(super) fn duration(run: &RunListing, now: u64) -> Option<String> {
     let until = match run.ended_unix_ms {
         Some(ended) => ended,
@@ -101,7 +102,7 @@ pub(super) fn duration(run: &RunListing, now: u64) -> Option<String> {
     Some(times::between(run.started_unix_ms, until))
 }
 
-/// The status, with the counts of everything but a run that did all it should.
+/// The status of a run. If the run has not completed everything, the numbers of operations by status follow.
 pub(super) fn outcome(run: &RunListing) -> String {
     let word = statuses::status(&run.status);
     match run.status == RunStatus::Done.word() {
@@ -118,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// A run that has ended well.
+    /// A run that has completed successfully.
     fn done() -> RunListing {
         RunListing {
             id: "run-3a8114e0413c0c77".to_owned(),

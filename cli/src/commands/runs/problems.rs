@@ -21,12 +21,12 @@ pub fn run_id_expected() -> Diagnostic {
     Diagnostic::error("Invalid number of arguments", "Expected the id of a run.")
 }
 
-/// A run cannot be abandoned while a process holds it.
+/// The run cannot be abandoned while a process holds it.
 pub fn run_is_held(run: &RunId, holder: &dyn Display) -> Diagnostic {
     Diagnostic::error("Run is being carried out", format!("Run {run} is held by {holder}. End that process first."))
 }
 
-/// Another process has taken a run over while it was to be abandoned.
+/// Another process has taken over the run while it was to be abandoned.
 pub fn run_taken_over() -> Diagnostic {
     Diagnostic::error("Run not given up", "Another process has taken over the run.")
 }
@@ -49,7 +49,7 @@ pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
     Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}."))
 }
 
-/// The decision does not fit the operation. `decisions` are those that do.
+/// The decision does not fit the operation. `decisions` are the fitting ones.
 pub fn decision_unfit(name: &str, action: &str, decision: &str, decisions: &[&str]) -> Diagnostic {
     Diagnostic::error(
         "Decision does not fit",
@@ -61,7 +61,7 @@ pub fn decision_unfit(name: &str, action: &str, decision: &str, decisions: &[&st
     .about(name)
 }
 
-/// Another address has the object that was to be adopted.
+/// The object that was to be adopted belongs to another address.
 pub fn id_taken(address: &str, id: &str, owner: &str) -> Diagnostic {
     Diagnostic::error(
         "Object belongs to another address",
@@ -73,7 +73,7 @@ pub fn id_taken(address: &str, id: &str, owner: &str) -> Diagnostic {
     .about(address)
 }
 
-/// The answer is none of those that were offered.
+/// The answer is not one of the offered decisions.
 pub fn answer_unknown(answer: &str, decisions: &[&str]) -> Diagnostic {
     let decisions: Vec<&str> = decisions.iter().map(|word| if *word == "adopt" { "adopt ID" } else { *word }).collect();
     Diagnostic::error(
@@ -82,7 +82,7 @@ pub fn answer_unknown(answer: &str, decisions: &[&str]) -> Diagnostic {
     )
 }
 
-/// Doubts are left, and there is no terminal to ask on.
+/// Some doubts are left, and there is no terminal for questions.
 pub fn nothing_settled(run: &RunId, left: usize) -> Diagnostic {
     let (noun, verb) = if left == 1 { ("operation", "is") } else { ("operations", "are") };
     Diagnostic::error(
@@ -134,7 +134,7 @@ pub fn invalid_age(text: &str) -> Diagnostic {
     )
 }
 
-/// A run was set aside that may have changed objects.
+/// The run was set aside, but it may have changed objects.
 pub fn run_set_aside(objects: &[String], records: &Path) -> Diagnostic {
     /// The maximum number of listed names. The file has the rest.
     const LISTED: usize = 100;
@@ -152,7 +152,7 @@ pub fn run_set_aside(objects: &[String], records: &Path) -> Diagnostic {
     )
 }
 
-/// A run was given up of which the store had lost records.
+/// The abandoned run has lost records.
 pub fn records_lost(what: &str) -> Diagnostic {
     Diagnostic::warning(
         "Records of the run were lost",

@@ -1,4 +1,4 @@
-//! `weft runs settle`: goes through the operations in doubt of a run.
+//! `weft runs settle`: settles the operations in doubt of a run, one after the other.
 
 use std::io::IsTerminal as _;
 
@@ -41,9 +41,9 @@ pub const SETTLE: Command = Command {
     ..LIST
 };
 
-/// What can be decided about a doubt.
+/// A possible decision about a doubt.
 struct Offer {
-    /// The option of `weft runs resolve`, and what is typed here.
+    /// What the user types here. With a dash, it is the option of `weft runs resolve`.
     usage: String,
     meaning: &'static str,
 }
@@ -67,7 +67,7 @@ fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
     found.chain(fitting.map(|(_, usage, meaning)| Offer { usage: usage.to_owned(), meaning })).collect()
 }
 
-/// The width of the usages. Questions without an object to adopt look like the others.
+/// The width of the column of usages. It is at least that of `adopt ID`, so questions without it have the same layout.
 fn width(offers: &[Offer]) -> usize {
     offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default().max("adopt ID".len())
 }
@@ -109,7 +109,7 @@ async fn settle(invocation: &Invocation<'_>) -> Outcome {
     if left == 0 {
         return Ok(concluded_well(invocation, &desk.run));
     }
-    view.line(&format!("\nStill in doubt: {left}. To go on with them: weft runs settle {}", desk.run));
+    view.line(&format!("\nStill in doubt: {left}. To continue with them: weft runs settle {}", desk.run));
     Ok(Exit::FAILED)
 }
 
@@ -118,7 +118,7 @@ fn concluded_well(invocation: &Invocation<'_>, run: &RunId) -> Exit {
     Exit::DONE
 }
 
-/// Reads and looks up the objects. Reports those that are settled thereby, and returns the others.
+/// Looks up the objects in doubt. Reports doubts that the look-up has settled, and returns the remaining ones.
 async fn looked_up(desk: &mut Desk<'_, '_>, before: Vec<OpenDoubt>) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
     if before.is_empty() {
         return Ok(before);
@@ -130,13 +130,13 @@ async fn looked_up(desk: &mut Desk<'_, '_>, before: Vec<OpenDoubt>) -> Result<Ve
     Ok(left)
 }
 
-/// The doubts that are gone.
+/// The doubts of `before` that are no longer in `left`.
 fn settled_by_evidence<'d>(before: &'d [OpenDoubt], left: &[OpenDoubt]) -> Vec<&'d OpenDoubt> {
     let left: std::collections::BTreeSet<u32> = left.iter().map(|doubt| doubt.operation).collect();
     before.iter().filter(|doubt| !left.contains(&doubt.operation)).collect()
 }
 
-/// Takes the decisions of a file.
+/// Carries out the decisions in a file.
 async fn settle_as_written(
     invocation: &Invocation<'_>,
     path: &str,
@@ -172,7 +172,7 @@ async fn settle_as_written(
     Err(still)
 }
 
-/// Asks about each doubt, and carries each decision out at once. Returns the number of doubts that are left.
+/// Asks about each doubt, and carries out each decision immediately. Returns the number of remaining doubts.
 async fn ask(desk: &mut Desk<'_, '_>, doubts: Vec<OpenDoubt>) -> Result<usize, Vec<Diagnostic>> {
     let (count, prompt) = (doubts.len(), Prompt::new());
     let mut left = count;
@@ -206,7 +206,7 @@ fn told(settled: &Settled) -> String {
     format!("{} is settled: {}.", settled.name, outcome(settled))
 }
 
-/// What the user wants.
+/// An answer of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
     Decided(Decision),
@@ -214,10 +214,10 @@ enum Answer {
     Quit,
 }
 
-/// The meaning of an answer.
+/// Parses an answer.
 ///
 /// # Errors
-/// It is none of those that were offered, or does not fit.
+/// Returns an error if the answer is not one of the offered ones, or if it does not fit the doubt.
 fn decision(answer: &str, doubt: &OpenDoubt, owners: &IdOwners) -> Result<Answer, Diagnostic> {
     let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
     let rest = rest.trim();
@@ -234,7 +234,7 @@ fn decision(answer: &str, doubt: &OpenDoubt, owners: &IdOwners) -> Result<Answer
     Ok(Answer::Decided(decision))
 }
 
-/// What is known about a doubt, and what can be answered.
+/// The explanation of a question: what is known about a doubt, and the possible answers.
 fn explained(doubt: &OpenDoubt) -> String {
     let reason = if doubt.reason.is_empty() { "nothing was reported" } else { doubt.reason.as_str() };
     let mut text = format!("The outcome of its {} is unknown: {reason}.\n", doubt.action);
@@ -249,14 +249,14 @@ fn explained(doubt: &OpenDoubt) -> String {
     text
 }
 
-/// The attributes of the object that was found, one on each line.
+/// The attributes of the object that a look-up found, one per line.
 fn attributes(doubt: &OpenDoubt, indent: &str) -> String {
     let Some(found) = &doubt.candidate else { return String::new() };
     let line = |(name, value): &(String, String)| format!("\n{indent}  {name} = {value}");
     found.attributes.iter().map(line).collect::<String>() + if indent.is_empty() { "\n" } else { "" }
 }
 
-/// A doubt with the commands that settle it.
+/// Describes a doubt, with the commands that settle it.
 fn typed(doubt: &OpenDoubt, run: &RunId) -> String {
     let reason = if doubt.reason.is_empty() { String::new() } else { format!(": {}", doubt.reason) };
     let name = doubt.name();
@@ -276,12 +276,13 @@ fn typed(doubt: &OpenDoubt, run: &RunId) -> String {
     text
 }
 
-/// A word of a shell.
+/// A text as one quoted word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The doubts as a document. With a decision in each entry, `resolutions` is that of a file.
+/// The doubts as a JSON document. If the user adds a decision to each entry, the entries are valid in a file of
+/// decisions.
 fn document(run: Option<&RunId>, doubts: &[OpenDoubt]) -> String {
     let entry = |doubt: &OpenDoubt| {
         let mut entry = json!({

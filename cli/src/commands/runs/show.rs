@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::identity;
 use crate::render::{statuses, times};
 
-/// The column of everything that belongs to an operation.
+/// The indentation of the lines that belong to an operation.
 const INDENT: &str = "            ";
 
 /// Shows a run and its operations.
@@ -58,7 +58,7 @@ async fn details(invocation: &Invocation<'_>) -> Result<RunDetails, Vec<weft_gra
     let found = store.run(&run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
     match load(store.as_ref(), &run).await {
         Ok((found, plan, _)) => Ok(RunDetails::new(&found, &outline(&plan))),
-        // The run ended before the state was encrypted, or under other keys. Only its header can be read.
+        // The run ended before the state was encrypted, or when it had other keys. Only its header can be read.
         Err(_) if found.header.status.is_final() => {
             Ok(RunDetails { run: RunListing::new(&found.header), operations: Vec::new() })
         }
@@ -71,7 +71,7 @@ fn went_wrong(operation: &OperationListing) -> bool {
     [OpStatus::Failed, OpStatus::InDoubt].iter().any(|status| status.word() == operation.status)
 }
 
-/// The run in a few lines.
+/// The lines that describe the run.
 fn head(run: &RunListing, now: u64) -> Vec<String> {
     let mut lines = vec![format!("{}  {}", run.id, outcome(run))];
     let by = match (run.user.as_str(), run.host.as_str()) {
@@ -89,7 +89,7 @@ fn head(run: &RunListing, now: u64) -> Vec<String> {
     lines
 }
 
-/// An operation in one line, with what it waits for, and with its problems, below it.
+/// The lines about an operation: one line about the operation itself, then what it waits for, and its problems.
 fn lines(operation: &OperationListing, run: &str) -> Vec<String> {
     let deposed = operation.deposed.as_ref().map(|key| format!(" (deposed object {key})")).unwrap_or_default();
     let worker = if operation.worker.is_empty() {

@@ -12,7 +12,7 @@ pub fn argument_with_show_option() -> Diagnostic {
     )
 }
 
-/// More than one thing to show was given.
+/// More than one option that selects what to show was given.
 pub fn conflicting_show_options() -> Diagnostic {
     Diagnostic::error(
         "Conflicting object types to show",

@@ -1,4 +1,4 @@
-//! `weft state mv`: moves objects to other addresses, in the same state or to another file.
+//! `weft state mv`: moves objects to other addresses, in the same state or in another file.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ pub const MOVE: Command = Command {
     },
 };
 
-/// One move: its source, its target, and the instances.
+/// One move: its source, its target, and the moved instances.
 #[derive(Debug)]
 struct Move {
     from: StateSelector,
@@ -83,8 +83,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
         })?,
         Some(target) => {
-            // The other file is written first: an interruption then leaves the objects in both files, and never in
-            // none.
+            // The other file is written first, so an interruption leaves the objects in both files, never in none.
             let seen = change(invocation, &source, |snapshot| {
                 super::present(snapshot)?;
                 Project::refuse_wrong(invocation)?;
@@ -124,7 +123,7 @@ fn quoted(selection: &StateSelector) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The moves, checked against both states.
+/// The moves, after checks against both states.
 fn plan(
     from: &StateSelector,
     to: &StateSelector,
@@ -134,7 +133,7 @@ fn plan(
     let invalid_target = |what: String| vec![state_problems::invalid_move_target(what)];
     let mut found = from.of(source);
     if let StateSelector::Module(module) = from {
-        // The source is one instance: no key stands for the one of a call that is not repeated.
+        // The source is one module instance: without a key, it is the instance of a call without repetition.
         found.retain(|address| address.module.0.starts_with(&module.0));
     }
     if found.is_empty() {
@@ -145,7 +144,7 @@ fn plan(
         (StateSelector::Module(outer), StateSelector::Module(goal)) => modules(outer, goal, &found),
         (StateSelector::Module(_), _) => return Err(cannot("the target must also be a module")),
         (StateSelector::Resource(resource), _) if found.iter().any(|address| address.key == InstanceKey::None) => {
-            // A resource without repetition: its only instance moves, so that it can get a key.
+            // The resource has no repetition. Its only instance moves as an instance, so that it can get a key.
             vec![instance(&one(resource, InstanceKey::None), to).ok_or_else(|| cannot("the target is a module"))?]
         }
         (StateSelector::Resource(_), StateSelector::Resource(goal)) => {
@@ -181,7 +180,8 @@ fn plan(
             }
         }
         let occupied = |selection: &StateSelector| match selection {
-            // Exactly this module instance: one without a key can stand beside ones with keys.
+            // Only objects of exactly this module instance count. Instances with and without keys of one call can exist
+            // together.
             StateSelector::Module(module) => {
                 let mut addresses = target.instances.values().map(|record| &record.address);
                 addresses.any(|address| address.resource.is_valid() && address.module == *module)
@@ -210,7 +210,7 @@ fn one(resource: &AbsResource, key: InstanceKey) -> ResourceInstance {
     ResourceInstance { module: resource.module.clone(), resource: resource.resource.clone(), key }
 }
 
-/// The move of one instance; `None` when the target is a module.
+/// The move of one instance. `None` if the target is a module.
 fn instance(address: &ResourceInstance, goal: &StateSelector) -> Option<Move> {
     let after = match goal {
         StateSelector::Module(_) => return None,
@@ -238,13 +238,13 @@ fn modules(outer: &ModuleInstance, goal: &ModuleInstance, found: &[ResourceInsta
     moves
 }
 
-/// Takes the records of all moved instances out.
+/// Removes the records of all moved instances from a state. Returns them with their new addresses.
 fn take(file: &mut StateFile, moves: &[Move]) -> Vec<(ResourceInstance, InstanceRecord)> {
     let instances = moves.iter().flat_map(|moved| &moved.instances);
     instances.filter_map(|(before, after)| Some((after.clone(), file.instances.remove(&before.to_string())?))).collect()
 }
 
-/// Puts records in at their new addresses, and lets dependents find their dependencies again.
+/// Adds records at their new addresses. Clears recorded dependencies on the moved objects.
 fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, from: &StateSelector) {
     for (address, mut record) in records {
         let resource = Resource { mode: record.mode(), ..address.resource };
@@ -262,8 +262,8 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, f
     }
 }
 
-/// Whether the moved address is, or contains, a resource that others depend on. Dependencies have no keys, so they
-/// never name one instance of a module.
+/// Whether a recorded dependency is the moved resource, or in the moved module. Dependencies have no keys, so they are
+/// never about one instance of a module.
 fn touches(selection: &StateSelector, dependency: &ConfigResource) -> bool {
     let of = |module: &ModuleInstance, resource: &Resource| {
         dependency.module == unkeyed(module) && dependency.resource == *resource

@@ -54,12 +54,12 @@ pub fn nothing_to_remove() -> Diagnostic {
     )
 }
 
-/// Replacing a provider needs approval, which `-json` rules out.
+/// The replacement of a provider needs approval, but with `-json` there are no questions.
 pub fn json_without_approval() -> Diagnostic {
     Diagnostic::error("Invalid usage", "Weft does not ask for approval with -json. Use -auto-approve too.")
 }
 
-/// Replacing a provider needs approval, but input is disabled.
+/// The replacement of a provider needs approval, but input is disabled.
 pub fn replacement_not_approved() -> Diagnostic {
     Diagnostic::error("Approval needed", "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.")
 }
@@ -122,7 +122,7 @@ pub fn invalid_move_source(from: &str) -> Diagnostic {
     )
 }
 
-/// The state does not have what a command selects.
+/// The selected address is not in the state.
 pub fn unknown_selection(kind: &str, what: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Unknown {kind}"),

@@ -56,7 +56,7 @@ fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         std::fs::read(path).map_err(|error| fail(state_problems::state_file_unreadable(path, &error)))?
     };
     let pushed = parsed(invocation, &bytes, path).map_err(|problems| invocation.fail(&problems))?;
-    // Such a file belongs to an unfinished run, and is useless elsewhere.
+    // A guarded file belongs to an unfinished run, and is useless as another state.
     if find_format_digit(&bytes, path).is_ok_and(FormatDigit::is_guarded) {
         return Err(fail(state_problems::guarded_state(path)));
     }
@@ -73,7 +73,7 @@ fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// The state in a file, sealed or not.
+/// Parses the state in a file, encrypted or not.
 fn parsed(invocation: &Invocation<'_>, bytes: &[u8], path: &str) -> Result<StateFile, Vec<Diagnostic>> {
     let unread = |error: &dyn Display| vec![state_problems::not_a_state(path, error)];
     if !is_sealed(bytes) {
@@ -84,7 +84,7 @@ fn parsed(invocation: &Invocation<'_>, bytes: &[u8], path: &str) -> Result<State
     StateFile::parse(&opened.plain, path).map_err(|error| unread(&error))
 }
 
-/// A push.
+/// A state to push, and the options.
 struct Push {
     pushed: StateFile,
     force: bool,
@@ -102,14 +102,14 @@ impl Push {
             Ok((Change::Whole(Box::new(wanted)), ()))
         })
         .await?;
-        // A run that has not ended still guards the state.
+        // Runs that have not ended still guard the state.
         if let Ok(headers) = store.runs().await {
             report_stalled(&invocation.view, &headers);
         }
         Ok(())
     }
 
-    /// Replaces a state that a run guards whose journal is lost.
+    /// Replaces a state that is guarded by a run whose journal is lost.
     fn over_orphan(self, place: &StoreLocation, error: &StoreError) -> Result<(), Vec<Diagnostic>> {
         let failed = |error: &StoreError| vec![store::problem(error)];
         let decide = |held: &StateFile| self.wanted(held);
@@ -128,7 +128,7 @@ impl Push {
         }
     }
 
-    /// The state to write over an existing one.
+    /// The state to write over the existing one, if this is allowed.
     fn wanted(self, held: &StateFile) -> Result<StateFile, Diagnostic> {
         if !self.force {
             follows(held, &self.pushed)?;
@@ -141,9 +141,9 @@ fn equal(held: &StateFile, file: &StateFile) -> bool {
     (&held.instances, &held.outputs, &held.checks) == (&file.instances, &file.outputs, &file.checks)
 }
 
-/// Whether the pushed state is a later one of the existing state.
+/// Checks that the pushed state may replace the existing one: it has the same lineage and is not older.
 fn follows(held: &StateFile, pushed: &StateFile) -> Result<(), Diagnostic> {
-    // An empty state loses nothing. A state without a lineage is older than lineages, so its age is unknown.
+    // An empty state has nothing to lose. Without lineages, the ages of the states cannot be compared.
     if held.is_empty() || !pushed.has_lineage() || !held.has_lineage() {
         return Ok(());
     }

@@ -49,7 +49,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let mut removed = Vec::new();
         for text in &arguments.positionals {
             let selection = StateSelector::parse(text)?;
-            // An object is listed as often as it is named.
+            // If several arguments select an object, it is listed several times.
             removed.append(&mut selection.of(&file));
         }
         if removed.is_empty() && !dry {

@@ -102,7 +102,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// OpenTofu's text and colors: scripts look for them.
+/// Prints the planned replacement. The text and colors are OpenTofu's, because scripts look for them.
 fn announce(view: &View, from: &ProviderSource, to: &ProviderSource, resources: &[AbsResource]) {
     view.event(events::replace_provider(from, to, resources));
     if view.is_json() {

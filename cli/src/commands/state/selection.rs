@@ -1,4 +1,4 @@
-//! The objects of a state that an address on the command line selects.
+//! The objects of a state that an address in the arguments selects.
 
 use weft_graph_format::address::{AbsResource, InstanceKey, ModuleInstance, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -10,19 +10,19 @@ use crate::commands::state::problems as state_problems;
 /// A module, a resource, or one instance of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateSelector {
-    /// A module instance and everything below it. Without a key at its end, all instances of that call.
+    /// A module instance and everything below it. If its last step has no key, it selects all instances of that call.
     Module(ModuleInstance),
-    /// A resource in one module instance, all its instances.
+    /// A resource in one module instance, with all its instances.
     Resource(AbsResource),
-    /// One instance; its key is not [`InstanceKey::None`].
+    /// One instance with a key. The key is not [`InstanceKey::None`].
     Instance(ResourceInstance),
 }
 
 impl StateSelector {
-    /// Parses an address from the command line.
+    /// Parses an address in the arguments.
     ///
     /// # Errors
-    /// When the text is not such an address.
+    /// Returns an error if the text is not an address of one of these kinds.
     pub fn parse(text: &str) -> Result<StateSelector, Vec<Diagnostic>> {
         if let Some(module) = written_module(text) {
             return Ok(StateSelector::Module(module));
@@ -36,7 +36,7 @@ impl StateSelector {
         })
     }
 
-    /// Whether it selects an instance.
+    /// Whether this selects an instance.
     pub fn matches(&self, address: &ResourceInstance) -> bool {
         match self {
             StateSelector::Module(module) => holds(module, &address.module),
@@ -45,7 +45,7 @@ impl StateSelector {
         }
     }
 
-    /// The selected instances of a state, in the order of lists.
+    /// The selected instances in a state, in display order.
     pub fn of(&self, file: &StateFile) -> Vec<ResourceInstance> {
         let all = file.instances.values().map(|record| &record.address).filter(|address| address.resource.is_valid());
         let mut found: Vec<ResourceInstance> = all.filter(|address| self.matches(address)).cloned().collect();
@@ -53,7 +53,7 @@ impl StateSelector {
         found
     }
 
-    /// Reports that it selects nothing in a state.
+    /// The error if nothing in the state is selected.
     pub fn missing(&self) -> Diagnostic {
         let (kind, what) = match self {
             StateSelector::Module(module) => ("module", format!("module at {module}")),
@@ -64,7 +64,8 @@ impl StateSelector {
     }
 }
 
-/// Whether a module instance is `outer` or below it. Without a key at its end, `outer` is all instances of that call.
+/// Whether a module instance is `outer` or below it. If the last step of `outer` has no key, it means all instances of
+/// that call.
 pub fn holds(outer: &ModuleInstance, inner: &ModuleInstance) -> bool {
     let last = outer.0.len().saturating_sub(1);
     inner.0.len() >= outer.0.len()

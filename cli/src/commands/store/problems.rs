@@ -16,29 +16,30 @@ pub fn not_redis() -> Diagnostic {
     )
 }
 
-/// Something is wrong in a store.
+/// The check has found a problem in a store.
 pub fn found(problem: &StoreProblem) -> Diagnostic {
     let StoreProblem { place, what, way_out } = problem;
     Diagnostic::error("Store damaged", format!("{place}: {what}. {way_out}."))
 }
 
-/// A copy of the state has the lost records.
+/// A copy of the state has the records that are to be declared lost.
 pub fn copy_exists(copy: &str) -> Diagnostic {
     Diagnostic::error(
         "State damaged",
         format!(
-            "Nothing was declared lost, because {copy} has a copy of the state. To go on from the copy, give the state \
-             in Redis another name (?state=NAME)."
+            "No records were declared lost, because {copy} has a copy of the state. To continue from the copy, give \
+             the state in Redis another name (?state=NAME)."
         ),
     )
 }
 
-/// Records were not declared lost, because there is no one to ask.
+/// Records were not declared lost, because there is no terminal for the question.
 pub fn not_approved() -> Diagnostic {
     Diagnostic::error("Approval needed", "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.")
 }
 
-/// The state has changed since it was looked at.
+/// The state has changed since the check.
 pub fn state_changed() -> Diagnostic {
-    Diagnostic::error("Failed to save state", "The state was changed meanwhile. Nothing was declared lost. Try again.")
+    let detail = "The state changed after the check. No records were declared lost. Run the command again.";
+    Diagnostic::error("Failed to save state", detail)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::BackendError;
 
-/// The store has leases in place of locks.
+/// The store has leases instead of locks.
 pub fn no_locks() -> Diagnostic {
     Diagnostic::error(
         "Failed to unlock state",

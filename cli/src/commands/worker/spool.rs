@@ -1,4 +1,4 @@
-//! The spool of `weft worker`: where it is, and how it is encrypted.
+//! The spool of `weft worker`: its location and its encryption.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use weft_sealing::{Sealing, TargetName};
 use crate::command::Invocation;
 use crate::commands::problems;
 
-/// The folder in the data directory, beside the write-ahead files of coordinators.
+/// The directory in the data directory, beside the write-ahead files of coordinators.
 const FOLDER: &str = "weft";
 
-/// Encrypts the records like a state: they hold objects of it.
+/// Encrypts the records like a state, because they contain objects of a state.
 #[derive(Debug)]
 struct StateSeal(Arc<Sealing>);
 
@@ -37,11 +37,12 @@ impl SpoolSeal for StateSeal {
     }
 }
 
-/// Opens the spool of the worker with this name, in the folder of `-spool`, or else in the data directory. Reports what an
-/// earlier worker of this name left there.
+/// Opens the spool of the worker with this name, in the directory of `-spool` or in the data directory. Reports the
+/// results that an earlier worker with this name has left in it.
 ///
 /// # Errors
-/// When another worker uses it, its results cannot be decrypted, or the folder of `-spool` cannot be used.
+/// Returns an error if another worker uses the spool, if its results cannot be decrypted, or if the directory of
+/// `-spool` cannot be used.
 pub fn open(
     invocation: &Invocation<'_>,
     name: &str,

@@ -51,7 +51,7 @@ pub fn unknown_workspace(name: &str) -> Diagnostic {
     )
 }
 
-/// The same in a stream of events, in OpenTofu's words.
+/// OpenTofu's message for an unknown workspace in a stream of events.
 pub fn unknown_workspace_message(name: &str) -> String {
     format!(
         "Workspace \"{name}\" doesn't exist. You can create this workspace with the \"new\" subcommand or include the \
@@ -59,12 +59,12 @@ pub fn unknown_workspace_message(name: &str) -> String {
     )
 }
 
-/// The folder of a workspace cannot be created.
+/// The directory of a workspace cannot be created.
 pub fn workspace_not_created(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))
 }
 
-/// There is already a workspace of this name.
+/// A workspace with this name already exists.
 pub fn workspace_exists(name: &str) -> Diagnostic {
     Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")
 }

@@ -88,7 +88,7 @@ fn place(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> Vec<
     lines
 }
 
-/// The difference between the two sides of an assertion.
+/// The difference between the two sides of a failed comparison.
 fn difference(problem: &Diagnostic, style: &Style) -> Vec<String> {
     let Some(sides) = &problem.compared else { return Vec::new() };
     let (before, after) = (Value::from(sides.0.clone()), Value::from(sides.1.clone()));
@@ -101,7 +101,7 @@ fn difference(problem: &Diagnostic, style: &Style) -> Vec<String> {
     lines
 }
 
-/// One source line. The marked part is underlined or, without colors, marked on a line below.
+/// One source line. The marked part is underlined. Without colors, it has marks on the next line.
 fn code(snippet: &Snippet, index: usize, line: &str, style: &Style, out: &mut Vec<String>) {
     let number = snippet.first as usize + index;
     let Some((start, end)) = snippet.marked_in(index) else {
@@ -112,7 +112,7 @@ fn code(snippet: &Snippet, index: usize, line: &str, style: &Style, out: &mut Ve
     let (marked, after) = rest.split_at(end - start);
     out.push(format!("{number:4}: {before}{}{after}", style.paint("4", marked)));
     if !style.colour {
-        // Tabs are copied, so that the marks align whatever the width of a tab is.
+        // Tabs are copied, so that the marks align with any tab width.
         let lead: String = before.chars().map(|c| if c == '\t' { "\t".to_owned() } else { blanks(c) }).collect();
         out.push(format!("      {lead}{}", "~".repeat(marked.width().max(1))));
     }
@@ -137,7 +137,7 @@ fn values(problem: &Diagnostic, style: &Style) -> Vec<String> {
     lines
 }
 
-/// The call that failed, with the names of the function's parameters; `None` if the function is not built in.
+/// The failed function call, with the names of the parameters. `None` if the function is not built in.
 fn call(problem: &Diagnostic, style: &Style) -> Option<String> {
     let function = functions::lookup(problem.function.strip_prefix("core::").unwrap_or(&problem.function))?;
     let mut names: Vec<String> = function.parameters.iter().map(|parameter| parameter.name.to_owned()).collect();

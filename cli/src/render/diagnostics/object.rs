@@ -14,7 +14,7 @@ use super::super::show_json::compared;
 use super::SourceLines;
 use super::snippet::Snippet;
 
-/// The object of `diagnostics` and of `diagnostic` events.
+/// The diagnostic as an element of `diagnostics`, and as the object in `diagnostic` events.
 pub fn object(problem: &Diagnostic, sources: &dyn SourceLines) -> Json {
     let mut object = Map::new();
     let severity = match problem.severity {
@@ -61,7 +61,7 @@ pub fn object(problem: &Diagnostic, sources: &dyn SourceLines) -> Json {
     Json::Object(object)
 }
 
-/// The call that failed, with the signature of a built-in function.
+/// The failed function call, with the signature if the function is built in.
 fn call(called_as: &str) -> Json {
     let mut call = Map::new();
     call.insert("called_as".into(), called_as.into());
@@ -95,7 +95,7 @@ fn type_object(ty: &Type) -> Json {
 
 fn range_object(range: &SourceRange) -> Json {
     let position = |p: Position| json!({"line": p.line, "column": p.column, "byte": p.byte});
-    // An empty range is shown by the character at it.
+    // An empty range marks the character at its position.
     let end = if range.end <= range.start {
         Position { byte: range.start.byte + 1, column: range.start.column + 1, ..range.start }
     } else {

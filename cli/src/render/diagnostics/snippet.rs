@@ -5,24 +5,24 @@ use weft_graph_format::source::SourceRange;
 
 use super::SourceLines;
 
-/// The maximum number of lines that are shown of one range. Its beginning is enough.
+/// The maximum number of lines that are shown for one range. The beginning of a range is enough.
 const MOST_LINES: u32 = 40;
 
 /// Source lines with a marked part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// Number of the first line.
+    /// The number of the first line.
     pub first: u32,
-    /// The lines, without their ends.
+    /// The lines, without line endings.
     pub lines: Vec<String>,
     /// The start of the marked part, in bytes of the lines joined by newlines.
     pub start: usize,
-    /// Its end, likewise; greater than `start` if there is a character to mark.
+    /// The end of the marked part, in the same unit. It is greater than `start` if there is a character to mark.
     pub end: usize,
 }
 
 impl Snippet {
-    /// The snippet of a diagnostic; `None` if it has no range, or its text is not available.
+    /// The snippet for a diagnostic. `None` if the diagnostic has no range, or its source is not available.
     pub fn of(problem: &Diagnostic, sources: &dyn SourceLines) -> Option<Snippet> {
         let subject = problem.subject.as_ref()?;
         let shown = match &problem.context {
@@ -43,7 +43,7 @@ impl Snippet {
         let start = offset(&lines, first, subject.start.line, subject.start.column).min(text_length);
         let mut end = offset(&lines, first, subject.end.line, subject.end.column).min(text_length).max(start);
         if end == start {
-            // An empty range is shown by the character at it.
+            // An empty range marks the character at its position.
             let text = lines.join("\n");
             end += text[start..].chars().next().map_or(0, char::len_utf8);
         }
@@ -55,7 +55,8 @@ impl Snippet {
         self.lines.join("\n")
     }
 
-    /// The marked part of a line, which counts from 0, in bytes of that line; `None` if no part of it is marked.
+    /// The marked part of a line, in bytes of that line. Lines are counted from 0. `None` if no part of the line is
+    /// marked.
     pub fn marked_in(&self, line: usize) -> Option<(usize, usize)> {
         let before: usize = self.lines.iter().take(line).map(|line| line.len() + 1).sum();
         let length = self.lines.get(line)?.len();

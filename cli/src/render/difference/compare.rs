@@ -1,4 +1,4 @@
-//! Compares two values of a type.
+//! Compares two values of the same type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use weft_graph_format::value::{Kind, Value};
 use super::sequence::{self, Match, fingerprint};
 use super::{DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, SensitivityChange};
 
-/// A value before and after. Null counts as absent, unless it is explicit: a null element or entry.
+/// An old and a new value. Null counts as absent, except for null elements and null entries of maps.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
     /// The old value.
@@ -19,17 +19,17 @@ pub struct Pair<'a> {
     pub after: Option<&'a Value>,
 }
 
-/// The paths to parts that force the replacement of an object, relative to the current part.
+/// The paths to the parts that force the replacement of an object, relative to the current part.
 #[derive(Clone, Debug, Default)]
 pub struct Reasons<'a>(Vec<&'a [ValueStep]>);
 
 impl<'a> Reasons<'a> {
-    /// All paths.
+    /// The paths, relative to the whole object.
     pub fn new(paths: &'a [Path]) -> Reasons<'a> {
         Reasons(paths.iter().map(|path| path.0.as_slice()).collect())
     }
 
-    /// Whether the current part forces it.
+    /// Whether the current part forces the replacement.
     pub(super) fn here(&self) -> bool {
         self.0.iter().any(|path| path.is_empty())
     }
@@ -53,25 +53,26 @@ impl<'a> Reasons<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Both values, each `None` if it is null.
+    /// The pair, with null values as absent.
     pub(super) fn present(&self) -> Pair<'a> {
         let some = |value: Option<&'a Value>| value.filter(|v| !v.is_null());
         Pair { before: some(self.before), after: some(self.after) }
     }
 
-    /// Treats empty texts in blocks as absent. Providers of the older SDK have them for unset arguments.
+    /// The pair, with empty texts as absent. In blocks, providers of the older SDK have empty texts for unset
+    /// arguments.
     pub(super) fn without_empty_texts(&self) -> Pair<'a> {
         let some = |value: Option<&'a Value>| value.filter(|v| v.as_str() != Some(""));
         Pair { before: some(self.before), after: some(self.after) }
     }
 
-    /// Whether both are null.
+    /// Whether both values are absent or null.
     pub(super) fn is_nothing(&self) -> bool {
         let Pair { before, after } = self.present();
         before.is_none() && after.is_none()
     }
 
-    /// The effect on a container, before its parts are compared.
+    /// The effect on a container before its parts are considered.
     pub(super) fn outer_effect(&self) -> Effect {
         match (self.before.is_some(), self.after.is_some()) {
             (false, true) => Effect::Added,
@@ -87,25 +88,26 @@ impl<'a> Pair<'a> {
         Pair { before: self.before.and_then(&part), after: self.after.and_then(&part) }
     }
 
-    /// The part of this name of both.
+    /// The pair of the parts with this name.
     pub(super) fn field(&self, name: &str) -> Pair<'a> {
         self.map(|value| value.as_fields()?.get(name))
     }
 
-    /// The names of both, sorted.
+    /// The names of the parts of both values, sorted.
     pub(super) fn names(&self) -> BTreeSet<&'a SmolStr> {
         let names = |value: Option<&'a Value>| value.and_then(Value::as_fields).into_iter().flat_map(|f| f.keys());
         names(self.before).chain(names(self.after)).collect()
     }
 
-    /// The elements of both.
+    /// The elements of both values.
     pub(super) fn items(&self) -> (&'a [Value], &'a [Value]) {
         let items = |value: Option<&'a Value>| value.and_then(Value::as_items).unwrap_or_default();
         (items(self.before), items(self.after))
     }
 }
 
-/// A pair of elements, one of which may be absent.
+/// The pair of two matched elements, one of which may be absent. Also returns the index in the new list, or in the old
+/// list if the element is removed.
 pub(super) fn matched<'a>(before: &'a [Value], after: &'a [Value], found: Match) -> (Pair<'a>, Option<usize>) {
     match found {
         Match::Gone(b) => (Pair { before: before.get(b), after: None }, Some(b)),
@@ -114,9 +116,9 @@ pub(super) fn matched<'a>(before: &'a [Value], after: &'a [Value], found: Match)
     }
 }
 
-/// The node for a part that is sensitive or unknown; `None` for any other.
+/// The node for a pair that may be sensitive or unknown.
 ///
-/// `inner` makes the node as if it were not sensitive.
+/// `inner` makes the node of a pair that is neither.
 pub(super) fn guarded(
     pair: Pair<'_>,
     sensitive: bool,
@@ -152,17 +154,17 @@ fn revealed(
     let before = Pair { before: pair.before, after: None }.present();
     let effect = if before.before.is_some() { Effect::Changed } else { Effect::Added };
     let forces = reasons.here();
-    // As in OpenTofu, it follows both.
+    // As in OpenTofu, the note about the replacement is printed after both parts.
     let before = before.before.map(|_| Box::new(DifferenceNode { forces, ..inner(before, &Reasons::default()) }));
     DifferenceNode { effect, forces, shape: NodeShape::Unknown { before }, notice: None }
 }
 
-/// Compares two values of a type; [`Type::Dynamic`] if each has a type of its own.
+/// Compares two values of a type. With [`Type::Dynamic`], each value has its own type.
 pub fn typed(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> DifferenceNode {
     guarded(pair, false, reasons, &|pair, reasons| shaped(pair, ty, reasons))
 }
 
-/// Compares two values that have types of their own, like outputs and arguments of any type.
+/// Compares two values that have their own types, such as outputs and arguments of any type.
 pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     typed(pair, &Type::Dynamic, reasons)
 }
@@ -170,7 +172,7 @@ pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
 pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> DifferenceNode {
     let fits = |value: Option<&Value>| value.and_then(content).is_none_or(|content| content.fits(ty));
     if !fits(pair.before) || !fits(pair.after) {
-        // The values of a file were not checked against schemas.
+        // A state file may contain values that do not fit the schema.
         return by_content(pair);
     }
     match ty {
@@ -204,7 +206,7 @@ impl JsonKind {
             Type::Dynamic => true,
             Type::Bool => self == JsonKind::Bool,
             Type::Number => self == JsonKind::Number,
-            // Files and objects never hold one.
+            // State files and objects never contain such a value.
             Type::Provider(_) => false,
             Type::String => self == JsonKind::Text,
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => self == JsonKind::Items,
@@ -224,7 +226,7 @@ fn content(value: &Value) -> Option<JsonKind> {
     })
 }
 
-/// Values with types of their own never show that they force a replacement (as recorded).
+/// Compares values by their own types. As recorded from OpenTofu, their parts never show that they force a replacement.
 fn by_content(pair: Pair<'_>) -> DifferenceNode {
     let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();
@@ -247,7 +249,7 @@ fn by_content(pair: Pair<'_>) -> DifferenceNode {
     }
 }
 
-/// The effect on a part without parts of its own.
+/// The effect on a value that has no parts.
 fn whole_effect(pair: Pair<'_>) -> Effect {
     match (pair.before, pair.after) {
         (None, None) => Effect::Same,
@@ -275,7 +277,7 @@ fn text(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     DifferenceNode { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
 }
 
-/// A container, with the effects of its parts.
+/// The effect on a container with these parts, and whether it forces the replacement.
 pub(super) fn container<'p>(
     pair: Pair<'_>,
     reasons: &Reasons<'_>,
@@ -290,7 +292,7 @@ fn items(pair: Pair<'_>, form: ItemForm, parts: Vec<DifferenceNode>, reasons: &R
     DifferenceNode { effect, forces, shape: NodeShape::Items { form, parts }, notice: None }
 }
 
-/// A container that is absent on both sides.
+/// The node if the container is absent on both sides.
 fn nothing(pair: Pair<'_>, reasons: &Reasons<'_>) -> Option<DifferenceNode> {
     pair.is_nothing().then(|| plain(pair, reasons))
 }
@@ -333,7 +335,7 @@ fn set(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> DifferenceNode 
     items(pair, ItemForm::Set, parts, reasons)
 }
 
-/// The elements of two sets.
+/// The nodes for the elements of two sets.
 pub(super) fn set_parts(
     before: &[Value],
     after: &[Value],
@@ -344,7 +346,8 @@ pub(super) fn set_parts(
     found.into_iter().map(|found| part(matched(before, after, found).0)).collect()
 }
 
-/// Null attributes of a declared object are absent. A value without a declared type shows its nulls.
+/// Compares the named parts. With `skip_null`, null attributes are absent. Values without a declared type show their
+/// nulls.
 fn fields(
     pair: Pair<'_>,
     (form, skip_null): (FieldForm, bool),

@@ -12,26 +12,26 @@ use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, Sens
 /// Attributes that are shown even if unchanged, because they identify an object.
 const TELLING: [&str; 3] = ["id", "name", "tags"];
 
-/// How a difference is printed.
+/// Options for printing a difference.
 #[derive(Clone, Copy, Debug)]
 pub struct Printing {
     /// Colors.
     pub style: Style,
-    /// Without signs, for an unchanged object.
+    /// Whether to omit the signs, for an unchanged object.
     pub bare: bool,
-    /// With unchanged parts.
+    /// Whether to print unchanged parts.
     pub all: bool,
-    /// Without `-> null` after removed parts.
+    /// Whether to omit `-> null` after removed parts.
     no_null: bool,
 }
 
 impl Printing {
-    /// For a change.
+    /// The options for a change.
     pub fn change(style: &Style) -> Printing {
         Printing { style: *style, bare: false, all: false, no_null: false }
     }
 
-    /// For an unchanged object.
+    /// The options for an unchanged object.
     pub fn still(style: &Style) -> Printing {
         Printing { style: *style, bare: true, all: true, no_null: false }
     }
@@ -44,12 +44,12 @@ impl Printing {
         Printing { no_null: false, ..self }
     }
 
-    /// Adds unchanged parts.
+    /// The options, with unchanged parts.
     pub fn showing_all(self) -> Printing {
         Printing { all: true, ..self }
     }
 
-    /// The sign of an effect, four columns wide; empty without signs.
+    /// The sign of an effect, four columns wide. Empty if signs are omitted.
     pub fn sign(&self, effect: Effect) -> String {
         if self.bare {
             return String::new();
@@ -62,7 +62,7 @@ impl Printing {
         }
     }
 
-    /// The indentation of a line at a level.
+    /// The indentation and sign at the start of a line.
     fn lead(&self, level: usize, effect: Effect) -> String {
         format!("{}{}", " ".repeat(4 * level), self.sign(effect))
     }
@@ -85,7 +85,7 @@ impl Printing {
         format!("{}{words}\n", self.lead(level, Effect::Same))
     }
 
-    /// The part, without the prefix of its first line and without a final newline.
+    /// Prints a part, without the prefix of its first line and without a trailing newline.
     pub fn part(&self, part: &DifferenceNode, level: usize) -> String {
         match &part.shape {
             NodeShape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
@@ -98,7 +98,7 @@ impl Printing {
                 format!("{before} {} (known after apply){}", self.arrow(), self.forces(part))
             }
             NodeShape::Hidden(within) if self.style.reveal => {
-                // A change of sensitivity alone has no arrow.
+                // If only the sensitivity changes, the value has no arrow.
                 let printing = if within.effect == part.effect { *self } else { self.showing_all() };
                 printing.part(within, level)
             }
@@ -187,13 +187,13 @@ impl Printing {
             NodeShape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
             _ => "",
         };
-        // The notice begins at the column of the signs.
+        // The notice begins in the column of the signs.
         let lead = " ".repeat(4 * level + 2);
         let warning = self.style.paint("33", "Warning:");
         format!("{lead}# {warning} this {what} {words}\n{lead}# {end}{unchanged}\n")
     }
 
-    /// One `name = value` line; empty, and false, if it is omitted.
+    /// One `name = value` line. `None` if the line is omitted.
     fn argument(&self, name: &str, shown: &str, width: usize, part: &DifferenceNode, level: usize) -> Option<String> {
         let telling = TELLING.contains(&name);
         if part.effect == Effect::Same && !self.all && !telling {
@@ -233,7 +233,7 @@ impl Printing {
                 (field.effect != Effect::Same || self.all).then(|| {
                     let notice = inner.notice(field, "attribute value", level + 1);
                     let lead = inner.lead(level + 1, field.effect);
-                    // A comma follows elements that are objects, and no others.
+                    // As in OpenTofu, a comma follows only the elements that are objects.
                     let objects = [FieldForm::Object, FieldForm::NestedObject];
                     let comma = match field.shape {
                         NodeShape::Fields { form, .. } if objects.contains(&form) => ",",
@@ -334,7 +334,7 @@ impl Printing {
         out
     }
 
-    /// The blocks of one type. Returns how many are omitted.
+    /// Prints the blocks of one type. Returns the number of omitted blocks.
     fn blocks(&self, name: &str, group: &Blocks, apart: bool, level: usize, out: &mut String) -> usize {
         let mut unchanged = 0;
         let mut shown = false;

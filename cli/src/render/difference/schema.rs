@@ -9,7 +9,7 @@ use weft_graph_format::value::Value;
 use super::compare::{Pair, Reasons, container, dynamic, guarded, matched, set_parts, shaped};
 use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, sequence};
 
-/// The object of a resource, as a block.
+/// Compares two objects of a resource by their block.
 pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> DifferenceNode {
     let pair = pair.present();
     let outer = pair.outer_effect();
@@ -33,7 +33,7 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Differenc
     }
     let all = blocks.values().flat_map(|blocks: &Blocks| blocks.parts.iter().map(|(_, part)| part));
     let (effect, forces) = container(pair, reasons, attributes.values().chain(all));
-    // It is never stored, so changes cannot be detected. It shares the effect of its block.
+    // The value is never stored, so changes cannot be detected. The attribute shares the effect of its block.
     for name in write_only {
         let part = DifferenceNode {
             effect: if outer == Effect::Same { effect } else { outer },
@@ -46,7 +46,7 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Differenc
     DifferenceNode { effect, forces, shape: NodeShape::Block { attributes, blocks }, notice: None }
 }
 
-/// An object without a schema: all parts are arguments of any type.
+/// Compares two objects without a schema. All parts count as arguments of any type.
 pub fn untyped_object(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     let pair = pair.present();
     let attributes: BTreeMap<SmolStr, DifferenceNode> = pair
@@ -111,7 +111,7 @@ fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_
     DifferenceNode { effect, forces, shape: NodeShape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
 }
 
-/// The blocks of one type; empty if both sides have none.
+/// The blocks of one type. `None` if both sides have none.
 fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) -> Option<Blocks> {
     let pair = pair.present();
     let secret = |value: Option<&Value>| value.is_some_and(|v| v.marks().is_sensitive() || v.marks().is_ephemeral());
@@ -120,7 +120,7 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
         guarded(pair, false, reasons, &|pair, reasons| object(pair, &nested.block, reasons))
     };
     if pair.after.is_some_and(|after| !after.is_known()) {
-        // Only apply knows their number. One block stands for them.
+        // Their number is known only after apply. One block represents all of them.
         let part = guarded(pair, false, reasons, &|pair, reasons| dynamic(pair, reasons));
         return Some(Blocks { parts: vec![(None, part)], hidden });
     }

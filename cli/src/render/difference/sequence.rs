@@ -5,23 +5,23 @@ use std::fmt::Write;
 
 use weft_graph_format::value::{Kind, Value};
 
-/// The maximum number of comparisons for the longest common subsequence. The table takes four bytes for each. Longer
-/// lists (beyond some thousand changed elements) are compared by position.
+/// The maximum number of comparisons for the longest common subsequence. The table needs four bytes for each of them.
+/// Lists with more changed elements (some thousands) are compared by position.
 const MOST_COMPARISONS: usize = 4_000_000;
 
-/// An element before, after, or both, by position.
+/// An element of the old list, the new list, or both. The numbers are positions in the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// Only before.
+    /// An element of the old list only.
     Gone(usize),
-    /// Only after.
+    /// An element of the new list only.
     New(usize),
-    /// The same element in both, or one that replaces the other.
+    /// An old and a new element: they are equal, or the new one replaces the old one.
     Both(usize, usize),
 }
 
-/// Pairs two lists by their longest common subsequence. `pairs` decides whether an element is shown as a change of the
-/// other, rather than as one removed and one added.
+/// Pairs the elements of two lists by their longest common subsequence. `pairs` decides whether an old and a new
+/// element are shown as one change, instead of a removed and an added element.
 pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usize) -> bool) -> Vec<Match> {
     let head = before.iter().zip(after).take_while(|(b, a)| b == a).count();
     let (rest_before, rest_after) = (&before[head..], &after[head..]);
@@ -68,12 +68,12 @@ fn places(from: usize, ends_before: usize, ends_after: usize) -> impl Iterator<I
     })
 }
 
-/// Pairs two lists by position.
+/// Pairs the elements of two lists by position.
 pub fn by_place(before: usize, after: usize) -> Vec<Match> {
     places(0, before, after).collect()
 }
 
-/// Pairs two sets: old elements in their order, then new ones.
+/// Pairs the elements of two sets. Old elements come first in their order, then new elements.
 pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
     let mut waiting: BTreeMap<&T, VecDeque<usize>> = BTreeMap::new();
     for (place, element) in after.iter().enumerate() {
@@ -90,10 +90,10 @@ pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
     found
 }
 
-/// The longest common subsequence, as pairs of positions.
+/// The longest common subsequence of two lists, as pairs of positions.
 fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     let width = after.len() + 1;
-    // The length of the common subsequence of the rests after each pair of positions.
+    // For each pair of positions: the length of the common subsequence of the parts that begin there.
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for b in (0..before.len()).rev() {
         for a in (0..after.len()).rev() {
@@ -120,8 +120,8 @@ fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Text that is equal for equal values, so that elements are compared and sorted cheaply. An unknown value is equal
-/// only to unknown values of its type. Never shown.
+/// A text that is equal for equal values, for cheap comparisons and sorting of elements. An unknown value is equal only
+/// to unknown values of its type. The text is never shown.
 pub fn fingerprint(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -129,7 +129,7 @@ pub fn fingerprint(value: &Value) -> String {
 }
 
 fn write(value: &Value, out: &mut String) {
-    // A change of sensitivity does not make it another element.
+    // An element with another sensitivity is still the same element.
     let (_, kind) = value.open();
     // Writing to a string cannot fail.
     let _ = match kind {

@@ -1,4 +1,4 @@
-//! The number of changes by provider instance, below a plan with many of them.
+//! The table with the number of changes by provider instance, below large plans.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::super::counts::ChangeCounts;
 use super::super::natural::{natural, short};
 use super::plan_line;
 
-/// The number of changes from which on the table is shown. A reader counts fewer at a glance.
+/// The minimum number of changes for the table. Fewer changes are easy to count.
 pub const MANY: usize = 100;
-/// The maximum number of rows: one screen.
+/// The maximum number of rows. They fit on one screen.
 const MOST_ROWS: usize = 40;
 
-/// The table, or nothing if there are few changes, or only one provider instance.
+/// The table. Empty if there are few changes, or only one provider instance.
 pub fn table(changes: &[&ResourceChange]) -> String {
     let mut counts: BTreeMap<String, ChangeCounts> = BTreeMap::new();
     for change in changes {
@@ -25,7 +25,7 @@ pub fn table(changes: &[&ResourceChange]) -> String {
     }
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
     counts.keys().for_each(|instance| *uses.entry(short(instance)).or_default() += 1);
-    // Two provider instances may have the same key. Then only the whole address tells which is which.
+    // If two provider instances have the same key, only the whole address distinguishes them.
     let name = |instance: &'_ str| match uses.get(short(instance)) {
         Some(1) => short(instance).to_owned(),
         _ => instance.to_owned(),

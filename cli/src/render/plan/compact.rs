@@ -1,4 +1,4 @@
-//! The changes of a plan with equal ones shown once (`-compact`).
+//! The changes of a plan, with equal changes shown once (`-compact`).
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::resource::{self, Told};
 /// The maximum number of ranges of instances that are listed. More would hide the change.
 const LISTED: usize = 4;
 
-/// Changes with equal blocks and equal reasons, of instances of one resource.
+/// Instances of one resource whose changes have equal blocks and equal reasons.
 struct Group<'c> {
-    /// The comments of the first one.
+    /// The comment of the first change.
     comment: Vec<String>,
     block: String,
-    /// The instances with their places in the plan.
+    /// The instances with their positions in the plan.
     instances: Vec<(usize, &'c ResourceInstance)>,
 }
 
@@ -32,7 +32,7 @@ pub fn grouped<'c>(
     for (position, (change, told)) in changes.enumerate() {
         let comment = resource::comment(change, told, style);
         let block = resource::block(change, schemas, style);
-        // The first line names the instance. A deposed object or a move belongs to one instance only.
+        // The first line names the instance. Deposed objects, moves and imports of several instances are never grouped.
         let alone = change.deposed.is_some() || change.previous_address.is_some() || change.importing.is_some();
         let mut reasons: Vec<String> = comment.iter().skip(1).cloned().collect();
         if alone {
@@ -57,7 +57,7 @@ fn text(group: &Group<'_>) -> String {
     format!("{}{}", resource::commented(&comment), group.block)
 }
 
-/// The instances, those that follow each other in the plan as a range.
+/// Lists the instances. Instances that are adjacent in the plan are a range.
 fn names(instances: &[(usize, &ResourceInstance)]) -> String {
     let mut ranges: Vec<Vec<(usize, &ResourceInstance)>> = Vec::new();
     for (position, instance) in instances {

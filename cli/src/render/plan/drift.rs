@@ -22,8 +22,8 @@ pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
         .collect()
 }
 
-/// The new values at the paths, and the old values elsewhere. Paths lead through objects. Any other container with a
-/// selected part is taken as a whole.
+/// The old value, with the new values at the paths. Paths lead only through objects. If a path leads into another
+/// container, the whole container is new.
 fn masked(before: &Value, after: &Value, paths: &[&[ValueStep]]) -> Value {
     if paths.iter().any(|path| path.is_empty()) {
         return after.clone();
@@ -50,8 +50,8 @@ fn masked(before: &Value, after: &Value, paths: &[&[ValueStep]]) -> Value {
     Value::object(fields.collect::<Vec<_>>()).mark(before.marks()).mark(after.marks())
 }
 
-/// Whether two values are equal when null, an empty text and an empty collection count as the same. Providers of the
-/// first SDK write any of them for unset arguments, one when they create an object and another when they read it.
+/// Whether two values are equal if null, an empty text and an empty collection count as equal. For unset arguments,
+/// providers of the first SDK write one of them when they create an object, and another one when they read it.
 fn same_but_for_unset(before: &Value, after: &Value) -> bool {
     let unset = |value: &Value| {
         value.is_null()

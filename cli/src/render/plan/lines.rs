@@ -31,7 +31,7 @@ pub fn destroyed_line(counts: &ChangeCounts) -> String {
     format!("Destroy complete! Resources: {} destroyed{forget}.", counts.remove)
 }
 
-/// The note below a plan: where it was saved and how to apply it, or a note that it was not saved.
+/// The note below a plan: where it was saved and how to apply it, or that it was not saved.
 pub fn next_steps(out: Option<&str>, style: &Style) -> String {
     let rule = style.paint("90", &"─".repeat(style.width.saturating_sub(1)));
     match out {
@@ -39,7 +39,7 @@ pub fn next_steps(out: Option<&str>, style: &Style) -> String {
             "\n{rule}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to \
              apply:\n    weft apply \"{path}\""
         ),
-        // The recorded case `workflow/json-into` has this text, including the other name of the command.
+        // This is the text of the recorded case `workflow/json-into`, including OpenTofu's name of the command.
         None => format!(
             "\n{rule}\n\n{}",
             style.wrapped(
@@ -50,7 +50,7 @@ pub fn next_steps(out: Option<&str>, style: &Style) -> String {
     }
 }
 
-/// The id of the subject behind a text about it.
+/// The suffix with the id of the object, for lines about it.
 pub fn with_id(hook: &Hook) -> String {
     name_behind(hook.id.as_ref())
 }
@@ -59,7 +59,7 @@ fn name_behind(name: Option<&ShownName>) -> String {
     name.map(|name| format!(" [{}={}]", name.attribute, name.value)).unwrap_or_default()
 }
 
-/// A duration for people: `7s`, `3m7s`, `1h0m7s`.
+/// A duration as text: `7s`, `3m7s`, `1h0m7s`.
 pub fn duration(seconds: u64) -> String {
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, s) => format!("{s}s"),
@@ -68,7 +68,7 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
-/// The provider refused a call for now.
+/// The provider refused a call and asked for a pause.
 pub fn refused_line(address: &str, pause_ms: u64) -> String {
     let seconds = pause_ms.div_ceil(1000);
     format!("{address}: The provider refused the request for now. Trying again in {seconds}s...")
@@ -88,12 +88,12 @@ pub fn started_line(hook: &Hook) -> String {
     format!("{}: {verb}{}", hook.object_name(), with_id(hook))
 }
 
-/// A step of the import of an object by its ID.
+/// A step of the import of an object by its id.
 pub fn import_line(address: &ResourceInstance, step: &str, name: Option<&ShownName>) -> String {
     format!("{address}: {step}{}", name_behind(name))
 }
 
-/// A step of an ephemeral object, with text that scripts know.
+/// The text for a step of an ephemeral object. Scripts look for it.
 pub fn ephemeral_words(step: EphemeralStep) -> &'static str {
     match step {
         EphemeralStep::OpenStarted => "Opening...",

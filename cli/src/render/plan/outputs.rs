@@ -11,7 +11,7 @@ use weft_graph_format::value::Value;
 use super::super::difference::{DifferenceNode, Effect, Pair, Printing, Reasons, dynamic};
 use super::super::style::Style;
 
-/// The lines below `Changes to Outputs:`; empty if there are none.
+/// The lines below `Changes to Outputs:`. Empty if there are none.
 pub fn changes(outputs: &BTreeMap<SmolStr, OutputChange>, style: &Style) -> String {
     let changed: Vec<(&SmolStr, &OutputChange)> =
         outputs.iter().filter(|(_, output)| output.action != Action::NoOp).collect();
@@ -21,7 +21,7 @@ pub fn changes(outputs: &BTreeMap<SmolStr, OutputChange>, style: &Style) -> Stri
     let mut text = String::new();
     for (name, output) in changed {
         let part = part(output);
-        // Only the sensitivity or the type differs, which is not shown.
+        // Only the sensitivity or the type changes, which is not shown.
         if part.effect == Effect::Same {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The change of one object: its reasons and its difference.
+//! Renders the change of one object: its reasons and its difference.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use super::super::schemas::schema_of;
 use super::super::show_json;
 use super::super::style::Style;
 
-/// How a change is presented.
+/// The kind of a change that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// A planned change.
     Plan,
-    /// The same, with generated configuration.
+    /// A planned change with generated configuration.
     Generated,
-    /// A detected change.
+    /// A change that was detected by the refresh.
     Drift,
 }
 
-/// The three columns of an action's sign.
+/// The sign of an action, in three columns.
 pub fn sign(action: ChangeAction, style: &Style) -> String {
     let (lead, parts): (&str, &[(&str, &str)]) = match action {
         ChangeAction::Only(Action::NoOp) => ("   ", &[]),
@@ -42,7 +42,7 @@ pub fn sign(action: ChangeAction, style: &Style) -> String {
     lead.chars().map(String::from).chain(painted).collect()
 }
 
-/// The comment, the reasons and the block of one change, without a final newline.
+/// The comment, the reasons and the block of one change, without a trailing newline.
 pub fn change(
     change: &ResourceChange,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
@@ -57,11 +57,11 @@ pub fn commented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("  # {line}\n")).collect()
 }
 
-/// The block of one change, without a final newline.
+/// The block of one change, without a trailing newline.
 pub fn block(change: &ResourceChange, schemas: &BTreeMap<ProviderSource, ProviderSchema>, style: &Style) -> String {
     let resource = &change.address.resource;
     let reasons = Reasons::new(&change.replace_paths);
-    // A forgotten object does not change.
+    // A forgotten object does not change itself.
     let forgotten = change.action == ChangeAction::Only(Action::Forget);
     let after = if forgotten { &change.before } else { &change.after };
     let pair = Pair { before: Some(&change.before), after: Some(after) };
@@ -70,7 +70,7 @@ pub fn block(change: &ResourceChange, schemas: &BTreeMap<ProviderSource, Provide
         None => untyped_object(pair, &reasons),
     };
     let block = if resource.mode == ResourceMode::Data { "data" } else { "resource" };
-    // An imported object was never shown before, so all of it is shown.
+    // Weft shows the whole imported object, because no plan has shown it before.
     let printing = match change.importing {
         _ if forgotten => Printing::still(style),
         Some(_) => Printing::change(style).showing_all(),
@@ -90,7 +90,7 @@ fn moved_from(change: &ResourceChange) -> Option<&ResourceInstance> {
     change.previous_address.as_deref().filter(|previous| **previous != change.address)
 }
 
-/// The first line names the action. Each other line gives a reason or a detail.
+/// The lines of the comment. The first one names the action. Each of the others gives a reason or a detail.
 pub fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
     let name = match &change.deposed {
         Some(key) => format!("{} (deposed object {})", change.address, key.0),
@@ -148,7 +148,7 @@ fn what(change: &ResourceChange, told: Told, style: &Style) -> String {
         ChangeAction::Only(Action::Update) => "will be updated in-place".to_owned(),
         ChangeAction::Only(Action::Delete) => format!("will be {}", red("destroyed")),
         ChangeAction::Only(Action::Forget) => {
-            // As OpenTofu breaks the line.
+            // OpenTofu breaks the line here.
             let because = match change.reason {
                 Reason::ForgotBecauseLifecycleDestroyInState => {
                     " \n (because lifecycle.destroy = false was configured before this resource was removed from the \
@@ -180,7 +180,7 @@ fn why(change: &ResourceChange) -> Option<String> {
     let address = &change.address;
     let forgotten = change.action == ChangeAction::Only(Action::Forget);
     Some(match change.reason {
-        // The line of a removed block already says so: nothing is destroyed.
+        // The line about the `removed` block already says that nothing is destroyed.
         Reason::DeleteBecauseNoResourceConfig | Reason::DeleteBecauseNoModule if forgotten => return None,
         Reason::DeleteBecauseNoResourceConfig => format!("because {} is not in configuration", address.resource),
         Reason::DeleteBecauseNoMoveTarget => match &change.previous_address {
@@ -199,7 +199,7 @@ fn why(change: &ResourceChange) -> Option<String> {
         Reason::ReadBecauseConfigUnknown => "config refers to values not yet known".to_owned(),
         Reason::ReadBecauseDependencyPending => "depends on a resource or a module with changes pending".to_owned(),
         Reason::ReadBecauseCheckNested => "config will be reloaded to verify a check block".to_owned(),
-        // Part of the sentence above.
+        // These reasons are part of the sentence above.
         Reason::ForgotBecauseLifecycleDestroyInState
         | Reason::ForgotBecauseLifecycleDestroyInConfig
         | Reason::None

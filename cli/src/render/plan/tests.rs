@@ -1,5 +1,5 @@
-//! The text of plans with hand-made changes. Text and layout follow the recorded case `workflow/show-text`. The
-//! conformance suite compares that case itself.
+//! Tests of the text of plans, with hand-made changes. Text and layout follow the recorded case `workflow/show-text`.
+//! The conformance suite compares the case itself.
 
 mod compact;
 mod drift;
@@ -94,7 +94,7 @@ fn plan(changes: Changes) -> PlanFile {
     }
 }
 
-/// The text of one change, from its comment to the summary of the plan.
+/// The text of a plan with one change, from the comment to the summary.
 fn shown(change: ResourceChange) -> String {
     let text = human(&plan(Changes { resources: vec![change], ..Changes::default() }), &Style::default());
     let start = text.find("  # ").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The results of checks, in the form of `checks`.
+//! The results of checks, in the format of the `checks` member.
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::ResourceMode;
@@ -79,7 +79,7 @@ fn address(kind: &str, config: &CheckedAddress) -> Json {
             object.insert("type".into(), found.resource.type_name.as_str().into());
             object.insert("name".into(), found.resource.name.as_str().into());
         }
-        // Every name of two words has the form of a resource: `output.x`.
+        // Names of two words, such as `output.x`, are parsed as resources.
         CheckedObject::Resource(found) => {
             object.insert("name".into(), found.resource.name.as_str().into());
         }

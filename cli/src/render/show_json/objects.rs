@@ -1,11 +1,11 @@
-//! Objects in the tree of modules, as in `planned_values` and states.
+//! The tree of modules with their objects, as in `planned_values` and in states.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance, ResourceMode};
 
-/// The common members of a resource instance: address, module, mode, type, name, index.
+/// The common members of a resource instance: address, module, mode, type, name and index.
 pub fn named(address: &ResourceInstance, with_module: bool) -> Map<String, Json> {
     let mut object = Map::new();
     object.insert("address".into(), address.to_string().into());
@@ -22,7 +22,7 @@ pub fn named(address: &ResourceInstance, with_module: bool) -> Map<String, Json>
     object
 }
 
-/// The key of an instance; `None` without a key.
+/// The key of an instance as JSON. `None` if it has no key.
 pub fn key(key: &InstanceKey) -> Option<Json> {
     match key {
         InstanceKey::None => None,
@@ -31,23 +31,23 @@ pub fn key(key: &InstanceKey) -> Option<Json> {
     }
 }
 
-/// The order of the objects of a module. OpenTofu has one for each kind of document.
+/// The order of the objects of a module. In OpenTofu it depends on the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectOrder {
-    /// By the texts of their addresses, as in a plan: `r[10]` before `r[2]`.
+    /// By the text of the address, as in a plan: `r[10]` before `r[2]`.
     Texts,
     /// By resource and key, as in a state: `r[2]` before `r[10]`.
     Keys,
 }
 
-/// An object with what it is ordered by.
+/// An object with its sort keys.
 #[derive(Debug)]
 struct Placed {
     order: (String, InstanceKey),
     object: Json,
 }
 
-/// Objects by module.
+/// The objects of each module.
 #[derive(Debug)]
 pub struct Modules {
     order: ObjectOrder,
@@ -55,14 +55,15 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// No objects yet.
+    /// A tree without objects.
     pub fn new(order: ObjectOrder) -> Modules {
         Modules { order, objects: BTreeMap::new() }
     }
 
-    /// Adds an object. Those of one module are listed in this order, and in insertion order where addresses are equal.
+    /// Adds an object. The objects of a module are listed in the selected order. Objects with equal addresses stay in
+    /// insertion order.
     pub fn add(&mut self, address: &ResourceInstance, object: Map<String, Json>) {
-        // All ancestors are added too, even those that contain only modules.
+        // All ancestors are added, too, even if they contain only modules.
         let mut module = Some(address.module.clone());
         while let Some(here) = module {
             module = here.parent();
@@ -76,9 +77,9 @@ impl Modules {
         objects.push(Placed { order, object: Json::Object(object) });
     }
 
-    /// The tree, as `root_module`.
+    /// The tree as the value of `root_module`.
     pub fn root(self) -> Json {
-        // A module sorts after its ancestors, so in reverse order all children come before their parents.
+        // A module sorts after its ancestors. In reverse order, all children come before their parents.
         let mut children: BTreeMap<ModuleInstance, Vec<(String, Json)>> = BTreeMap::new();
         for (module, mut objects) in self.objects.into_iter().rev() {
             objects.sort_by(|a, b| a.order.cmp(&b.order));
@@ -91,7 +92,7 @@ impl Modules {
                 node.insert("address".into(), module.to_string().into());
             }
             if let Some(mut inside) = children.remove(&module) {
-                // The texts of their addresses decide: `m[10]` comes before `m[2]`.
+                // Modules are sorted by the texts of their addresses: `m[10]` comes before `m[2]`.
                 inside.sort_by(|(a, _), (b, _)| a.cmp(b));
                 node.insert("child_modules".into(), inside.into_iter().map(|(_, node)| node).collect());
             }

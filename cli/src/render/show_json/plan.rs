@@ -26,7 +26,7 @@ pub fn plan(plan: &PlanFile) -> Json {
     document.insert("format_version".into(), FORMAT.into());
     document.insert("terraform_version".into(), TOFU_VERSION.into());
     let stored = manifest.variables.iter();
-    // For a value that is not stored, the default is known.
+    // The value of an ephemeral variable is not stored, but its default is.
     let defaults = manifest.ephemeral_variables.iter().filter_map(|(name, v)| Some((name, v.default.as_ref()?)));
     let variables: Map<String, Json> = stored
         .chain(defaults)
@@ -36,7 +36,7 @@ pub fn plan(plan: &PlanFile) -> Json {
         document.insert("variables".into(), Json::Object(variables));
     }
     document.insert("planned_values".into(), planned_values(plan));
-    // Objects that only moved are among the changes already, except in a refresh-only plan.
+    // Objects that were only moved are among the changes already, except in a refresh-only plan.
     let drift = plan.changes.drift.iter();
     let drift = drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op());
     let drift: Vec<Json> = drift.map(|change| resource_change(plan, change)).collect();
@@ -71,7 +71,7 @@ pub fn plan(plan: &PlanFile) -> Json {
     Json::Object(document)
 }
 
-/// The state that the plan was made from. Outputs with known new values already have them, because they show what the
+/// The state on which the plan is based. Outputs with known new values already have them, because they show what the
 /// configuration computes from that state.
 fn prior_state(plan: &PlanFile) -> StateFile {
     let text = plan.manifest.prior_state.as_deref();
@@ -96,7 +96,7 @@ fn prior_state(plan: &PlanFile) -> StateFile {
     state
 }
 
-/// Marks all that the type's schema calls sensitive.
+/// Marks the sensitive parts according to the schema of the type.
 fn marked(plan: &PlanFile, change: &ResourceChange, value: &Value) -> Value {
     let ResourceInstance { resource, .. } = &change.address;
     match schema_of(&plan.schemas, &change.provider.source, resource.mode, &resource.type_name) {
@@ -141,7 +141,7 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
     Json::Object(object)
 }
 
-/// The id or identity of an imported object.
+/// The id or identity with which an object is imported.
 pub fn importing(importing: &Importing) -> Json {
     match importing {
         Importing::Id(id) => json!({"id": id.as_str()}),
@@ -149,7 +149,7 @@ pub fn importing(importing: &Importing) -> Json {
     }
 }
 
-/// An absent object has no sensitive parts.
+/// The sensitive parts of an object. An absent object has none.
 fn sensitive_object(value: &Value) -> Json {
     if value.is_null() { false.into() } else { sensitive(value) }
 }
@@ -192,7 +192,7 @@ fn output_change(output: &OutputChange) -> Json {
     object
 }
 
-/// The planned values, as far as they are known.
+/// The `planned_values`. They contain the known values only.
 fn planned_values(plan: &PlanFile) -> Json {
     let mut values = Map::new();
     let outputs: Map<String, Json> = plan
@@ -204,7 +204,7 @@ fn planned_values(plan: &PlanFile) -> Json {
             let mut object = Map::new();
             object.insert("sensitive".into(), is_sensitive(output).into());
             if output.after.is_wholly_known() {
-                // A null is not stored, so it has no type, unless it replaces a value.
+                // A null output is not stored and has no type, unless it replaces a value.
                 let nothing = output.after.is_null() && output.action == Action::NoOp;
                 let ty = if nothing { Type::Dynamic } else { output.after.ty() };
                 object.insert("type".into(), type_form(&ty));
@@ -222,8 +222,8 @@ fn planned_values(plan: &PlanFile) -> Json {
         if goes || change.deposed.is_some() || change.address.resource.mode == ResourceMode::Ephemeral {
             continue;
         }
-        // The second plan of a replacement has no marks of the schema. A replacement of a tainted object is planned as
-        // a create from the start.
+        // As in OpenTofu, the create step of a replacement has no marks from the schema. The replacement of a tainted
+        // object is planned as a create from the start.
         let after = match change.action.is_replace() && change.reason != Reason::ReplaceBecauseTainted {
             true => change.after.clone(),
             false => marked(plan, change, &change.after),

@@ -17,10 +17,10 @@ use super::{TOFU_VERSION, checks};
 /// The version of the format.
 const FORMAT: &str = "1.0";
 
-/// The document of a state; only the format's version without a state. The schemas decide what is sensitive, and how
-/// values of any type are decoded. Without one, an object is shown as stored.
+/// The document of a state. Without a state it contains only the version of the format. The schemas decide which parts
+/// are sensitive, and how values of any type are decoded. An object without a schema is shown as it is stored.
 pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTreeMap<ProviderSource, S>) -> Json {
-    // Results of checks alone do not count.
+    // A state with only results of checks counts as no state.
     let Some(state) = state.filter(|state| !(state.instances.is_empty() && state.outputs.is_empty())) else {
         return json!({"format_version": FORMAT});
     };
@@ -78,7 +78,7 @@ fn instance(
     let provider = record.provider.source().map_or_else(|| record.provider.to_string(), ToString::to_string);
     object.insert("provider_name".into(), provider.into());
     object.insert("provider_instance".into(), record.provider.text().into());
-    // OpenTofu omits the version of deposed objects.
+    // OpenTofu omits the schema version of deposed objects.
     let version = if deposed.is_some() { 0 } else { stored.schema_version };
     object.insert("schema_version".into(), version.into());
     match stored_value(stored, schema) {

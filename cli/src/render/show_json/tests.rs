@@ -1,4 +1,4 @@
-//! The documents of hand-made plans and states.
+//! Tests of the documents of hand-made plans and states.
 
 use std::collections::BTreeMap;
 

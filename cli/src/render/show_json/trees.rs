@@ -1,4 +1,4 @@
-//! Values as JSON: their contents, their unknown parts, their sensitive parts.
+//! Values as JSON trees: their contents, their unknown parts, and their sensitive parts.
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::number::Number;
@@ -6,18 +6,18 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_state::RawJson;
 
-/// JSON text as a document. Numbers keep their digits.
+/// Parses JSON text. Numbers keep all digits.
 pub fn parsed(raw: &RawJson) -> Json {
     serde_json::from_str(raw.as_str()).unwrap_or(Json::Null)
 }
 
-/// A type in its JSON form.
+/// A type in the JSON format for types.
 pub fn type_form(ty: &Type) -> Json {
     serde_json::from_str(&weft_graph_format::codec::type_json::encode(ty)).unwrap_or(Json::Null)
 }
 
 /// The contents of a value. Unknown attributes and entries are omitted, and unknown elements are null. Sensitive parts
-/// are included: [`sensitive`] shows where they are.
+/// are included: [`sensitive`] marks them.
 pub fn known(value: &Value) -> Json {
     match value.open().1 {
         Kind::Unknown(_) | Kind::Null(_) => Json::Null,
@@ -32,22 +32,22 @@ pub fn known(value: &Value) -> Json {
     }
 }
 
-/// All digits. JSON has no infinity.
+/// A number with all its digits. JSON has no infinity.
 fn number(number: &Number) -> Json {
     number.to_json().ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Json::Null)
 }
 
-/// `true` for unknown parts, in the shape of the value.
+/// The tree with `true` for each unknown part.
 pub fn unknown(value: &Value) -> Json {
     tree(value, &|part| !part.is_known())
 }
 
-/// `true` for sensitive parts, in the shape of the value.
+/// The tree with `true` for each sensitive part.
 pub fn sensitive(value: &Value) -> Json {
     tree(value, &|part| part.marks().is_sensitive())
 }
 
-/// The difference between two values, as tests report it for a failed assertion.
+/// The two sides of a failed comparison, as events of tests contain them.
 pub fn compared(before: &Value, after: &Value) -> Json {
     let after_unknown = if after.is_wholly_known() { false.into() } else { unknown(after) };
     json!({
@@ -64,7 +64,7 @@ fn tree(value: &Value, holds: &dyn Fn(&Value) -> bool) -> Json {
         return true.into();
     }
     match value.open().1 {
-        // At least the shape of an unknown value is known.
+        // The type of an unknown value decides the shape of the tree.
         Kind::Unknown(_) => match value.ty() {
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => Json::Array(Vec::new()),
             Type::Map(_) | Type::Object(_) => Json::Object(Map::new()),

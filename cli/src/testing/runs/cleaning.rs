@@ -1,4 +1,5 @@
-//! After the runs of a file: destroys everything that they made, and writes the rest to a state file.
+//! The cleanup after the runs of a file. It destroys everything that they created, and writes the objects that are left
+//! to a state file.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,23 +17,24 @@ use crate::testing::interrupts::Wish;
 use crate::testing::problems;
 use crate::testing::report::{Interrupted, LeftOver, TestReport};
 
-/// The state file of remaining objects. If a test leaves several states, the others have numbers.
+/// The state file of the objects that are left. If a test leaves several states, the names of the others contain
+/// numbers.
 const ERRORED: &str = "errored_test";
 
-/// The run that last changed a state, with what cleaning up needs.
+/// The run that last changed a state, with what the cleanup needs.
 #[derive(Clone)]
 pub struct LastRun {
-    /// Its index in the file.
+    /// The index of the run in the file.
     pub number: usize,
-    /// Its name.
+    /// The name of the run.
     pub name: SmolStr,
-    /// The configuration that it tested.
+    /// The configuration that the run tested.
     pub tested: Tested,
     /// The diagnostics of the configuration.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Destroys what the runs of a file have made, the latest state first.
+/// Destroys everything that the runs of a file have created. The state that was changed last comes first.
 pub async fn clean(runner: &FileRunner<'_>, report: &TestReport<'_>) {
     let mut states: Vec<(&LastRun, &Arc<ModelStore>)> =
         runner.states.values().filter_map(|held| Some((held.last.as_ref()?, &held.store))).collect();
@@ -75,7 +77,7 @@ async fn destroy(engine: &Engine<'_>, tested: &Tested, store: &Arc<ModelStore>) 
     problems
 }
 
-/// The managed objects that a state has.
+/// The managed objects in a state.
 async fn left_over(store: &Arc<ModelStore>) -> Vec<LeftOver> {
     store.snapshot().await.map(|snapshot| objects(&snapshot)).unwrap_or_default()
 }
@@ -94,7 +96,7 @@ fn objects(snapshot: &Snapshot) -> Vec<LeftOver> {
     left
 }
 
-/// Writes a state to a file that no other state of this test uses. An older file of that name is renamed.
+/// Writes a state to a file that no other state of this test uses. An existing file with this name is renamed.
 async fn keep(store: &Arc<ModelStore>, engine: &Engine<'_>) -> Result<String, Diagnostic> {
     let path = match engine.kept.fetch_add(1, Ordering::Relaxed) {
         0 => format!("{ERRORED}.tfstate"),
@@ -107,7 +109,7 @@ async fn keep(store: &Arc<ModelStore>, engine: &Engine<'_>) -> Result<String, Di
     Ok(path)
 }
 
-/// Renames a file to a free name, so that the remains of several tests are kept.
+/// Renames a file to an unused name, so that the states of several tests are kept.
 fn set_aside(path: &str) -> std::io::Result<()> {
     let taken = |path: &str| std::fs::symlink_metadata(path).is_ok();
     if !taken(path) {
@@ -122,7 +124,7 @@ fn set_aside(path: &str) -> std::io::Result<()> {
     std::fs::rename(path, aside)
 }
 
-/// A state contains secrets, so only its owner may read it.
+/// Writes a file that only its owner may read, because a state contains secrets.
 fn write(path: &str, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -130,7 +132,7 @@ fn write(path: &str, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// The user quits: lists the existing objects, and writes them to a file.
+/// Handles the second interrupt: lists the existing objects, and writes them to a file.
 pub async fn leave(runner: &FileRunner<'_>, report: &TestReport<'_>, run: &str) {
     let mut found = Interrupted { planned: runner.making.clone(), ..Interrupted::default() };
     let mut written = Vec::new();

@@ -1,11 +1,11 @@
-//! Illegal transitions: each ends the term at once, with what happened, and nothing of its step leaves.
+//! Illegal transitions. Each ends the term at once and reports a defect, and no output of its step leaves.
 
 use super::*;
 use crate::core::operation::tests::STATES;
 use crate::event::Defect;
 use crate::status::HAPPENINGS;
 
-/// A term with a connected worker, whose memory says that its only operation is in this state.
+/// A term with a connected worker whose only operation is in this state.
 fn standing(state: State) -> Coordinator {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
     core.step(0, hello("w"));
@@ -15,7 +15,7 @@ fn standing(state: State) -> Coordinator {
     core
 }
 
-/// The defect of a term that ended with these instructions, and that says nothing else.
+/// The defect of a term that ended with these instructions, and with no other output.
 fn defect_in(instructions: &[Instruction]) -> Defect {
     assert_eq!(steps(instructions), [], "nothing reaches the store");
     assert_eq!(orders(instructions), [Order::Leave], "the workers leave, and receive nothing else");
@@ -62,7 +62,7 @@ fn every_illegal_change_of_stage_ends_the_term_with_what_happened() {
 
 #[test]
 fn a_status_is_not_left_from_the_wrong_stage() {
-    // The status may become done, but not while only the intent is in the store.
+    // The status may become done, but not while only the intent was sent to the store.
     let mut core = standing(State::Leased(operation::Leased::IntentInStore));
     let handled = core.happen(Position(0), Happening::Commit);
     let defect = defect_in(&core.instructions(handled));
@@ -81,7 +81,7 @@ fn a_defect_stops_the_rest_of_its_event() {
     for task in &tasks {
         core.step(1, said("w", done(*task)));
     }
-    // The memory of the first operation is wrong. The answer about the second one comes with the same event.
+    // The memory of the first operation is wrong. The answer about the second one arrives with the same event.
     core.operations.restore(Position(0), State::Skipped, 1, None);
     let instructions = core.step(2, ok(2));
     assert_eq!(defect_in(&instructions).operation, 0);

@@ -42,7 +42,7 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
     let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
     let plan = || outline(OperationKind::Provision, &[&[], &[0]], 1);
     let task = Task { operation: 0, attempt: Attempt(1) };
-    // It comes back with the result.
+    // The worker reconnects with the result.
     let (mut core, begun) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
     assert!(finish(&begun).is_none() && finish(&core.step(1, Event::Tick)).is_none(), "its word is waited for");
     let Event::Joined(mut back) = hello("w") else { panic!("a greeting") };
@@ -52,7 +52,7 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
     let told = core.step(60_001, said("w", done(task)));
     assert!(matches!(&steps(&told)[..], [StoreStep::Resolve(found)] if found.evidence == Evidence::Worker), "{told:?}");
     assert_eq!(started(&core.step(60_002, ok(1)))[0].operation, 1);
-    // It comes back and knows nothing, or does not come at all.
+    // The worker reconnects without knowing the task, or does not reconnect at all.
     for comes in [true, false] {
         let (mut core, _) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
         let told = if comes { core.step(1, hello("w")) } else { core.step(options.grace_ms, Event::Tick) };
@@ -72,7 +72,7 @@ fn with_spool(name: &str, process: u32) -> WorkerId {
     WorkerId(format!("{name}/boot:ns:{process}:01"))
 }
 
-/// A process connects, with the results of these tasks of an earlier one.
+/// A process that connects with the results of these tasks, which an earlier process made.
 fn heir(process: u32, maker: u32, tasks: &[Task]) -> Event {
     let Event::Joined(hello) = hello("w") else { panic!("a greeting") };
     let incarnation = |process: u32| format!("boot:ns:{process}:01");
@@ -93,7 +93,7 @@ fn a_spool_settles_what_a_dead_worker_did() {
     let (first, second) = (with_spool("w", 1), with_spool("w", 2));
     let record = |status| OpRecord { status, attempt: Attempt(1), worker: first.clone(), ..OpRecord::default() };
     for status in [OpStatus::Intended, OpStatus::InDoubt] {
-        // A coordinator takes over, and the worker is dead: its heir is awaited.
+        // A coordinator takes over, and the worker is dead: the run waits for its heir.
         let (mut core, _) = begin(plan(), options.clone(), vec![(0, record(status)), (1, record(status))]);
         let told = core.step(1, Event::Dead(first.clone()));
         assert!(steps(&told).is_empty() && finish(&told).is_none(), "{told:?}");
@@ -139,7 +139,7 @@ fn an_heir_that_does_not_come_or_leaves_again_is_awaited_for_a_while() {
     core.step(1, Event::Dead(first.clone()));
     assert!(!in_doubt(&core.step(grace, Event::Tick)));
     assert!(in_doubt(&core.step(grace + 1, Event::Tick)));
-    // The heir leaves before its report arrives, and comes back.
+    // The heir leaves before its report arrives, and may reconnect.
     for comes in [true, false] {
         let (mut core, _) = begin(plan(), options.clone(), record());
         core.step(1, Event::Dead(first.clone()));
@@ -151,7 +151,7 @@ fn an_heir_that_does_not_come_or_leaves_again_is_awaited_for_a_while() {
             assert!(in_doubt(&core.step(3 * grace, Event::Tick)));
         }
     }
-    // A worker without a spool is not awaited, nor is any in one process.
+    // The run waits neither for a worker without a spool, nor for any worker in one process.
     let (mut core, _) = begin(plan(), RunOptions::in_process(), record());
     assert!(in_doubt(&core.step(1, Event::Dead(first.clone()))));
 }
@@ -163,10 +163,10 @@ fn doubts_can_be_looked_up_without_going_on() {
     let plan = || outline(OperationKind::Update, &[&[], &[0]], 1);
     let settles =
         |instructions: &[Instruction]| orders(instructions).iter().any(|order| matches!(order, Order::Settle(_)));
-    // Without a decision, a term that only resolves asks nothing.
+    // Without a decision, a term that only resolves asks for nothing.
     let (_, begun) = begin(plan(), options.clone(), vec![(0, doubt())]);
     assert_eq!(finish(&begun).map(|end| end.reason), Some(FinishReason::Resolved));
-    // What the look finds settles the doubt, and nothing else begins.
+    // The result of the look-up settles the doubt, and nothing else begins.
     let looks = RunOptions { look_up: true, ..options };
     let (mut core, begun) = begin(plan(), looks, vec![(0, doubt())]);
     assert!(finish(&begun).is_none());

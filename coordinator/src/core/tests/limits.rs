@@ -1,4 +1,4 @@
-//! Budgets of calls, and operations that are tried again.
+//! Budgets of calls, and retries.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::limits::CallBudget;
@@ -10,7 +10,7 @@ use super::*;
 use crate::retry::RetryRule;
 use crate::table::BudgetIndex;
 
-/// Operations in shards of which the first has a budget.
+/// Operations in shards, the first of which has a budget.
 fn limited(kind: OperationKind, operations: usize, shards: u32) -> Outline {
     let needs: Vec<&[u32]> = vec![&[]; operations];
     let mut outline = outline(kind, &needs, shards);
@@ -78,7 +78,7 @@ fn the_wait_of_a_lost_worker_goes_on_at_another_one() {
     core.check_invariants();
 }
 
-/// One operation of a provider that is tried again.
+/// One operation of a provider whose refused calls are retried.
 fn refusing(kind: OperationKind) -> (Coordinator, Task) {
     let mut outline = outline(kind, &[&[], &[0]], 1);
     outline.shards[0].retry = Some(Arc::new(RetryRule::new("a/b", None)));
@@ -93,7 +93,7 @@ fn failed(task: Task, detail: &str, writes: TaskWrites, absence_unproven: bool) 
     said("w", Report::Result { task, result: Arc::new(result) })
 }
 
-/// The call of a task, whose intent is durable.
+/// Makes the intent of a task durable, so that its call begins.
 fn called(core: &mut Coordinator, task: Task, now: u64) {
     core.step(now, said("w", Report::Intent { task, planned: Digest::default() }));
     assert_eq!(orders(&core.step(now, ok(1))), [Order::Granted(task)]);

@@ -1,4 +1,4 @@
-//! Workers: which one gets a shard, and what follows when it refuses or leaves.
+//! Workers: the choice of the worker for a shard, and what follows when it refuses or leaves.
 
 use super::*;
 use crate::timing::NO_WORKER_NOTICE;
@@ -49,7 +49,7 @@ fn a_run_without_any_worker_says_so_once_after_a_while() {
 
 #[test]
 fn a_shard_goes_to_the_worker_with_the_smallest_load() {
-    // A count of a worker's shards for each shard that it gets would take hours here.
+    // Counting the shards of a worker for each shard that it gets would take hours here.
     const COUNT: usize = 200_000;
     let plan = outline(OperationKind::Read, &vec![&[] as &[u32]; COUNT], COUNT as u32);
     let options = RunOptions { gather_ms: 1, ..RunOptions::default() };
@@ -68,8 +68,8 @@ fn a_shard_goes_to_the_worker_with_the_smallest_load() {
 
 #[test]
 fn a_late_result_of_a_superseded_attempt_is_a_stray() {
-    // A worker's late result from an earlier term, of an operation that was done by another since, is acknowledged and,
-    // where its object differs, kept.
+    // A late result from an earlier term, of an operation that another worker has done since, is acknowledged. If its
+    // object differs, the object is kept.
     let worker = WorkerId("other/1".to_owned());
     let record = OpRecord { status: OpStatus::Done, attempt: Attempt(2), worker, ..OpRecord::default() };
     let plan = outline(OperationKind::Update, &[&[], &[0]], 1);
@@ -117,7 +117,7 @@ fn a_leaving_worker_finishes_its_calls_and_others_do_the_rest() {
     assert_eq!(started(&core.step(14, ok(1))).len(), 1, "the last one goes to b");
 }
 
-/// The number of shards and workers that are looked at when the worker of three shards is lost, while another worker has
+/// The number of shards and workers that are visited when the worker of three shards is lost, while another worker has
 /// `others` shards.
 fn cost_of_a_lost_worker(others: u32) -> usize {
     const HELD: u32 = 3;

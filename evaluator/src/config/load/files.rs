@@ -7,7 +7,7 @@ use weft_syntax::Tree;
 use super::{LoadError, Loader};
 use crate::config::problems;
 
-/// The maximum size of a configuration file in bytes. Larger ones are not written by hand.
+/// The maximum size of a configuration file in bytes. Files that people write are much smaller.
 pub(in crate::config) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) fn kind_of(name: &str) -> Option<FileKind> {
     (name.ends_with(".tf.json") || name.ends_with(".tofu.json")).then_some(FileKind::Json)
 }
 
-/// The name without the product's extension, to find files that hide others.
+/// The name of a file without its extension. A `.tofu` file hides the `.tf` file with the same stem.
 fn stem_of(name: &str) -> &str {
     [".tofu.json", ".tf.json", ".tofu", ".tf"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
@@ -67,7 +67,7 @@ impl Loader<'_> {
         Ok(names)
     }
 
-    /// Reads and parses one file. Reports why it cannot be read.
+    /// Reads and parses one file. If that fails, reports why.
     pub(super) fn file(&mut self, dir: &str, name: &str) -> Option<Arc<Tree>> {
         let shown = if dir == "." { name.to_string() } else { format!("{dir}/{name}") };
         // Several calls may use the same directory. It is read once.

@@ -3,7 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-/// A `backend` block of a called module.
+/// A `backend` block in a called module.
 pub(in crate::config) fn ignored(at: SourceRange) -> Diagnostic {
     Diagnostic::warning(
         "Backend configuration ignored",

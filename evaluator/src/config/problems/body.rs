@@ -3,7 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-/// A block with more labels than `expected`, the first of them at `at`.
+/// A block with more labels than `expected`. The first superfluous label is at `at`.
 pub(in crate::config) fn extraneous_label(block_type: &str, expected: &[&str], at: SourceRange) -> Diagnostic {
     let names = expected.join(", ");
     let detail = match expected.len() {
@@ -14,7 +14,7 @@ pub(in crate::config) fn extraneous_label(block_type: &str, expected: &[&str], a
     Diagnostic::error(format!("Extraneous label for {block_type}"), detail).at(at)
 }
 
-/// A block, with its type and the expected labels, that has no label `missing`. `header` is the header of the block.
+/// A block without the label `missing`. `header` is the header of the block.
 pub(in crate::config) fn missing_label(
     (block_type, expected): (&str, &[&str]),
     missing: &str,
@@ -43,7 +43,7 @@ pub(in crate::config) fn condition_overridden(block_type: &str, at: SourceRange)
     .at(at)
 }
 
-/// An argument of an escaping block that is also set outside of it, at `first`.
+/// An argument in an escaping block that is also set outside of it. The other definition is at `first`.
 pub(in crate::config) fn duplicate_argument(name: &str, first: &SourceRange, at: SourceRange) -> Diagnostic {
     let detail =
         format!("The argument {name:?} is already set at {}:{}. Remove one of them.", first.file, first.start.line);

@@ -77,7 +77,7 @@ pub(in crate::config) fn ignored_star(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid ignore_changes wildcard", detail).at(at)
 }
 
-/// The entry "*" of `ignore_changes` beside others.
+/// The entry "*" of `ignore_changes` together with other entries.
 pub(in crate::config) fn ignored_star_beside_others(at: &SourceRange) -> Diagnostic {
     let detail = "The entry \"*\" stands for all attributes, so the list cannot have other entries. Write \
                   ignore_changes = all, or list only the attributes.";

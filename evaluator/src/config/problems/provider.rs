@@ -11,7 +11,7 @@ pub(in crate::config) fn invalid_reference(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid provider configuration reference", detail).at(at)
 }
 
-/// A local name with other characters than [`super::requirements::PART`].
+/// A local name with characters other than those that [`super::requirements::PART`] describes.
 pub(in crate::config) fn invalid_local_name(name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!("{name:?} cannot be the local name of a provider. It must {}.", super::requirements::PART);
     Diagnostic::error("Invalid provider local name", detail).at(at.clone())
@@ -42,7 +42,7 @@ pub(in crate::config) fn reserved_block(block_type: &str, at: &SourceRange) -> D
     Diagnostic::error("Reserved block type name in provider block", detail).at(at.clone())
 }
 
-/// An alias that is not an identifier. OpenTofu's problem has no range.
+/// An alias that is not an identifier. As in OpenTofu, the problem has no range.
 pub(in crate::config) fn invalid_alias(local_name: &str, file: &str) -> Diagnostic {
     let detail = format!(
         "The alias of the provider {local_name:?} in {file} must start with a letter or an underscore, and contain only \

@@ -40,7 +40,7 @@ pub(in crate::config) fn ephemeral_resource(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Ephemeral resource address is not allowed", detail).at(at)
 }
 
-/// A block without `destroy`. `address` is what it removes.
+/// A block without `destroy`. `address` is the address that it removes.
 pub(in crate::config) fn without_lifecycle(address: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "This block does not say whether to destroy the objects of {address}, so they are only forgotten and continue \

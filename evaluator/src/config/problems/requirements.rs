@@ -48,8 +48,8 @@ pub(in crate::config) fn source_not_text(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid source", "The source of a provider must be a quoted string.").at(at)
 }
 
-/// A source that is not an address. This problem and the next ones have no range, because a source may also come from a
-/// command line.
+/// A source that is not an address. This problem and the following ones have no range, because a source can also come
+/// from a command line.
 pub(in crate::config) fn malformed_source(source: &str) -> Diagnostic {
     let detail = format!("{source:?} does not have the form [hostname/][namespace/]name.");
     Diagnostic::error("Invalid provider source string", detail)

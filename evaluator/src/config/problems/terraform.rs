@@ -34,7 +34,7 @@ fn only_edition(supported: &str) -> String {
     format!("The only edition of the language that this version of Weft supports is {supported}, without quotes.")
 }
 
-/// A constraint in `compatible_with` that allows versions which do not read it.
+/// A constraint in `compatible_with` that allows versions which do not support `compatible_with`.
 pub(in crate::config) fn ineffective_constraint(at: SourceRange) -> Diagnostic {
     let detail = "Versions of OpenTofu before 1.12 do not read compatible_with, so this constraint cannot exclude any \
                   of them. Require at least \">= 1.12\", or use required_version in a .tofu file.";

@@ -28,7 +28,7 @@ pub(in crate::config) fn unreadable(file: &str, cause: &io::Error) -> Diagnostic
     Diagnostic::error("Failed to read file", format!("The file {file} cannot be read: {cause}."))
 }
 
-/// A second `variables` block. `parent` is what has both.
+/// A second `variables` block. `parent` describes what contains both blocks.
 pub(in crate::config) fn second_variables(parent: &str, first: &SourceRange, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "A {parent} can have only one variables block. The first one is at {}:{}. Move the values there.",

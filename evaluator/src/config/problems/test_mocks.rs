@@ -23,13 +23,13 @@ pub(in crate::config) fn second_mock(at: &SourceRange) -> Diagnostic {
     Diagnostic::error("Duplicated `mock_provider` block", detail).at(at.clone())
 }
 
-/// A second `mock_resource` or `mock_data` block for a type, in the mock at `mock`.
+/// A second `mock_resource` or `mock_data` block for a type. `mock` is the range of the mock that contains both.
 pub(in crate::config) fn second_type(block_type: &str, name: &str, mock: &SourceRange) -> Diagnostic {
     let detail = format!("Another `{block_type}` block already mocks the type {name}. Remove one of them.");
     Diagnostic::error(format!("Duplicated `{block_type}` block"), detail).at(mock.clone())
 }
 
-/// A second override of a target, at `at`. For an override in a mock this is the range of the mock.
+/// A second override of a target. If it is in a mock, `at` is the range of the mock.
 pub(in crate::config) fn second_override(block_type: &str, target: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!("Another block already overrides `{target}` here. Remove one of them.");
     Diagnostic::error(format!("Duplicated `{block_type}` block"), detail).at(at.clone())

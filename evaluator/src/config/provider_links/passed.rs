@@ -33,7 +33,7 @@ pub(super) fn check(
     }
 }
 
-/// The entries of a call by their name in the child, or the duplicate entries.
+/// The entries of a call by their name in the child, or errors for duplicate entries.
 fn entries(call: &ModuleCall) -> Result<BTreeMap<Name, &PassedProvider>, Vec<Diagnostic>> {
     let mut passed: BTreeMap<Name, &PassedProvider> = BTreeMap::new();
     let mut duplicates = Vec::new();
@@ -49,7 +49,7 @@ fn entries(call: &ModuleCall) -> Result<BTreeMap<Name, &PassedProvider>, Vec<Dia
     if duplicates.is_empty() { Ok(passed) } else { Err(duplicates) }
 }
 
-/// One call with its entries.
+/// A call with its entries.
 struct Handover<'a> {
     module: &'a CompiledModule,
     call: &'a ModuleCall,
@@ -73,7 +73,7 @@ impl Handover<'_> {
     fn missing(&self) -> impl Iterator<Item = Diagnostic> {
         let is_missing = |name: &&Name| {
             let configured = self.child.providers.get(*name).is_some_and(|block| block.is_configured());
-            // An entry with a key on its left side may have been meant.
+            // An entry with a key on its left side may have been intended for it.
             !configured && !self.passed.contains_key(*name) && self.call.keyed_providers.is_empty()
         };
         self.aliases.iter().filter(is_missing).map(|name| {
@@ -102,7 +102,7 @@ impl Handover<'_> {
         }
         let ours = self.module.provider_source(&one.parent.local_name);
         let theirs = self.child.provider_source(&name.0);
-        // OpenTofu does not report a mismatch if the caller also declares the child's name. This does the same.
+        // As in OpenTofu, a mismatch is not reported if the caller also declares the child's name.
         let both_declare =
             [self.module, self.child].iter().all(|m| m.settings.required_providers.contains_key(&name.0));
         if ours == theirs || both_declare {

@@ -23,7 +23,7 @@ fn place(module: &Module) -> String {
     if module.is_root() { String::from("the root module") } else { module.to_string() }
 }
 
-/// A called module has configured providers, and the call repeats or waits.
+/// A called module configures providers, although the call is repeated or has `depends_on`.
 pub(super) fn configured_in_repeated(child: &Module, at: SourceRange) -> Diagnostic {
     Diagnostic::error(
         "Module is incompatible with count, for_each, enabled and depends_on",
@@ -45,7 +45,7 @@ pub(super) fn two_local_names(required: &RequiredProvider, first: &str, second: 
     Diagnostic::warning(DUPLICATE_REQUIRED, detail).at(required.range.clone())
 }
 
-/// A `provider` block that uses the default name of a provider with another local name.
+/// A `provider` block for the default local name of a provider that has another local name.
 pub(super) fn other_local_name(required: &RequiredProvider, name: &str, block: &ProviderBlock) -> Diagnostic {
     let detail = format!(
         "Provider {} has the local name {name:?} in this module, but a provider block calls it {:?}. Use {name:?} \

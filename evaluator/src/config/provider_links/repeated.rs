@@ -41,8 +41,8 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
     }
 }
 
-/// If a resource repeats over the same expression as its provider, removing a key also removes the provider that must
-/// destroy the object.
+/// Warns about a resource that repeats over the same expression as its provider. Removing a key would also remove the
+/// provider instance that must destroy the object.
 pub(super) fn warn_of_same(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for block in module.providers.values() {
         if let Some(expression) = &block.for_each {
@@ -83,7 +83,7 @@ fn warn_of_same_as(
     }
 }
 
-/// The text of an expression without spaces; `None` for forms that are not compared.
+/// The text of an expression without spaces. `None` for forms of expressions that are not compared.
 fn compact(expression: &Expression) -> Option<String> {
     let mut pending = vec![expression.clone()];
     while let Some(here) = pending.pop() {

@@ -47,14 +47,14 @@ impl StaticGraph {
     }
 }
 
-/// Whether a node is a provider that a module has from its caller. It is no step of its own.
+/// Whether a node is a provider that a module receives from its caller. Such a node is not a separate step of a cycle.
 fn is_passed_on(node: &Node, modules: &BTreeMap<Module, Arc<CompiledModule>>) -> bool {
     let Node::Provider(path, local_name, alias) = node else { return false };
     let block = modules.get(path).and_then(|module| module.providers.get(&(local_name.clone(), alias.clone())));
     !path.is_root() && !block.is_some_and(|block| block.is_configured())
 }
 
-/// The name of a node in OpenTofu's graph, where providers have their sources.
+/// The name of a node in OpenTofu's graph, where providers have their source address.
 fn name(node: &Node, modules: &BTreeMap<Module, Arc<CompiledModule>>) -> String {
     let Node::Provider(path, local_name, alias) = node else { return node.name() };
     let Some(module) = modules.get(path) else { return node.name() };

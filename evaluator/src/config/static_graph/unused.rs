@@ -22,8 +22,8 @@ pub(crate) struct Unused {
 }
 
 impl StaticGraph {
-    /// Local values, and variables and outputs of called modules, that no resource, provider, check or output of the root module needs;
-    /// provider blocks that nothing uses.
+    /// Finds local values, and variables and outputs of called modules, that no resource, provider, check or output of
+    /// the root module needs, and provider blocks that nothing uses.
     pub(crate) fn unused(&self, root: &Arc<CompiledModule>) -> Unused {
         let is_needed = |node: &Node| match node {
             Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,

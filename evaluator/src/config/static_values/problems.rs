@@ -102,18 +102,18 @@ pub(super) fn provider_function(needing: &Needing, provider: &str, at: SourceRan
     Diagnostic::error(PROVIDER_FUNCTION, detail).at(at)
 }
 
-/// The same, where the user is not known.
+/// A function of a provider in a static value, if the user of the value is not known.
 pub(super) fn early_provider_function(name: &str) -> Diagnostic {
     let detail = format!("{name} is a function of a provider, and providers cannot be called before planning.");
     Diagnostic::error(PROVIDER_FUNCTION, detail)
 }
 
-/// Another name without a value before planning in a static value.
+/// A reference to another name that has no value before planning.
 pub(super) fn dynamic(needing: &Needing, what: &str, at: SourceRange) -> Diagnostic {
     Diagnostic::error(DYNAMIC, too_early(needing, what)).at(at)
 }
 
-/// The same, where the user is not known.
+/// A reference to a name that has no value before planning, if the user of the value is not known.
 pub(super) fn early(at: SourceRange) -> Diagnostic {
     Diagnostic::error(DYNAMIC, "This has no value before planning, but is needed then.").at(at)
 }

@@ -1,4 +1,4 @@
-//! Finds test files: those of the configuration's directory, and those of the test directory.
+//! Finds test files, in the directory of the configuration and in the test directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ pub struct FoundTests {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads the test files of the configuration in the directory `root`. `directory` is the test directory in it.
+/// Reads the test files of the configuration in the directory `root`. `directory` is the test directory, relative to
+/// `root`.
 pub fn find_tests(root: &str, directory: &str) -> FoundTests {
     let mut found = FoundTests::default();
     let root = clean(root);
@@ -45,7 +46,7 @@ pub fn find_tests(root: &str, directory: &str) -> FoundTests {
             return found;
         }
     };
-    // The loader of the configuration reports an unreadable directory.
+    // If the directory cannot be read, the loader of the configuration reports it.
     let beside = names_in(Path::new(&root)).unwrap_or_default();
     names.extend(beside.into_iter().map(|name| joined(&root, &name)));
     names.sort();
@@ -75,7 +76,7 @@ fn names_in(directory: &Path) -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether a file with the product's own extension hides it.
+/// Whether a file with the extension of OpenTofu hides this file.
 fn is_hidden(name: &str, all: &[String]) -> bool {
     let twin = |from: &str, to: &str| name.strip_suffix(from).map(|stem| format!("{stem}{to}"));
     let twin = twin(".tftest.hcl", ".tofutest.hcl").or_else(|| twin(".tftest.json", ".tofutest.json"));

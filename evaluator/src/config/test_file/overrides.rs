@@ -31,7 +31,7 @@ pub(super) fn block_type(mode: ResourceMode) -> &'static str {
 }
 
 impl Compiling<'_> {
-    /// Reads one of the three blocks.
+    /// Reads an override block of any of the three types.
     pub(super) fn overriding_block(&mut self, block: &FoundBlock, overrides: &mut Overrides) {
         match block.block_type {
             "override_module" => overrides.modules.extend(self.override_module(block)),
@@ -39,7 +39,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// An `override_resource` or `override_data` block; `None` if it is invalid.
+    /// Reads an `override_resource` or `override_data` block. `None` if it is invalid.
     pub(super) fn override_resource(&mut self, block: &FoundBlock) -> Option<OverrideResource> {
         let before = self.errors();
         let content = self.content(block, &RESOURCE);
@@ -103,7 +103,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// The values of a literal object.
+    /// The values of the literal object in the argument `name`.
     pub(super) fn given_values(&mut self, content: &BlockContent, name: &str) -> GivenValues {
         let Some(found) = content.attributes.get(name) else { return GivenValues::new() };
         match self.written_object(&found.value) {
@@ -115,7 +115,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// `None` if it is not an object. Other problems are already reported.
+    /// The values of a literal object. `None` if the value is not an object. Other problems are reported.
     fn written_object(&mut self, expression: &Expression) -> Option<GivenValues> {
         let (value, problems) = evaluate_constant(expression);
         if has_errors(&problems) {

@@ -39,7 +39,7 @@ const MODULE: ContentRules =
     ContentRules { attributes: &[optional("source"), optional("version")], blocks: &[], open: false };
 
 impl Compiling<'_> {
-    /// A `run` block; `None` if it is invalid.
+    /// Reads a `run` block. `None` if it is invalid.
     pub(super) fn test_run(&mut self, block: &FoundBlock) -> Option<TestRun> {
         let before = self.errors();
         let content = self.content(block, &RUN);
@@ -82,7 +82,7 @@ impl Compiling<'_> {
         (self.errors() == before).then_some(run)
     }
 
-    /// A bare keyword. In the JSON syntax it is quoted.
+    /// Reads a bare keyword. In the JSON syntax, it is quoted.
     fn keyword_bare(&mut self, name: &str, given: &Expression, words: [&'static str; 2]) -> Option<&'static str> {
         let quoted = given.as_string_literal().filter(|_| given.tree.syntax() == Syntax::Json);
         let word = given.as_keyword().map(SmolStr::new).or(quoted);
@@ -112,7 +112,7 @@ impl Compiling<'_> {
         (self.errors() == before).then_some(options)
     }
 
-    /// The static references in a list. Others are reported.
+    /// The static references in a list. Other elements are reported.
     fn static_references(&mut self, list: &Expression) -> Vec<(Expression, SourceRange)> {
         let Some(items) = list.as_list() else {
             self.report(problems::references::not_a_list(list.range()));
@@ -134,7 +134,7 @@ impl Compiling<'_> {
         found
     }
 
-    /// Addresses as text.
+    /// The addresses in a list, as text.
     fn named_objects(&mut self, list: &Expression) -> Vec<(SmolStr, SourceRange)> {
         let found = self.static_references(list).into_iter();
         found.map(|(named, range)| (SmolStr::new(named.text()), range)).collect()
@@ -173,7 +173,7 @@ impl Compiling<'_> {
     }
 }
 
-/// The object in a reference of `expect_failures`.
+/// The object that an entry of `expect_failures` refers to.
 fn expected_failure(named: &Expression, range: SourceRange) -> Option<ExpectedFailure> {
     let reference = match resolve(&named.tree, &named.as_traversal()?) {
         Ok(reference) => Reference { range: range.clone(), ..reference },

@@ -1,4 +1,5 @@
-//! The values of expressions in test files. They see variables as `var`, and outputs of earlier runs as `run`.
+//! The values of expressions in test files. Expressions can refer to variables as `var`, and to outputs of earlier runs
+//! as `run`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,7 +31,7 @@ impl TestExpression {
         TestExpression { expression }
     }
 
-    /// Its place.
+    /// Its source range.
     pub fn range(&self) -> SourceRange {
         self.expression.range()
     }
@@ -38,14 +39,14 @@ impl TestExpression {
     /// Its value.
     ///
     /// # Errors
-    /// Those of the evaluation.
+    /// Returns the errors of the evaluation.
     pub fn value(&self, names: &TestNames) -> Result<Value, Vec<Diagnostic>> {
         let (value, problems) = evaluate(&self.expression, &TestScope(names));
         if has_errors(&problems) { Err(problems) } else { Ok(value) }
     }
 }
 
-/// The names that expressions of a test file see.
+/// The names that expressions of a test file can refer to.
 #[derive(Debug)]
 pub struct TestNames {
     variables: Value,
@@ -55,7 +56,7 @@ pub struct TestNames {
 }
 
 impl TestNames {
-    /// `variables` is the object `var`, `runs` the object `run`.
+    /// Creates the names. `variables` is the object `var`, and `runs` is the object `run`.
     pub fn new(variables: Value, runs: Value) -> TestNames {
         TestNames { variables, runs, occurrences: AtomicU32::new(0), parameters: AtomicU32::new(0) }
     }
@@ -96,7 +97,7 @@ impl Scope for TestScope<'_> {
 }
 
 impl Condition {
-    /// The names of the variables that it reads.
+    /// The names of the variables that the expression refers to.
     pub fn variables(&self) -> BTreeSet<SmolStr> {
         let mut names = BTreeSet::new();
         for expression in [&self.condition, &self.error_message] {

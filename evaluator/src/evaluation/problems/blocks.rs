@@ -1,4 +1,4 @@
-//! Diagnostics of `removed` blocks, provisioners, `lifecycle` values, and names without a value at their place.
+//! Diagnostics of `removed` blocks, provisioners, `lifecycle` values, and names without a value at their position.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
@@ -43,7 +43,7 @@ pub(in crate::evaluation) fn nameless(name: &str, at: SourceRange) -> Diagnostic
     Diagnostic::error("Unknown variable", detail).at(at)
 }
 
-/// A provider function in such a condition.
+/// A provider function in a condition whose other references are invalid.
 pub(in crate::evaluation) fn nameless_function(name: &str) -> Diagnostic {
     Diagnostic::error("Unknown provider function", format!("{name} cannot be called here."))
 }
@@ -148,7 +148,7 @@ pub(in crate::evaluation) fn unsupported_name(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Reference not supported yet", detail).at(at)
 }
 
-/// Another name without a value at its place.
+/// Another name that has no value at its position.
 pub(in crate::evaluation) fn undeclared_object(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Reference to undeclared object", "This name has no value at this place.").at(at)
 }

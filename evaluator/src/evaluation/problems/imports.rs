@@ -4,7 +4,7 @@ use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-/// The way in which a block names the object.
+/// The argument that identifies the object of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::evaluation) enum NamedBy {
     /// `id`
@@ -52,7 +52,7 @@ pub(in crate::evaluation) fn imported_twice(
     Diagnostic::error(format!("Duplicate import configuration for \"{address}\""), detail).at(at)
 }
 
-/// Why a value cannot be the key of a target.
+/// The reason why a value cannot be the key of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::evaluation) enum KeyFault {
     /// It is sensitive.
@@ -83,18 +83,18 @@ pub(in crate::evaluation) fn unsuitable_id(why: &str, at: SourceRange) -> Diagno
     NamedBy::Id.problem(format!("The import ID value is unsuitable: {why}."), at)
 }
 
-/// A name that refers to the imported object.
+/// An ID or identity that refers to the imported object.
 pub(in crate::evaluation) fn named_by_target(by: NamedBy, at: SourceRange) -> Diagnostic {
     let detail = format!("The {} refers to the object that is imported, so it is not known yet.", by.shown());
     by.problem(detail, at)
 }
 
-/// A null name.
+/// A null ID or identity.
 pub(in crate::evaluation) fn null_name(by: NamedBy, at: SourceRange) -> Diagnostic {
     by.problem(format!("The {} cannot be null.", by.shown()), at)
 }
 
-/// An unknown name.
+/// An unknown ID or identity.
 pub(in crate::evaluation) fn unknown_name(by: NamedBy, at: SourceRange) -> Diagnostic {
     let detail = format!(
         "The {} depends on values that are known only after apply, but the plan needs it. Apply these values first, \
@@ -104,12 +104,12 @@ pub(in crate::evaluation) fn unknown_name(by: NamedBy, at: SourceRange) -> Diagn
     by.problem(detail, at)
 }
 
-/// A sensitive name.
+/// A sensitive ID or identity.
 pub(in crate::evaluation) fn sensitive_name(by: NamedBy, at: SourceRange) -> Diagnostic {
     by.problem(format!("The {} cannot be sensitive: it is shown.", by.shown()), at)
 }
 
-/// An ephemeral name.
+/// An ephemeral ID or identity.
 pub(in crate::evaluation) fn ephemeral_name(by: NamedBy, at: SourceRange) -> Diagnostic {
     by.problem(format!("The {} cannot be ephemeral: it is stored.", by.shown()), at)
 }

@@ -59,7 +59,7 @@ pub(in crate::evaluation) fn unsuitable_key(why: &str, at: SourceRange) -> Diagn
     Diagnostic::error(INVALID_KEY, format!("The provider instance key is unsuitable: {why}.")).at(at)
 }
 
-/// A key without an instance. `there` are the keys that exist.
+/// A key for which no instance exists. `there` are the keys that exist.
 pub(in crate::evaluation) fn absent_instance<'k>(
     user: &str,
     key: &InstanceKey,
@@ -170,7 +170,7 @@ pub(in crate::evaluation) fn unreadable_function(name: &str) -> Diagnostic {
     Diagnostic::error("Unable to parse provider function", detail)
 }
 
-/// A call where a provider cannot be awaited.
+/// A call in a context that cannot wait for a provider.
 pub(in crate::evaluation) fn function_unavailable() -> Diagnostic {
     Diagnostic::error("Unavailable provider function", "Functions of providers cannot be called here.")
 }

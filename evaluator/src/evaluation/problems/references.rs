@@ -59,7 +59,7 @@ pub(in crate::evaluation) fn undeclared_resource<'n>(
     undeclared_with_hint(module, resource, &did_you_mean(&resource.name, known), at)
 }
 
-/// An undeclared resource that reads as a reference to a provider.
+/// An undeclared resource that looks like a reference to a provider.
 pub(in crate::evaluation) fn provider_as_resource(
     module: &Module,
     resource: &Resource,

@@ -43,7 +43,7 @@ pub(in crate::evaluation) fn ephemeral_stored(path: &Path, address: &str, at: So
     Diagnostic::error("Ephemeral value used in non-ephemeral context", detail).about(address).at(at)
 }
 
-/// A provisioner that names its own resource. OpenTofu finds the cycle only when it applies.
+/// A provisioner that refers to its own resource. OpenTofu finds the cycle only during apply.
 pub(in crate::evaluation) fn provisioner_refers_to_itself(resource: &Resource, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "A provisioner of {resource} cannot refer to it by name, because its object is complete only after the \

@@ -46,7 +46,7 @@ impl ModuleNode {
         expression: &Expression,
         repeated: &RepetitionData,
     ) -> Result<Option<Trigger>, Failed> {
-        // `a.b[each.key].c` is attribute access on an index on a traversal.
+        // `a.b[each.key].c` is a relative traversal from an index into a traversal.
         let mut tail = Vec::new();
         let mut computed_key = None;
         let mut here = expression.clone();

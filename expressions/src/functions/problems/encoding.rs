@@ -14,17 +14,17 @@ pub(in crate::functions) fn cannot_represent(charset: &str) -> FunctionError {
     FunctionError::argument(0, format!("the given string contains characters that cannot be represented in {charset}"))
 }
 
-/// The argument to decode is not base64.
+/// The argument that should be decoded is not base64.
 pub(in crate::functions) fn not_base64(why: impl Display) -> FunctionError {
     FunctionError::argument(0, format!("the given value is no base64: {why}"))
 }
 
-/// A character set lacks a code of the bytes.
+/// Bytes contain a code that the character set does not have.
 pub(in crate::functions) fn cannot_decode(charset: &str) -> FunctionError {
     FunctionError::argument(0, format!("the given string contains symbols that are not defined for {charset}"))
 }
 
-/// The whole call cannot decode its base64.
+/// The text is not base64. The error concerns the whole call.
 pub(in crate::functions) fn invalid_base64() -> FunctionError {
     FunctionError::new("failed to decode base64 data")
 }
@@ -54,7 +54,7 @@ pub(in crate::functions) fn invalid_url_escape(escape: &str) -> FunctionError {
     FunctionError::new(format!("failed to decode URL: invalid URL escape {escape:?}"))
 }
 
-/// The argument to encode as `format` contains a provider configuration.
+/// The argument that should be encoded as `format` contains a provider configuration.
 pub(in crate::functions) fn cannot_encode_provider(format: &str) -> FunctionError {
     FunctionError::argument(0, format!("a provider configuration has no form in {format}"))
 }
@@ -79,7 +79,7 @@ pub(in crate::functions) fn wrong_csv_fields(line: usize) -> FunctionError {
     invalid_csv(line, "wrong number of fields")
 }
 
-/// A quoted field of a CSV text has a quote too many or too few.
+/// A quoted field of a CSV text has an unexpected or missing quote.
 pub(in crate::functions) fn csv_quote_in_quoted_field(line: usize) -> FunctionError {
     invalid_csv(line, "extraneous or missing \" in quoted-field")
 }

@@ -1,4 +1,4 @@
-//! The errors of the functions of files. Paths are given as they are shown.
+//! The errors of the functions of files. Paths are passed as messages should show them.
 
 use std::fmt::Display;
 

@@ -29,7 +29,7 @@ pub(in crate::functions) fn iteration_failed(round: usize, error: &FunctionError
     FunctionError::new(format!("error on format iteration {round}: {}", error.message))
 }
 
-/// The results of `formatlist` exceed the limit together.
+/// All results of `formatlist` together exceed the limit.
 pub(in crate::functions) fn results_too_long(most: impl Display) -> FunctionError {
     FunctionError::new(format!("the results would have more than {most} bytes together"))
 }

@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 
 use crate::functions::FunctionError;
 
-/// A whole call cannot parse its network.
+/// The text is not a network. The error concerns the whole call.
 pub(in crate::functions) fn invalid_network(why: impl Display) -> FunctionError {
     FunctionError::new(invalid_network_text(why))
 }

@@ -11,16 +11,16 @@ use crate::path::ValueStep;
 use crate::types::{ObjectType, Type};
 use crate::value::Value;
 
-/// Decodes JSON as a value of this type, like cty's `json.Unmarshal`: numbers and bools may be strings and the other
-/// way round, missing attributes are null, and superfluous ones are errors. For a dynamic type, an object with `type`
-/// and `value` is expected.
+/// Decodes JSON as a value of this type, like cty's `json.Unmarshal`: strings are accepted for numbers and bools, and
+/// numbers and bools for strings. Missing attributes are null, and superfluous ones are errors. For a dynamic type, an
+/// object with `type` and `value` is expected.
 pub fn decode(text: &[u8], ty: &Type) -> Result<Value, DecodeError> {
     let json = parse(text)?;
     Decoder { position: Position::default() }.value(&json, ty)
 }
 
-/// Decodes any JSON, like `jsondecode`: objects become objects, arrays become tuples, and null has no type. The last of
-/// equal keys counts; equal keys with different types are an error.
+/// Decodes any JSON, like `jsondecode`: objects become objects, arrays become tuples, and null has no type. If a key
+/// occurs twice, the last value is used; values of different types are an error.
 pub fn decode_implied(text: &[u8]) -> Result<Value, DecodeError> {
     let json = parse(text)?;
     Decoder { position: Position::default() }.implied(&json)
@@ -31,7 +31,7 @@ pub fn implied_type(text: &[u8]) -> Result<Type, DecodeError> {
     decode_implied(text).map(|value| value.ty())
 }
 
-/// Recursion is as deep as the JSON, or twice that through dynamic values: the parser limits it.
+/// A decoder. It recurses as deep as the JSON, or twice as deep through dynamic values. The parser limits the depth.
 struct Decoder {
     position: Position,
 }
@@ -181,7 +181,7 @@ impl Decoder {
     }
 }
 
-/// The kind of type in words, for errors.
+/// The kind of type that an error names.
 fn words(ty: &Type) -> &'static str {
     match ty {
         Type::Dynamic => "an object with type and value",

@@ -8,15 +8,15 @@ use crate::path::ValueStep;
 use crate::types::Type;
 use crate::value::{Fields, Kind, Sequence, Value};
 
-/// The value as JSON text that [`super::decode`] reads back given the same type. Where the type is dynamic:
-/// `{"value":VALUE,"type":TYPE}`. Object attributes and map keys are in order, without spaces.
+/// Encodes a value as JSON text, which [`super::decode`] reads with the same type. Where the type is dynamic, it writes
+/// `{"value":VALUE,"type":TYPE}`. Attributes and map keys are sorted, and there are no spaces.
 pub fn encode(value: &Value, ty: &Type) -> Result<String, EncodeError> {
     let mut encoder = Encoder { out: String::new(), position: Position::default() };
     encoder.value(value, Some(ty))?;
     Ok(encoder.out)
 }
 
-/// The value as JSON text by its own type, as `jsonencode` writes it.
+/// Encodes a value as JSON text by its own type, as `jsonencode` does.
 pub fn encode_plain(value: &Value) -> Result<String, EncodeError> {
     let mut encoder = Encoder { out: String::new(), position: Position::default() };
     encoder.value(value, None)?;
@@ -29,7 +29,7 @@ struct Encoder {
 }
 
 impl Encoder {
-    /// Without a type, that of the value counts.
+    /// Writes a value. Without `ty`, the value's own type is used.
     fn value(&mut self, value: &Value, ty: Option<&Type>) -> Result<(), EncodeError> {
         if !self.position.enter() {
             return Err(self.position.encode_error(EncodeProblem::TooDeep));

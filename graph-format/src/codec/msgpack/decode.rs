@@ -15,7 +15,7 @@ use crate::path::ValueStep;
 use crate::types::{ObjectType, Type};
 use crate::value::{Refinement, Value};
 
-/// Reads bytes that a provider (or [`super::encode`]) wrote for a value of this type.
+/// Decodes bytes that a provider or [`super::encode`] wrote for a value of this type.
 pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, DecodeError> {
     let mut decoder = Decoder { reader: Reader::new(bytes), position: Position::default() };
     if bytes.len() > MAX_INPUT_LENGTH {
@@ -98,7 +98,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// An array of the type's JSON and the value.
+    /// Reads a value of dynamic type: an array of the type as JSON, and the value.
     fn dynamic(&mut self) -> Result<Value, DecodeError> {
         let length = self.reader.array_length("a type with a value");
         if self.located(length)? != 2 {
@@ -190,7 +190,7 @@ fn boolean(reader: &mut Reader<'_>) -> Result<bool, DecodeProblem> {
     }
 }
 
-/// An integer, a float, or decimal text.
+/// Reads a number: an integer, a float, or decimal text.
 fn number(reader: &mut Reader<'_>) -> Result<Number, DecodeProblem> {
     const WHAT: DecodeProblem = DecodeProblem::Required("a number");
     match reader.marker()? {
@@ -208,7 +208,8 @@ fn number(reader: &mut Reader<'_>) -> Result<Number, DecodeProblem> {
     }
 }
 
-/// An unknown value: whatever the code when the payload is a byte or none, otherwise only the code of refinements.
+/// Decodes an unknown value. If the payload has at most one byte, any extension type is accepted; otherwise only that
+/// of refinements.
 fn unknown(code: i8, payload: &[u8], ty: &Type) -> Result<Value, DecodeProblem> {
     if payload.len() <= 1 {
         return Ok(Value::unknown(ty.clone()));
@@ -219,7 +220,7 @@ fn unknown(code: i8, payload: &[u8], ty: &Type) -> Result<Value, DecodeProblem> 
     if payload.len() > MAX_REFINEMENT_LENGTH {
         return Err(DecodeProblem::Refinement("too long"));
     }
-    // Bytes behind the map are ignored, as in cty: a later version may add some.
+    // Like cty, this ignores bytes after the map: a later version may add some.
     let mut reader = Reader::new(payload);
     let length = reader.map_length("a map of refinements")?;
     if *ty == Type::Dynamic {

@@ -10,7 +10,7 @@ use crate::path::ValueStep;
 use crate::types::Type;
 use crate::value::{Fields, Kind, Refinement, Sequence, Unknown, Value};
 
-/// The value as the bytes that cty writes for it and this type.
+/// Encodes a value as this type, byte for byte like cty.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, EncodeError> {
     let mut encoder = Encoder { out: Vec::new(), position: Position::default() };
     encoder.value(value, ty)?;
@@ -126,7 +126,7 @@ fn write_number(out: &mut Vec<u8>, number: &Number) {
     }
 }
 
-/// The shortest form. Numbers that are not negative are unsigned.
+/// Writes an integer in its shortest form. Numbers that are not negative are written as unsigned.
 fn write_integer(out: &mut Vec<u8>, value: i64) {
     let signed = |out: &mut Vec<u8>, marker: Marker, bytes: &[u8]| {
         out.push(marker.to_u8());
@@ -155,7 +155,8 @@ fn write_unsigned(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// A marker for the size of a number, followed by the number. The last marker takes every other size.
+/// Writes a marker for the size of a number, followed by the number. The last marker is used for all numbers that do
+/// not fit the others.
 fn write_length(out: &mut Vec<u8>, markers: [Option<Marker>; 4], value: u64) {
     match markers {
         [Some(marker), ..] if value <= u64::from(u8::MAX) => {
@@ -265,7 +266,7 @@ fn refinement(ty: &Type, known: &Refinement) -> (usize, Vec<u8>) {
             }
         }
         Type::List(_) | Type::Set(_) | Type::Map(_) => {
-            // Without an upper bound cty has the largest Go int.
+            // cty writes the largest Go `int` where there is no upper bound.
             let length = |bound: u64| i64::try_from(bound).unwrap_or(i64::MAX);
             if known.length_min != 0 {
                 entry(key::LENGTH_MIN, &|out| write_integer(out, length(known.length_min)));
@@ -281,8 +282,8 @@ fn refinement(ty: &Type, known: &Refinement) -> (usize, Vec<u8>) {
     (count, out)
 }
 
-/// A prefix that is not too long, cut where nothing that follows can combine with its end: before an ASCII character,
-/// or after one that stands alone.
+/// Shortens a prefix if it is too long. The cut is before an ASCII character or after ASCII punctuation, so that no
+/// following character can combine with the end.
 fn shortened(prefix: &str) -> &str {
     if prefix.len() <= MAX_PREFIX_LENGTH {
         return prefix;

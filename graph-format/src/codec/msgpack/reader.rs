@@ -1,4 +1,4 @@
-//! Reads the parts of MessagePack.
+//! Reads the elements of MessagePack: markers, integers, strings, lengths and extensions.
 
 use rmp::Marker;
 
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    /// The marker that comes next, left in place.
+    /// The next marker, which stays in the input.
     pub(super) fn peek(&self) -> Result<Marker, DecodeProblem> {
         self.rest.first().map(|byte| Marker::from_u8(*byte)).ok_or(DecodeProblem::Truncated)
     }
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         self.bytes().map(f64::from_be_bytes)
     }
 
-    /// The integer behind its marker; `None` for another marker.
+    /// The integer that follows its marker; `None` for other markers.
     pub(super) fn integer_after(&mut self, marker: Marker) -> Result<Option<i128>, DecodeProblem> {
         Ok(Some(match marker {
             Marker::FixPos(value) => value.into(),
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// The bytes of a string or binary behind its marker; `None` for another marker.
+    /// The bytes of a string or binary that follow their marker; `None` for other markers.
     pub(super) fn bytes_after(&mut self, marker: Marker) -> Result<Option<&'a [u8]>, DecodeProblem> {
         let length = match marker {
             Marker::FixStr(length) => length.into(),
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         usize::try_from(u32::from_be_bytes(self.bytes()?)).map_err(|_| DecodeProblem::TooLong)
     }
 
-    /// Text; binary counts as text when it is UTF-8.
+    /// Reads text. Binary data is accepted if it is UTF-8.
     pub(super) fn text(&mut self, what: &'static str) -> Result<&'a str, DecodeProblem> {
         let marker = self.marker()?;
         let bytes = self.bytes_after(marker)?.ok_or(DecodeProblem::Required(what))?;
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The type and payload of an extension. `None` for anything else, which stays unread.
+    /// The type and payload of an extension. `None` for anything else, which stays in the input.
     pub(super) fn extension(&mut self) -> Result<Option<(i8, &'a [u8])>, DecodeProblem> {
         let marker = self.peek()?;
         let fixed = match marker {
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         Ok(Some((i8::from_be_bytes([code]), self.take(length)?)))
     }
 
-    /// Passes over one value of any kind, without recursion.
+    /// Skips one value of any kind, without recursion.
     pub(super) fn skip(&mut self) -> Result<(), DecodeProblem> {
         // The number of remaining values on each level.
         let mut levels = vec![1usize];

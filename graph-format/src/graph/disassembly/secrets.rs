@@ -1,4 +1,4 @@
-//! Which places of an operation's values a disassembly must not show.
+//! The parts of an operation's values that a disassembly hides.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use crate::graph::{ExecutionGraph, FormulaIndex, Fragment, Operation, OperationI
 use crate::path::{Path, ValueStep};
 use crate::schema::{Attribute, Block, NestedAttributes, Nesting, ProviderSchema};
 
-/// Secret parts: from the schemas of providers, and from the plan itself.
+/// The secret parts of values, according to the schemas of providers and to the plan itself.
 pub(super) struct Secrets<'a> {
     schemas: &'a BTreeMap<ProviderSource, ProviderSchema>,
-    /// Where the configurations of objects are sensitive, by their `desired`: they lost their marks on the way to the
-    /// provider, and the plan remembers the places.
+    /// The sensitive paths of configurations, by their `desired` operation. Values lose their marks on the way to the
+    /// provider, but the plan contains the paths.
     configured: BTreeMap<OperationId, &'a [Path]>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Secrets<'a> {
         Secrets { schemas, configured: configured.collect() }
     }
 
-    /// The places of the value or configuration that a row prints.
+    /// The secret parts of the value or configuration that is printed for a row.
     pub(super) fn places(&self, fragment: &Fragment, row: &Row) -> Vec<Path> {
         let of_shard = match &fragment.shard {
             Shard::Provider(instance) => Some(&instance.source),
@@ -60,7 +60,7 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// The sensitive and write-only parts in a schema. A path cannot select each element, so a list, set or map of objects
+/// The sensitive and write-only parts in a schema. A path cannot select every element, so a list, set or map of objects
 /// with such a part is hidden as a whole.
 fn places(block: &Block) -> Vec<Path> {
     let mut found = Vec::new();

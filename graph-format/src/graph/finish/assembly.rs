@@ -1,4 +1,4 @@
-//! The finished tables: new numbers, ordered waiters, one fragment for each shard.
+//! Builds the finished tables: final numbers, ordered waiters, and one fragment for each shard.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -42,7 +42,7 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     }
     let outline = outline::rows(&operations, reads, order, &number, &shard_of, &waits_of, &waiters);
     let mut final_states = BTreeMap::new();
-    // In place: there may be millions.
+    // In place, because there may be millions.
     let mut slots: Vec<Option<Drafted>> = operations.into_iter().map(Some).collect();
     for (place, id) in order.iter().enumerate() {
         let drafted = slots[*id as usize].take().expect("an operation is in the order once");
@@ -69,9 +69,9 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     }
 }
 
-/// Waiters without duplicates, ordered by their needs, and the new number of each.
+/// Removes duplicate waiters and orders the rest by what they wait for. Also returns the new number of each.
 ///
-/// Among those whose parts have numbers, the one with the least operations and parts comes next.
+/// The next waiter is always the least one, by operations and inner waiters, of those whose inner waiters have numbers.
 fn order_waiters(waiters: &[Members], number: &Numbers) -> (Vec<Waits>, Vec<u32>) {
     let operations: Vec<Vec<OperationId>> =
         waiters.iter().map(|w| numbers(&w.operations.iter().copied().collect(), number)).collect();
@@ -109,7 +109,8 @@ fn order_waiters(waiters: &[Members], number: &Numbers) -> (Vec<Waits>, Vec<u32>
     (ordered, numbered)
 }
 
-/// Parameters and impure occurrences are numbered while evaluating; here they are numbered as they are met.
+/// New numbers for parameters and impure occurrences. Evaluation numbers them in an order that varies; here they are
+/// numbered in the order in which they are found.
 #[derive(Default)]
 struct Renamed {
     parameters: FxHashMap<u32, u32>,
@@ -138,17 +139,17 @@ impl Renamed {
     }
 }
 
-/// Where a fragment's formulas are taken from.
+/// The source of a fragment's formulas.
 struct Source<'a> {
     rows: &'a [FormulaRow],
     number: &'a Numbers,
     shard_of: &'a [u32],
     own: u32,
-    /// The operations of this shard whose results are never stored.
+    /// The operations in this shard whose results are never stored: from the draft to its copy.
     here: Option<&'a FxHashMap<u32, u32>>,
 }
 
-/// A fragment while it is filled.
+/// A fragment under construction.
 struct FragmentBuilder {
     shard: Shard,
     rows: Vec<Row>,
@@ -169,7 +170,7 @@ impl FragmentBuilder {
         }
     }
 
-    /// Copies a formula and all below it into the fragment's own table, each row once.
+    /// Copies a formula and everything below it into the fragment's table, each row once.
     fn take_formula(&mut self, root: u32, source: &Source<'_>, renamed: &mut Renamed) -> FormulaIndex {
         let mut pending = vec![(root, false)];
         while let Some((row, entered)) = pending.pop() {
@@ -207,7 +208,7 @@ impl FragmentBuilder {
             .into_iter()
             .map(|(operation, paths)| {
                 let mut kept: Vec<Path> = Vec::new();
-                // In order, so that a container comes directly before its parts.
+                // In this order, a container comes directly before its parts.
                 for path in paths {
                     if !kept.last().is_some_and(|k| k.is_prefix_of(&path)) {
                         kept.push(path);
@@ -221,7 +222,8 @@ impl FragmentBuilder {
 }
 
 impl<F> Operation<F> {
-    /// Whether it leaves an instance in the state that it has when the run is over; the last one of them does.
+    /// Whether the operation writes the state of an instance. The last such operation of an instance determines its
+    /// final state.
     pub(in crate::graph) fn is_last_word(&self) -> bool {
         matches!(self, Operation::Apply { deposed: None, .. } | Operation::ReadData { .. } | Operation::Record { .. })
     }

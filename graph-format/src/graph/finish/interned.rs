@@ -1,4 +1,4 @@
-//! All formulas of a graph in one table, each node once, and which of them become operations.
+//! All formulas of a graph in one table without duplicates, and the choice of those that become operations.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::source::SourceRange;
 use crate::value::formula::{BinaryOperator, Formula, FormulaOp};
 use crate::value::{DEEPEST_VALUE, Value};
 
-/// The number of results from which on a formula with several users becomes an operation, so that N readers of M
-/// results cost N + M edges. Below it, a reader costs at most this many edges more.
+/// The minimum number of results that a formula with several users reads if it becomes an operation, so that N readers
+/// of M results cost N + M edges. Below it, each reader costs fewer than this many extra edges.
 const WIDE_FORMULA: u32 = 8;
 
 /// No operation has used the row so far.
@@ -21,19 +21,19 @@ const NOBODY: u32 = u32::MAX;
 /// Several operations use the row.
 const SEVERAL: u32 = u32::MAX - 1;
 
-/// The table.
+/// The table of formulas.
 pub(super) struct Interned {
     pub(super) rows: Vec<FormulaRow>,
     by_content: FxHashMap<Vec<u8>, u32>,
     by_node: FxHashMap<usize, u32>,
-    /// Nodes are identified by address, so every visited node is kept alive.
+    /// The formulas that were visited. Nodes are identified by address, so these must stay alive.
     keep: Vec<Formula>,
     can_fail: Vec<bool>,
-    /// The parameters that a row uses and that are bound above it, ascending.
+    /// The parameters that each row uses and that a row above it binds, in ascending order.
     open: Vec<Box<[u32]>>,
-    /// The values that reading a `prior_state` returns.
+    /// The values of `prior_state` operations, by draft.
     priors: FxHashMap<u32, Value>,
-    /// Which drafts have results.
+    /// Whether each draft has a result that formulas may read.
     readable: Vec<bool>,
 }
 
@@ -58,7 +58,7 @@ impl Interned {
         }
     }
 
-    /// The row of a formula, which `user` uses.
+    /// Adds a formula to the table and returns its row. `user` names the operation that uses it, for errors.
     pub(super) fn intern(&mut self, root: &Formula, user: &str) -> Result<u32, FinishError> {
         let mut pending = vec![(root.clone(), false)];
         while let Some((formula, entered)) = pending.pop() {
@@ -84,7 +84,7 @@ impl Interned {
             if !self.readable.get(operation.0 as usize).copied().unwrap_or(false) {
                 return Err(nothing());
             }
-            // A prior object is known: what reads it needs no result, and none has to travel.
+            // A prior object is known, so its value replaces the reference. No result must be sent.
             if let Some(prior) = self.priors.get(&operation.0) {
                 let value = prior.at_path(path).map_err(|_| nothing())?;
                 ty = value.ty();
@@ -100,7 +100,7 @@ impl Interned {
             return Err(FinishError::EphemeralConstant(user.to_owned()));
         }
         let row = FormulaRow { op, ty, range: formula.range().cloned() };
-        // Ephemeral constants were refused above, so it is the nesting of one.
+        // Ephemeral constants were refused above, so only the depth can be the reason.
         let content = postcard::to_stdvec(&row).map_err(|_| {
             FinishError::Unwritable(format!("{user} has a value that is nested deeper than {DEEPEST_VALUE} levels"))
         })?;
@@ -135,13 +135,13 @@ impl Interned {
         open.into_iter().collect()
     }
 
-    /// Takes wide rows with several users out of the formulas above them, which then read the result of an operation
-    /// that is to be added for each.
+    /// Takes wide rows with several users out of the formulas above them. The caller adds an operation for each, and
+    /// the formulas read its result.
     ///
     /// A row that may fail stays in place if a user may skip it (the branch of a conditional, `try`, the body of a
-    /// `for`): as an operation, its error would surface.
+    /// `for`). As an operation, it would report its error.
     ///
-    /// Rows that are `live` stay where they are: an operation's result would be stored.
+    /// Rows that are `live` stay in place too: the result of an operation would be stored.
     pub(super) fn widen(&mut self, operations: &[Drafted], live: &[bool]) -> Vec<Wide> {
         let count = self.rows.len();
         let (owner, spared) = self.users(operations);
@@ -186,7 +186,8 @@ impl Interned {
     /// part that is marked ephemeral. Operations are drafted before their readers, so their rows come first.
     ///
     /// # Errors
-    /// A reader that was drafted before what it reads. Its value might be stored although it must not be.
+    /// Returns an error if an operation was drafted before one whose result it reads. Its value might be stored
+    /// although it must not be.
     pub(super) fn live_rows(&self, operations: &[Drafted]) -> Result<Vec<bool>, FinishError> {
         let mut live: Vec<bool> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
@@ -210,8 +211,8 @@ impl Interned {
         Ok(live)
     }
 
-    /// For each row the operation that uses it, [`SEVERAL`] where there is more than one; and whether some user may
-    /// do without it.
+    /// For each row, the operation that uses it ([`SEVERAL`] if there is more than one), and whether some user may skip
+    /// it.
     fn users(&self, operations: &[Drafted]) -> (Vec<u32>, Vec<bool>) {
         let mut owner = vec![NOBODY; self.rows.len()];
         let mut spared = vec![false; self.rows.len()];
@@ -244,9 +245,9 @@ impl Interned {
         (owner, spared)
     }
 
-    /// For each operation, the operations whose results its formulas read, ascending.
+    /// For each operation, the operations whose results its formulas read, in ascending order.
     ///
-    /// The results that a shared row reads are computed once. Rows with one user are only traversed.
+    /// For a shared row, these are computed once. Rows with one user are traversed.
     pub(super) fn results_read(&self, operations: &[Drafted]) -> Vec<Vec<u32>> {
         let mut uses = vec![0u32; self.rows.len()];
         for row in &self.rows {
@@ -256,7 +257,7 @@ impl Interned {
             drafted.operation.formulas().into_iter().for_each(|root| uses[*root as usize] += 1);
         }
         let mut known: Vec<Option<Box<[u32]>>> = vec![None; self.rows.len()];
-        // In order, so that the parts of a shared row are known before it.
+        // In this order, the parts of a shared row come before it.
         for i in 0..self.rows.len() {
             if uses[i] >= 2 {
                 known[i] = Some(self.reads_below(&[i as u32], &known).into());
@@ -289,7 +290,7 @@ impl Interned {
     }
 }
 
-/// The number of leading operands that are always computed with the row, so that their errors surface.
+/// The number of leading operands that are computed whenever the row is, so that their errors are always reported.
 fn strict_operands<F>(op: &FormulaOp<F>) -> usize {
     match op {
         FormulaOp::Conditional { .. }

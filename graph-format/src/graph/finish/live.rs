@@ -1,6 +1,6 @@
-//! Moves operations whose results are never stored to their readers: a copy of each `open_ephemeral` and
-//! `evaluate_live` for each shard that reads it, with the providers that the copies need. Those without readers are
-//! dropped.
+//! Moves operations whose results are never stored to their readers. Each shard gets its own copy of every
+//! `open_ephemeral` and `evaluate_live` that it reads, and of the providers that the copies need. Operations without
+//! readers are dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,28 +11,28 @@ use crate::address::AbsResource;
 use crate::graph::opcode::Operation;
 use crate::graph::{OperationId, Shard};
 
-/// What became of operations whose results are never stored.
+/// The operations whose results are never stored, after they are copied or dropped.
 #[derive(Default)]
 pub(super) struct Live {
-    /// For each shard, the copies of drafted operations.
+    /// For each shard, the number of the copy by the number of the draft.
     copies: BTreeMap<Shard, FxHashMap<u32, u32>>,
-    /// Drafts that are in no shard themselves.
+    /// Drafts that are dropped: only copies of them are in the graph, or nothing needs them.
     gone: FxHashSet<u32>,
 }
 
 impl Live {
-    /// Whether an operation is dropped: copies replace it, or nothing needs it.
+    /// Whether an operation is dropped, because copies replace it or nothing needs it.
     pub(super) fn is_gone(&self, id: u32) -> bool {
         self.gone.contains(&id)
     }
 
-    /// The copies in a shard; `None` if it reads none.
+    /// The copies in a shard; `None` if the shard reads none.
     pub(super) fn in_shard(&self, shard: &Shard) -> Option<&FxHashMap<u32, u32>> {
         self.copies.get(shard)
     }
 }
 
-/// Operations to copy, and how they are recognized.
+/// The operations that are copied.
 struct Templates<'f> {
     operations: &'f [Drafted],
     reads: &'f [Vec<u32>],
@@ -64,7 +64,7 @@ impl<'f> Templates<'f> {
         self.operations[id as usize].operation.is_live()
     }
 
-    /// Whether only copies of the operation are in the graph.
+    /// Whether the graph contains only copies of the operation.
     fn is_copied(&self, id: u32) -> bool {
         self.is_live(id) || self.idle.contains(&id)
     }
@@ -73,7 +73,7 @@ impl<'f> Templates<'f> {
         self.reads[id as usize].iter().copied().filter(|read| self.is_live(*read))
     }
 
-    /// What each shard needs copies of.
+    /// The operations that each shard needs copies of.
     fn needs(&self) -> BTreeMap<Shard, BTreeSet<u32>> {
         let mut needs: BTreeMap<Shard, BTreeSet<u32>> = BTreeMap::new();
         for (drafted, id) in self.operations.iter().zip(0..) {
@@ -89,7 +89,7 @@ impl<'f> Templates<'f> {
                     if self.idle.contains(&provider.0) || self.operations[provider.0 as usize].shard != *shard {
                         more.push(provider.0);
                     }
-                    // A block is opened as a whole, as the configuration shows it.
+                    // All instances of a resource are opened together, as the configuration shows them.
                     more.extend(self.instances.get(&address.all()).into_iter().flatten());
                 }
                 pending.extend(more.into_iter().filter(|other| needed.insert(*other)));
@@ -100,7 +100,8 @@ impl<'f> Templates<'f> {
 }
 
 impl Finish {
-    /// Named values that depend on values that are never stored are computed by their readers.
+    /// Turns each `evaluate` that depends on values that are never stored into an `evaluate_live`, which its readers
+    /// compute.
     pub(super) fn evaluate_live(&mut self, live: &[bool]) {
         for drafted in &mut self.operations {
             if let Operation::Evaluate { name, formula } = &drafted.operation
@@ -111,7 +112,8 @@ impl Finish {
         }
     }
 
-    /// Adds to each shard the copies that it reads, and drops the originals. `reads` gets entries for the copies.
+    /// Adds to each shard copies of the operations that it reads, and drops the originals. Adds the reads of the copies
+    /// to `reads`.
     pub(super) fn localise(&mut self, reads: &mut Vec<Vec<u32>>) {
         if !self.operations.iter().any(|drafted| drafted.operation.is_live()) {
             return;
@@ -128,7 +130,7 @@ impl Finish {
         let mut copies_of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (shard, needed) in needs {
             let mut here: FxHashMap<u32, u32> = FxHashMap::default();
-            // Drafts come before what uses them.
+            // In this order, drafts come before those that use them.
             for id in needed {
                 let copy = self.operations.len() as u32;
                 here.insert(id, copy);

@@ -1,4 +1,4 @@
-//! The order of operations: behind their needs, otherwise by address.
+//! The order of operations: each comes after its needs, otherwise they are ordered by address.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -12,22 +12,22 @@ use crate::graph::{FormulaIndex, FormulaRow, OperationId};
 use crate::source::SourceRange;
 use crate::value::formula::{FormulaOp, Occurrence, Parameter};
 
-/// The name of an operation, independent of the order of drafting.
+/// The name of an operation, which does not depend on the order of drafting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     address: String,
     opcode: u16,
     deposed: Option<String>,
     action: Option<Action>,
-    /// The position of the first formula: checks of one block keep the order of the source.
+    /// The position of the first formula, so that checks of one block keep the order of the source.
     range: Option<SourceRange>,
 }
 
-/// The operations in their final order. The error has the nodes on a circle: operations, and waiters after them.
+/// The operations in their final order. The error contains the nodes on a cycle: operations, and waiters after them.
 pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<u32>> {
     let operations = &finish.operations;
     let waiters = &finish.waiters.sets;
-    // Behind the waiters, one node that comes after every operation but those that close something.
+    // After the waiters, one node that comes after every operation except those that close something.
     let barrier = (operations.len() + waiters.len()) as u32;
     let total = operations.len() + waiters.len() + 1;
     let mut later: Vec<Vec<u32>> = vec![Vec::new(); total];
@@ -93,14 +93,14 @@ pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<
     Err(circle_members(&later, &missing))
 }
 
-/// The error that names the operations on a circle.
+/// The error that names the operations on a cycle.
 pub(super) fn cycle(finish: &Finish, on_circle: &[u32]) -> FinishError {
     let operations = on_circle.iter().filter_map(|id| finish.operations.get(*id as usize));
     let names = operations.map(|drafted| drafted.operation.address()).filter(|name| !name.is_empty());
     FinishError::Cycle(names.collect::<BTreeSet<String>>().into_iter().collect())
 }
 
-/// The `open_provider` that must not be closed before this operation is done.
+/// The `open_provider` that must stay open until this operation has finished.
 fn provider_used(finish: &Finish, operation: &Operation<u32>) -> Option<u32> {
     match operation {
         Operation::FinalPlan { provider, .. }
@@ -118,7 +118,7 @@ fn provider_used(finish: &Finish, operation: &Operation<u32>) -> Option<u32> {
     }
 }
 
-/// All operations in the order of their names. Operations of one name are ordered by their content.
+/// All operations in the order of their names. Operations with equal names are ordered by content.
 fn by_key(finish: &Finish) -> Vec<u32> {
     let operations = &finish.operations;
     let keys: Vec<Key> = operations.iter().map(|d| key(finish, &d.operation)).collect();
@@ -131,7 +131,7 @@ fn by_key(finish: &Finish) -> Vec<u32> {
     by_key.sort_by(|a, b| {
         let names = keys[*a as usize].cmp(&keys[*b as usize]);
         let same = names.then_with(|| contents.operations[*a as usize].cmp(&contents.operations[*b as usize]));
-        // The same for several shards.
+        // Copies for several shards have the same content.
         same.then_with(|| operations[*a as usize].shard.cmp(&operations[*b as usize].shard))
     });
     by_key
@@ -158,7 +158,7 @@ fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
     Key { address, opcode: operation.opcode() as u16, deposed, action, range }
 }
 
-/// A digest of a row or an operation, independent of the order of drafting.
+/// A digest of a row or an operation, which does not depend on the order of drafting.
 type ContentDigest = u64;
 
 struct Contents {
@@ -171,7 +171,7 @@ impl Contents {
         let rows = &finish.formulas.rows;
         let mut of_row: Vec<ContentDigest> = vec![0; rows.len()];
         for i in 0..rows.len() {
-            // A shared formula comes behind all others, but before the readers of its result.
+            // A shared formula comes after all other operations, but before the readers of its result.
             let shared = match &rows[i].op {
                 FormulaOp::Result(operation, _) => finish.shared.get(&operation.0),
                 _ => None,
@@ -196,7 +196,7 @@ impl Contents {
 
 fn row_content(row: &FormulaRow, of_row: &[ContentDigest], names: &[ContentDigest]) -> ContentDigest {
     let mut op = row.op.map(&mut |operand: &FormulaIndex| of_row[operand.0 as usize]);
-    // Numbers that depend on the order of evaluation.
+    // These numbers depend on the order of evaluation.
     match &mut op {
         FormulaOp::Parameter(parameter) | FormulaOp::Splat { parameter, .. } => *parameter = Parameter(0),
         FormulaOp::For { key_parameter, value_parameter, .. } => {
@@ -222,7 +222,7 @@ fn hash(bytes: &[u8]) -> ContentDigest {
     digest.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | ContentDigest::from(*byte))
 }
 
-/// Nodes that are on a circle, among those that an ordering left over: what only hangs behind one is left out.
+/// Of the nodes that could not be ordered, those on a cycle. Nodes that only depend on a cycle are left out.
 fn circle_members(later: &[Vec<u32>], missing: &[u32]) -> Vec<u32> {
     let stuck: Vec<u32> = (0..missing.len() as u32).filter(|n| missing[*n as usize] > 0).collect();
     let mut out: Vec<u32> = vec![0; missing.len()];

@@ -1,4 +1,4 @@
-//! The outline: what each tracked operation needs, what runs inside it included.
+//! The outline: the needs of each tracked operation, including those of the untracked operations that run inside it.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::graph::opcode::Operation;
 use crate::graph::outline::OutlineRow;
 use crate::graph::{OperationId, WaiterIndex, Waits};
 
-/// The tracked operations in their final order.
+/// The outline rows of the tracked operations, in their final order.
 ///
-/// An operation has the needs of its untracked operands. A waiter's direct members are not repeated by those who wait
-/// for it: [`crate::graph::verify`] derives needs by the same rule.
+/// An operation also has the needs of its untracked operands. If it waits for a waiter, it does not repeat that
+/// waiter's direct members. [`crate::graph::verify`] derives the needs by the same rule.
 pub(super) fn rows(
     operations: &[Drafted],
     reads: &[Vec<u32>],
@@ -69,9 +69,9 @@ pub(super) fn rows(
 
 /// The needs of one operation.
 struct Own {
-    /// Tracked operations by final number, without those that a waiter names.
+    /// Tracked operations by final number, without direct members of its waiters.
     operations: Vec<OperationId>,
-    /// Untracked, by draft.
+    /// Untracked operations, by draft.
     untracked: Vec<u32>,
 }
 

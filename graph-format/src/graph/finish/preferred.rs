@@ -1,4 +1,4 @@
-//! Waits that are dropped where they would make a cycle.
+//! Preferred waits: waits that are dropped if they would make a cycle.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::waiters::Members;
 use super::{Finish, FinishError, order};
 
 impl Finish {
-    /// The operations in their final order, with the preferred waits that do not make a cycle.
+    /// Orders the operations, with the preferred waits that do not make a cycle.
     ///
-    /// Every circle that preferred waits close goes through an operation that has one. So one look at the circles is
-    /// enough: the operations on them lose theirs, and a circle that remains is an error.
+    /// Every cycle that a preferred wait makes contains the operation that waits. So one search for cycles is enough:
+    /// the operations on cycles lose their preferred waits, and a cycle that remains is an error.
     pub(super) fn sort(&mut self, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
         let added = self.add_preferred();
         let on_circle: FxHashSet<u32> = match order::sort(self, reads) {
@@ -26,7 +26,7 @@ impl Finish {
         order::sort(self, reads).map_err(|on_circle| order::cycle(self, &on_circle))
     }
 
-    /// Adds all preferred waits. Returns those that were not there before, by operation.
+    /// Adds all preferred waits. Returns the new ones, by operation.
     fn add_preferred(&mut self) -> Vec<(u32, Members)> {
         let mut added = Vec::with_capacity(self.preferred.len());
         for (id, Members { operations, waiters }) in std::mem::take(&mut self.preferred) {

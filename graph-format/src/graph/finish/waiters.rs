@@ -1,6 +1,6 @@
-//! What operations wait for: origins taken apart into operations and waiters.
+//! What operations wait for: origins are resolved to operations and waiters.
 //!
-//! A waiter here is one while drafting: numbers of drafts, and of waiters that were made before it.
+//! Here, waiters contain numbers of drafts, and of waiters that were created before them.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Drafted;
 use crate::origin::{Origin, OriginNode};
 
-/// A set with more members than this becomes a waiter; smaller ones are listed with each reader.
+/// The maximum number of members that are listed with each reader. A larger set becomes a waiter.
 const WIDE: usize = 4;
 
-/// Operations, and waiters over further ones.
+/// A set of operations, and of waiters that stand for further operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Members {
     pub(super) operations: Vec<u32>,
@@ -29,15 +29,15 @@ impl Members {
     }
 }
 
-/// The needs of one origin node, computed once for all that share it.
+/// The needs of one origin node, computed once for everything that shares it.
 #[derive(Clone, Default)]
 struct Flat {
     after: Members,
-    /// Deletes that wait for the readers, and groups of such.
+    /// Deletes that wait for the readers, and groups of such deletes.
     before_delete: Members,
 }
 
-/// Deletes (and groups of deletes) that wait for the same readers.
+/// Deletes and groups of deletes that wait for the same readers.
 #[derive(Default)]
 struct Group {
     deletes: Members,
@@ -46,7 +46,7 @@ struct Group {
 
 /// The waiters of a graph while it is drafted, and the rules by which operations wait for each other.
 pub(super) struct Waiters {
-    /// Number of drafts.
+    /// The number of drafts.
     count: u32,
     /// An operation that an origin names and that was never drafted.
     missing: Option<u32>,
@@ -55,9 +55,9 @@ pub(super) struct Waiters {
     by_content: FxHashMap<Members, u32>,
     flat: FxHashMap<usize, Flat>,
     groups: Vec<Group>,
-    /// Single deletes and their readers.
+    /// Deletes with their readers, without those in groups.
     before_delete: Vec<(u32, u32)>,
-    /// Nodes are identified by address, so every visited node is kept alive.
+    /// The origins that were visited. Nodes are identified by address, so these must stay alive.
     keep: Vec<Origin>,
 }
 
@@ -75,7 +75,7 @@ impl Waiters {
         }
     }
 
-    /// Makes the draft `id` wait for `origin`; the error is an operation that was never drafted.
+    /// Makes the draft `id` wait for `origin`. The error is the number of an operation that was never drafted.
     pub(super) fn take(&mut self, origin: &Origin, id: u32, drafted: &mut Drafted) -> Result<(), u32> {
         let Flat { after, before_delete } = self.flatten(origin);
         if let Some(missing) = self.missing {
@@ -90,14 +90,14 @@ impl Waiters {
         Ok(())
     }
 
-    /// The operations of `origin`, without deletes that wait for readers; the error is an operation that was never
-    /// drafted.
+    /// The operations of `origin`, without deletes that wait for readers. The error is the number of an operation that
+    /// was never drafted.
     pub(super) fn members(&mut self, origin: &Origin) -> Result<Members, u32> {
         let Flat { after, .. } = self.flatten(origin);
         self.missing.map_or(Ok(after), Err)
     }
 
-    /// What waits for the readers of an operation waits for those of its copies as well.
+    /// Makes deletes that wait for the readers of an operation wait for the readers of its copies too.
     pub(super) fn copied(&mut self, copies: &FxHashMap<u32, Vec<u32>>) {
         let mut more = Vec::new();
         for (delete, reader) in &self.before_delete {
@@ -111,7 +111,7 @@ impl Waiters {
         }
     }
 
-    /// The needs of an origin. Shared nodes are computed once.
+    /// The needs of an origin. They are computed once for each shared node.
     fn flatten(&mut self, origin: &Origin) -> Flat {
         let mut pending = vec![(origin.clone(), false)];
         while let Some((node, entered)) = pending.pop() {
@@ -146,7 +146,7 @@ impl Waiters {
         self.flat[&origin.identity()].clone()
     }
 
-    /// The same as one waiter, if there are many.
+    /// Replaces many members with one waiter. Few members are returned as they are.
     fn gathered(&mut self, members: Members) -> Members {
         if members.len() <= WIDE {
             return members;
@@ -171,8 +171,8 @@ impl Waiters {
         Members { operations: Vec::new(), waiters: vec![self.groups.len() as u32 - 1] }
     }
 
-    /// Makes deletes wait for their readers, and sees to it that only tracked operations are waited for and that an
-    /// untracked operation with many users and many needs has its needs gathered in a waiter.
+    /// Replaces untracked operations by the tracked ones that they lead to, and makes deletes wait for their readers.
+    /// Then gathers the needs of an untracked operation in a waiter if it has many users and many needs.
     pub(super) fn settle(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
         self.name_tracked_only(operations, reads);
         self.wait_for_readers(operations, reads);
@@ -225,7 +225,8 @@ impl Waiters {
         for (delete, reader) in std::mem::take(&mut self.before_delete) {
             waits.push((delete, users.tracked(reader, self)));
         }
-        // A group is created after the groups inside it, so these get its readers before they are visited.
+        // A group comes after the groups inside it. In reverse order, each group gets the readers of outer groups
+        // first.
         let mut inherited: Vec<Vec<Members>> = vec![Vec::new(); groups.len()];
         for (index, group) in groups.into_iter().enumerate().rev() {
             let own: Vec<Members> = group.readers.iter().map(|reader| users.tracked(*reader, self)).collect();
@@ -241,7 +242,7 @@ impl Waiters {
         for (delete, members) in waits {
             let with_itself = |w: &u32| among[*w as usize].contains(&delete);
             let found = match members.waiters.iter().any(with_itself) {
-                // A delete does not wait for what it reads of itself.
+                // A delete must not wait for itself, so a waiter that contains it is replaced by the other operations.
                 true => self.all_operations(&members),
                 false => members,
             };
@@ -252,7 +253,7 @@ impl Waiters {
         }
     }
 
-    /// For each waiter those of `wanted` that it leads to.
+    /// For each waiter, the operations of `wanted` that it stands for.
     fn members_among(&self, wanted: &FxHashSet<u32>) -> Vec<BTreeSet<u32>> {
         let mut found: Vec<BTreeSet<u32>> = Vec::with_capacity(self.sets.len());
         for waiter in &self.sets {
@@ -297,10 +298,10 @@ impl Waiters {
     }
 }
 
-/// Which tracked operations an operation is part of, or used by.
+/// For each operation, the tracked operations that use it, or that it is part of.
 struct Users {
     tracked: Vec<bool>,
-    /// Untracked operations only.
+    /// The direct users of untracked operations.
     direct: FxHashMap<u32, Vec<u32>>,
     known: FxHashMap<u32, Members>,
 }
@@ -318,7 +319,7 @@ impl Users {
         Users { tracked, direct, known: FxHashMap::default() }
     }
 
-    /// The operation itself where it is tracked, else all tracked ones that it serves.
+    /// The operation itself if it is tracked, otherwise all tracked operations that use it.
     fn tracked(&mut self, id: u32, waiters: &mut Waiters) -> Members {
         if self.tracked[id as usize] {
             return Members { operations: vec![id], waiters: Vec::new() };

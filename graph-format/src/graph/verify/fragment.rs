@@ -1,4 +1,4 @@
-//! Checks of one fragment without the others.
+//! Checks of a single fragment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use crate::graph::{FormulaIndex, FormulaRow, Fragment, OperationId, Row, Shard, 
 use crate::value::Value;
 use crate::value::formula::FormulaOp;
 
-/// The maximum number of parameters without a value at a row: two for each `for` around it. Rows come from evaluating
-/// nested bodies, and no configuration nests them this deep.
+/// The maximum number of parameters that a row uses without binding them: two for each `for` around it. Rows come from
+/// the evaluation of nested bodies, and no configuration nests them this deep.
 const MOST_OPEN_PARAMETERS: usize = 512;
 
-/// All flaws that show in one fragment alone, in order. Linear in its size.
+/// All flaws that are visible in a single fragment, in order. Takes time linear in its size.
 pub fn verify_fragment(fragment: &Fragment) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     if !fragment.rows.windows(2).all(|pair| pair[0].id < pair[1].id) {
@@ -31,7 +31,7 @@ pub fn verify_fragment(fragment: &Fragment) -> Vec<Flaw> {
     flaws
 }
 
-/// Checks the table and collects the facts of each row. Rows behind a flawed one have no facts.
+/// Checks the table and collects the facts of each row. Rows after an invalid one have no facts.
 fn formulas(rows: &[FormulaRow], flaws: &mut Vec<Flaw>) -> Vec<RowFacts> {
     let mut facts: Vec<RowFacts> = Vec::with_capacity(rows.len());
     for (row, i) in rows.iter().zip(0u32..) {
@@ -106,8 +106,8 @@ fn check_row(fragment: &Fragment, row: &Row, facts: &[RowFacts], flaws: &mut Vec
     check_operands(fragment, row, flaws);
 }
 
-/// The users of a provider are in the shard that opens it, like other operands. Providers of other shards are only
-/// there for ephemeral objects.
+/// Checks that operations use a provider in the shard of its instance. A shard opens other providers for ephemeral
+/// objects only.
 fn check_providers(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
     let mut used = BTreeSet::new();
     let mut opening = BTreeSet::new();
@@ -135,7 +135,7 @@ fn check_providers(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// Each ephemeral object is closed once, after everything in the shard that may need it.
+/// Checks that each ephemeral object is closed once, after everything in the shard that may need it.
 fn check_ephemerals(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
     let mut closed: BTreeMap<OperationId, Vec<OperationId>> = BTreeMap::new();
     let mut last = None;
@@ -180,7 +180,7 @@ fn check_operands(fragment: &Fragment, row: &Row, flaws: &mut Vec<Flaw>) {
         Operation::CloseEphemeral { ephemeral } => expect(*ephemeral, Opcode::OpenEphemeral, None),
         Operation::FinalPlan { address, provider, prior, desired, planned } => {
             expect(*provider, Opcode::OpenProvider, None);
-            // A moved instance has its prior object under another address.
+            // The prior object of a moved instance has another address.
             prior.iter().for_each(|p| expect(*p, Opcode::PriorState, None));
             desired.iter().for_each(|d| expect(*d, Opcode::Desired, Some(address)));
             let fits = match planned.action {
@@ -205,7 +205,7 @@ fn instance<F>(operation: &Operation<F>) -> Option<&ResourceInstance> {
     }
 }
 
-/// The values that an operation itself holds.
+/// The values that are stored in an operation itself.
 fn values<F>(operation: &Operation<F>) -> Vec<&Value> {
     match operation {
         Operation::PriorState { object, .. } => vec![&object.value],
@@ -216,7 +216,7 @@ fn values<F>(operation: &Operation<F>) -> Vec<&Value> {
     }
 }
 
-/// Every result that is read from another fragment is listed as foreign.
+/// Checks that every result that is read from another fragment is listed as foreign.
 fn check_foreign(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
     let here = |id: OperationId| fragment.rows.binary_search_by_key(&id, |r| r.id).is_ok();
     if !fragment.foreign.windows(2).all(|pair| pair[0].operation < pair[1].operation) {
@@ -224,7 +224,7 @@ fn check_foreign(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
         return;
     }
     for foreign in &fragment.foreign {
-        // In order, a container comes directly before its parts.
+        // In this order, a container comes directly before its parts.
         let apart = foreign.paths.windows(2).all(|pair| pair[0] < pair[1] && !pair[0].is_prefix_of(&pair[1]));
         if here(foreign.operation) || foreign.paths.is_empty() || !apart {
             flaws.push(Flaw::Foreign(foreign.operation.0));
@@ -237,7 +237,7 @@ fn check_foreign(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
         }
         let listed = fragment.foreign.binary_search_by_key(operation, |f| f.operation).ok();
         let covered = listed.and_then(|at| fragment.foreign.get(at)).is_some_and(|foreign| {
-            // The listed path that holds this one, if any, is the last that is not behind it.
+            // If a listed path contains this one, it is the last one that does not come after it.
             let behind = foreign.paths.partition_point(|listed| listed <= path);
             behind.checked_sub(1).and_then(|at| foreign.paths.get(at)).is_some_and(|p| p.is_prefix_of(path))
         });

@@ -1,12 +1,12 @@
-//! Checks of an outline without the operations.
+//! Checks of an outline without its operations.
 
 use super::{Flaw, ascending};
 use crate::graph::{OperationId, OutlineRow, Waits};
 
-/// All flaws that an outline alone shows: every need comes earlier and is in the outline. Linear in its size, except
-/// for looking up operations.
+/// All flaws that are visible in an outline alone: every need must come earlier and be in the outline. Takes time
+/// linear in its size, except for looking up operations.
 ///
-/// `operations` is the number of operations of the whole graph, `shards` that of its shards.
+/// `operations` is the number of operations of the whole graph, and `shards` the number of its shards.
 pub fn verify_outline(operations: u32, shards: usize, waiters: &[Waits], rows: &[OutlineRow]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let ordered = rows.windows(2).all(|pair| pair[0].id < pair[1].id);

@@ -1,7 +1,7 @@
 //! Checks of all fragments together.
 //!
-//! Everything here comes after the fragments and the outline were found sound in themselves: operands exist, come
-//! earlier and are of the right kind. Indices that this rests on were checked there.
+//! These checks run after those of each fragment and of the outline, which make sure that operands exist, come earlier
+//! and have the right kind. So the indexes that this module uses are valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ fn check_waits(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// Every result that is read is one that an operation has.
+/// Checks that every result that is read is the result of an operation.
 fn check_results(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let has_result = |id: OperationId| {
         matches!(
@@ -90,7 +90,7 @@ fn check_results(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>)
     }
 }
 
-/// Each provider is closed once, after all that use it.
+/// Checks that each provider is closed once, after everything that uses it.
 fn check_providers(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     #[derive(Default)]
     struct Opened {
@@ -131,7 +131,7 @@ fn check_providers(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// Each ephemeral object states the number of its shards.
+/// Checks that each ephemeral object has the right number of shards.
 fn check_shards(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let mut found: BTreeMap<&ResourceInstance, BTreeSet<usize>> = BTreeMap::new();
     let opened = || {
@@ -150,7 +150,7 @@ fn check_shards(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// One operation carries out each plan, and no object is changed twice.
+/// Checks that each plan is carried out by one operation, and that no object is changed twice.
 fn check_applied(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let mut applied: FxHashMap<(&ResourceInstance, Option<&DeposedKey>, Action), OperationId> = FxHashMap::default();
     let mut carried_out: BTreeMap<OperationId, u32> = BTreeMap::new();
@@ -180,8 +180,8 @@ fn planned_of<'g>(rows: &Rows<'g>, apply: &Operation<FormulaIndex>) -> Option<&'
     }
 }
 
-/// The outline agrees with the operations. An operation has the needs of itself and of the untracked operations that
-/// run inside it: operands, results and waits, without the direct members of each waiter that it waits for.
+/// Checks that the outline agrees with the operations. An operation has its own needs and those of the untracked
+/// operations that run inside it: operands, results and waits, without the direct members of waiters that it waits for.
 fn check_outline(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let tracked = rows.iter().filter(|(row, _)| row.operation.is_tracked());
     if tracked.clone().count() != graph.outline.len() {
@@ -221,21 +221,21 @@ fn says_the_same(rows: &Rows<'_>, row: &Row, shard: usize, outline: &OutlineRow)
         && outline.lookup == planned.and_then(|p| p.lookup.clone())
 }
 
-/// The maximum number of steps for deriving the needs of a graph, for each thing in it. Sound graphs take few: what
-/// many operations share is an operation or a waiter.
+/// The maximum number of steps for deriving the needs of a graph, for each row, formula and need. Valid graphs take
+/// few, because what many operations share is an operation or a waiter.
 const STEPS_EACH: u64 = 64;
-/// Steps that any graph may take.
+/// The number of steps that any graph may take.
 const STEPS_ALWAYS: u64 = 1_000_000;
 
-/// Derives what operations need.
+/// Derives the needs of operations.
 struct Needs<'g> {
     graph: &'g ExecutionGraph,
     rows: &'g Rows<'g>,
-    /// For each fragment and formula row that is used more than once: the results read below it.
+    /// By fragment and formula row, the results that the formula reads. Only for rows with several users.
     shared: Vec<Vec<Option<Box<[OperationId]>>>>,
-    /// The untracked operations, which may run inside several others.
+    /// The needs of untracked operations, which may run inside several others.
     known: FxHashMap<OperationId, Own>,
-    /// Steps left; 0 when a hostile graph has used them up.
+    /// The number of steps left. It is 0 if a malicious graph has used them up.
     work: u64,
 }
 

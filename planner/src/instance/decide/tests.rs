@@ -85,8 +85,8 @@ fn desired(config: Value, block: BlockRules) -> DesiredInstance {
     }
 }
 
-/// The outcome for a prior object and a configuration, with a provider that plans the configuration as it is.
-/// `replaces` means that it cannot update.
+/// The outcome for a prior object and a configuration, with a provider that plans the configuration as it is. With
+/// `replaces`, the provider cannot update.
 fn outcome(before: Option<Prior>, config: i64, block: BlockRules, replaces: bool, pressure: Pressure) -> InstancePlan {
     let config = object(config);
     let desired = desired(config.clone(), block);
@@ -189,6 +189,6 @@ fn a_replacement_is_planned_from_nothing() {
     let replaced = outcome(prior(1), 2, rules(), true, Pressure::default());
     assert!(replaced.creates() && replaced.record.schema_version == 3);
     assert_eq!(replaced.change.replace_paths, [Path::ROOT.attribute("n")]);
-    // A tainted object is always replaced, so the first answer is that of a create.
+    // A tainted object is always replaced, so the provider is first asked to plan a create.
     assert!(outcome(tainted(1), 2, rules(), true, Pressure::default()).change.replace_paths.is_empty());
 }

@@ -7,7 +7,7 @@ use weft_graph_format::address::{ConfigResource, InstanceKey, Module, Resource, 
 
 use super::Statement;
 
-/// Current addresses, each with the stored one.
+/// The current addresses, each with its stored address.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     now: BTreeMap<ResourceInstance, ResourceInstance>,
@@ -53,8 +53,8 @@ impl Addresses {
         self.now.into_iter().filter(|(new, old)| new != old).collect()
     }
 
-    /// Addresses that a statement may match, ascending. For a statement about a single instance only those with its
-    /// key.
+    /// Addresses that a statement may match, ascending. If the statement is about a single instance, only addresses
+    /// with its key.
     pub(super) fn about(&self, statement: &Statement) -> Vec<ResourceInstance> {
         let (module, _) = statement.end(&statement.from);
         let found: BTreeSet<ResourceInstance> = match &statement.from.resource {
@@ -88,7 +88,7 @@ impl Addresses {
     }
 }
 
-/// The least resource in the order.
+/// The first resource in the order.
 fn least() -> Resource {
     Resource { mode: ResourceMode::Data, type_name: SmolStr::default(), name: SmolStr::default() }
 }

@@ -1,7 +1,7 @@
 //! The order of `moved` statements.
 //!
-//! Only statements about the same modules and resources can affect each other, so they are indexed by name and key.
-//! Independent statements take linear time.
+//! Only statements about the same modules and resources can affect each other, so statements are indexed by name and
+//! key. If they are independent of each other, the time is linear.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::{Pattern, Statement, problems};
 /// The statements in the order in which they run.
 ///
 /// # Errors
-/// Statements that form a cycle.
+/// Returns an error if statements form a cycle.
 pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic> {
     let mut waiting = vec![0_usize; statements.len()];
     let mut later: Vec<Vec<usize>> = vec![Vec::new(); statements.len()];
@@ -44,8 +44,8 @@ pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic>
     ))
 }
 
-/// Pairs of statements of which the first may have to precede the second: they share an end, or an end of one is inside
-/// an end of the other.
+/// Pairs of statements in which the first may have to precede the second, because they share an end, or an end of one
+/// is inside an end of the other.
 fn candidates(statements: &[Statement]) -> FxHashSet<(usize, usize)> {
     let (mut by_source, mut by_target) = (Ends::default(), Ends::default());
     for (index, statement) in statements.iter().enumerate() {
@@ -99,7 +99,7 @@ impl<'a> Ends<'a> {
         group.by_keys.entry(keys.into_iter().flatten().collect()).or_default().push(index);
     }
 
-    /// Visits the ends with the names of a pattern, or of a module around it, whose keys match.
+    /// Visits the ends whose names are those of a pattern, or of a module around it, and whose keys match.
     fn around(&self, pattern: &Pattern<'a>, found: &mut dyn FnMut(usize)) {
         let names: Vec<&SmolStr> = pattern.modules.iter().map(|(name, _)| *name).collect();
         for length in 1..=names.len() {
@@ -140,7 +140,7 @@ mod tests {
     use super::super::tests::statement;
     use super::*;
 
-    /// All pairs, found by comparing each statement with each other one.
+    /// All pairs, found by comparing all statements with each other.
     fn pairs(statements: &[Statement]) -> BTreeSet<(usize, usize)> {
         let all = (0..statements.len()).flat_map(|a| (0..statements.len()).map(move |b| (a, b)));
         all.filter(|(a, b)| a != b && statements[*a].precedes(&statements[*b])).collect()

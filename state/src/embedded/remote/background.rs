@@ -1,4 +1,4 @@
-//! Requests that go on beside other work: the packing of journals, and writes of files that can be missing.
+//! Requests in the background: the packing of journals, and writes of files that may be missing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use super::bridge::Bridge;
 use crate::remote::{BackendError, Objects};
 
-/// What goes on in the background for the files of one state.
+/// The requests in the background for the files of one state.
 pub(super) struct Background {
     objects: Arc<dyn Objects>,
     bridge: Arc<Bridge>,
@@ -17,22 +17,22 @@ pub(super) struct Background {
 
 #[derive(Default)]
 struct UnderWay {
-    /// Journals that are packed. Each answer are the segments that are not needed any more.
+    /// Tasks that pack journals. Each result lists the segments that are no longer needed.
     packing: Vec<JoinHandle<Result<Vec<String>, BackendError>>>,
-    /// Writes of files that can be missing.
+    /// Writes of files that may be missing.
     writing: Vec<JoinHandle<Result<(), BackendError>>>,
     /// Writes that the next journal needs.
     needed: Vec<JoinHandle<Result<(), BackendError>>>,
 }
 
-/// A removal in the background. Its end is waited for when it is dropped.
+/// A removal in the background. Dropping this waits for its end.
 pub(super) struct Removal {
     removing: Option<JoinHandle<Result<(), BackendError>>>,
     bridge: Arc<Bridge>,
 }
 
 impl Background {
-    /// Nothing is under way.
+    /// Starts without any requests.
     pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>) -> Background {
         Background { objects, bridge, under_way: Mutex::default() }
     }
@@ -46,7 +46,7 @@ impl Background {
         self.bridge.handle().spawn(async move { objects.put(&name, content).await.map(drop) })
     }
 
-    /// Writes a file that can be missing.
+    /// Writes a file that may be missing.
     pub(super) fn write(&self, name: String, content: Bytes) {
         let writing = self.put(name, content);
         self.under_way().writing.push(writing);
@@ -58,19 +58,19 @@ impl Background {
         self.under_way().needed.push(writing);
     }
 
-    /// The writes that the next journal needs. Its start waits for them.
+    /// Takes the writes that the next journal needs. The start of the journal waits for the returned future.
     pub(super) fn take_needed(&self) -> impl Future<Output = Result<(), BackendError>> + Send + 'static {
         let needed = std::mem::take(&mut self.under_way().needed);
         async move {
             for written in futures::future::join_all(needed).await {
-                // A task ends without an answer only with its runtime, which then also ends the caller.
+                // A task ends without a result only if its runtime ends, and that also ends the caller.
                 written.unwrap_or(Ok(()))?;
             }
             Ok(())
         }
     }
 
-    /// Waits for the writes.
+    /// Waits for the writes in progress.
     pub(super) fn finish_writing(&self) {
         let writing = {
             let mut under_way = self.under_way();
@@ -83,7 +83,7 @@ impl Background {
         }
     }
 
-    /// Writes a whole journal in the place of these segments.
+    /// Writes a whole journal, which replaces these segments.
     pub(super) fn pack(&self, whole: String, content: Bytes, segments: Vec<String>) {
         let objects = Arc::clone(&self.objects);
         let packing = self.bridge.handle().spawn(async move {
@@ -93,8 +93,8 @@ impl Background {
         self.under_way().packing.push(packing);
     }
 
-    /// Waits for the writes, and until the journals of finished runs are packed. Returns the segments that are not
-    /// needed any more. Unpacked journals are read as well, so a failure does no harm.
+    /// Waits for the writes, and until the journals of finished runs are packed. Returns the segments that are no
+    /// longer needed. Failures are ignored, because readers accept unpacked journals, too.
     pub(super) fn finish_packing(&self) -> Vec<String> {
         self.finish_writing();
         let packing = std::mem::take(&mut self.under_way().packing);
@@ -108,7 +108,7 @@ impl Background {
         segments
     }
 
-    /// Removes the segments of packed journals. Readers ignore those that stay.
+    /// Removes the segments of packed journals. Readers ignore the ones that remain.
     pub(super) fn remove_packed(&self, segments: Vec<String>) -> Removal {
         let objects = Arc::clone(&self.objects);
         let removing =
@@ -116,7 +116,7 @@ impl Background {
         Removal { removing, bridge: Arc::clone(&self.bridge) }
     }
 
-    /// The answers of tasks. Those of tasks that ended with the process are missing.
+    /// The results of tasks. Tasks that ended with the process have none.
     fn join<Answer: Send + 'static>(&self, tasks: Vec<JoinHandle<Answer>>) -> Vec<Answer> {
         if tasks.is_empty() {
             return Vec::new();

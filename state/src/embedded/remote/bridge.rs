@@ -1,7 +1,7 @@
-//! Requests of a backend from threads that may block.
+//! Runs requests of a backend for threads that may block.
 //!
-//! The store is called from threads of the async runtime, too, where waiting for a future would panic. The bridge has a
-//! runtime of its own, and its callers wait on a channel.
+//! Threads of the async runtime call the store, too. On these, waiting for a future would panic. The bridge has its own
+//! runtime, and its callers wait on a channel.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Bridge {
         Ok(Arc::new(Bridge { runtime: Some(runtime), handle }))
     }
 
-    /// Runs work on the runtime and waits for its answer.
+    /// Runs work on the runtime and waits for its result.
     ///
     /// # Errors
     /// [`StoreError::Closed`] if the runtime ends first.
@@ -42,7 +42,7 @@ impl Bridge {
     ) -> Result<Answer, StoreError> {
         let (sender, receiver) = sync_channel(1);
         self.handle.spawn(async move {
-            // The receiver waits, so this can only fail if its thread has ended.
+            // The receiver is waiting, so this can only fail if its thread has ended.
             let _ = sender.send(work.await);
         });
         receiver.recv().map_err(|_| crate::problems::process_ending())
@@ -57,7 +57,7 @@ impl Bridge {
 impl Drop for Bridge {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Dropping a runtime may block, which is not allowed everywhere.
+            // Dropping a runtime normally may block, which is not allowed on every thread.
             runtime.shutdown_background();
         }
     }

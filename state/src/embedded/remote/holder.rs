@@ -1,7 +1,8 @@
-//! Who holds a lock: a small object beside the state, named after the lock, rewritten while the process lives.
+//! The record of the holder of a lock: a small object beside the state, named after the lock and rewritten while the
+//! process is alive.
 //!
-//! The record tells a dead holder from a slow one. It decides only whether a lock may be taken over. That a slow holder
-//! does no harm afterwards is the work of the journal.
+//! The record distinguishes a dead holder from a slow one. It only decides whether a lock may be taken over. The
+//! journal makes sure that a slow holder does no harm afterwards.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,15 +21,15 @@ use crate::run::Holder;
 
 /// The start of a record's name. The id of the lock follows.
 const PREFIX: &str = "holder/";
-/// The start of the name of the note that a lock was taken over. The id of the lock follows.
+/// The start of the name of a note that a lock was taken over. The id of the lock follows.
 const TAKEN: &str = "taken/";
-/// How often a record is rewritten.
+/// The time between two writes of a record.
 const BEAT: Duration = Duration::from_secs(10);
-/// A record that did not change for so long belongs to a dead process.
+/// The time after which a record that has not changed belongs to a dead process.
 const DEAD_AFTER: Duration = Duration::from_secs(35);
-/// A record with an older time is watched for [`DEAD_AFTER`]. A younger one belongs to a process that is alive.
+/// A record with an older time is watched for [`DEAD_AFTER`]. A younger record belongs to a process that is alive.
 const STALE_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
-/// How often a record is read while it is watched.
+/// The time between two reads of a watched record.
 const WATCH_PAUSE: Duration = Duration::from_secs(3);
 
 /// The holder of a lock.
@@ -42,7 +43,7 @@ pub(super) struct HolderRecord {
     process: u32,
     /// The user.
     user: String,
-    /// The boot and the process namespace in which the process id means something, and the start time of the process.
+    /// The boot, the process namespace and the start time of the process. They make the process id unique.
     scope: Option<Scope>,
     /// When the record was written, RFC 3339. Clocks of two machines may differ, so this is never proof.
     at: String,
@@ -57,7 +58,7 @@ struct Scope {
 }
 
 impl Scope {
-    /// The scope of a process that this process can see.
+    /// The scope of a process that is visible to this process.
     fn of(process: u32) -> Option<Scope> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
         let namespace = fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned();
@@ -87,15 +88,16 @@ impl HolderRecord {
         serde_json::to_vec(&now).unwrap_or_default().into()
     }
 
-    /// Whether the process is known to be dead: it was on this machine, and is not there any more.
+    /// Whether the process is known to be dead: it was on this machine and no longer exists.
     fn is_gone(&self) -> bool {
         let (Some(then), Some(now)) = (&self.scope, Scope::of(self.process)) else { return false };
         let here = (&then.boot, &then.namespace) == (&now.boot, &now.namespace);
-        // No start time: the process is gone, or `/proc` hides it (`hidepid`) because it belongs to another user.
+        // Without a start time, the process has ended, or `/proc` hides it (`hidepid`) because it belongs to another
+        // user.
         here && if now.started == 0 { !process_exists(self.process) } else { then.started != now.started }
     }
 
-    /// Whether the record was written long ago, as far as the clocks agree.
+    /// Whether the record is old, as far as the clocks agree.
     fn is_stale(&self) -> bool {
         let Ok(at) = self.at.parse::<jiff::Timestamp>() else { return true };
         jiff::Timestamp::now().duration_since(at) > STALE_AFTER
@@ -119,11 +121,12 @@ impl Beats {
                 tokio::time::sleep(BEAT).await;
                 let now = jiff::Timestamp::now();
                 let mut lost = matches!(objects.read(&name).await, Ok(None));
-                // A beat that fails is made up for by the next one. Without any, another process may take over.
+                // If a write of the record fails, the next one makes up for it. If all fail, another process may take
+                // over.
                 if !lost && objects.put(&name, record.bytes()).await.is_err() {
                     continue;
                 }
-                // A request that was under way during a long pause may have written the record again.
+                // After a long pause of this process, a request that was in progress may have written the record again.
                 if !lost && jiff::Timestamp::now().duration_since(renewed) > STALE_AFTER {
                     let Ok(found) = objects.read(&taken).await else { continue };
                     lost = found.is_some();
@@ -151,7 +154,8 @@ pub(super) fn forget(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result
     Ok(bridge.wait(async move { objects.remove(&names).await })??)
 }
 
-/// Removes the record of a lock that this process took over, and leaves a note for its holder, in case that it lives.
+/// Removes the record of a lock that this process took over. Leaves a note for the old holder, in case it is still
+/// alive.
 pub(super) fn replace(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<(), StoreError> {
     let (objects, name, note) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"), format!("{TAKEN}{lock}"));
     files.note(note.clone());
@@ -187,7 +191,7 @@ pub(super) fn is_dead(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Resul
     }
 }
 
-/// Whether any record belongs to a process that seems to be alive. For people only.
+/// Whether any record belongs to a process that seems to be alive. For display only.
 pub(super) fn any_alive(files: &ObjectFiles, bridge: &Bridge) -> Result<bool, StoreError> {
     let objects = Arc::clone(files.objects());
     let found = bridge.wait(async move {

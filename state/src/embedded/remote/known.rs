@@ -1,16 +1,16 @@
-//! The files of runs that this process knows, while it has the lock of the state.
+//! A cache of the files of runs, valid while this process has the lock of the state.
 //!
-//! No other process writes them meanwhile: the previous holder of the lock is fenced, and the next one fences this
-//! process. So this process lists the files once, and does not read again what it has read or written.
+//! No other process writes these files during that time: the previous holder of the lock is fenced, and the next one
+//! fences this process. So this process lists the files once, and does not read again what it has read or written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-/// The maximum number of bytes in memory. Other contents are read again.
+/// The maximum number of bytes in memory. Further contents are read again when they are needed.
 const MOST: usize = 64 * 1024 * 1024;
 
-/// Names and contents of objects.
+/// The names of all objects, and the contents of some.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     names: BTreeSet<String>,
@@ -18,19 +18,19 @@ pub(super) struct Known {
     bytes: usize,
 }
 
-/// The knowledge about one object.
+/// What the cache knows about an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// The object does not exist.
     Absent,
-    /// Its content.
+    /// The object has this content.
     Held(Bytes),
-    /// The object exists, and its content is not in memory.
+    /// The object exists, but its content is not in memory.
     Unread,
 }
 
 impl Known {
-    /// These objects exist, and no others.
+    /// A cache in which exactly these objects exist.
     pub(super) fn new(names: impl IntoIterator<Item = String>) -> Known {
         Known { names: names.into_iter().collect(), ..Known::default() }
     }
@@ -41,7 +41,7 @@ impl Known {
         from.take_while(|name| name.starts_with(prefix)).cloned().collect()
     }
 
-    /// The knowledge about an object.
+    /// What the cache knows about an object.
     pub(super) fn content(&self, name: &str) -> Content {
         match self.contents.get(name) {
             Some(content) => Content::Held(content.clone()),
@@ -60,7 +60,7 @@ impl Known {
         }
     }
 
-    /// Records that an object is gone.
+    /// Records that an object was removed.
     pub(super) fn remove(&mut self, name: &str) {
         self.forget(name);
         self.names.remove(name);

@@ -1,8 +1,8 @@
 //! The files of runs as objects: `runs/RUN/{header, plan, summary}`, and a journal as a numbered sequence of segments,
 //! `runs/RUN/journal.EPOCH.NUMBER`, one for each frame.
 //!
-//! A segment is created only if it is absent. An empty segment ends a journal. Its writer has the lock now. The journals
-//! of a finished run become one object each, `journal.EPOCH`.
+//! A segment is created only if it is absent. An empty segment ends a journal: the process that writes it has taken
+//! over the lock. When a run finishes, each of its journals becomes one object, `journal.EPOCH`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -34,13 +34,13 @@ pub(super) struct ObjectFiles {
     objects: Arc<dyn Objects>,
     bridge: Arc<Bridge>,
     place: String,
-    /// The known files, while this process has the lock.
+    /// The cache of files, while this process has the lock.
     known: Arc<Mutex<Option<Known>>>,
-    /// Another process has taken over the lock, or a run that this process carried out.
+    /// Whether another process has taken over the lock, or a run of this process.
     superseded: Arc<AtomicBool>,
-    /// The notes that this process left when it took locks over.
+    /// The notes that this process wrote when it took locks over.
     notes: Mutex<Vec<String>>,
-    /// What goes on beside other work.
+    /// The requests in the background.
     background: Background,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for ObjectFiles {
     }
 }
 
-/// A part of a journal by its name.
+/// A part of a journal, parsed from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     /// The whole journal of an epoch.
@@ -98,23 +98,23 @@ impl ObjectFiles {
         }
     }
 
-    /// Whether another process has taken over the lock, or a run that this process carried out. The lock is not ours any
-    /// more then.
+    /// Whether another process has taken over the lock, or a run of this process. If so, this process no longer has the
+    /// lock.
     pub(super) fn is_superseded(&self) -> bool {
         self.superseded.load(Ordering::Relaxed)
     }
 
-    /// Another process has taken over the lock.
+    /// Records that another process has taken over the lock.
     pub(super) fn supersede(&self) {
         self.superseded.store(true, Ordering::Relaxed);
     }
 
-    /// This process leaves a note with this name.
+    /// Records that this process has written a note with this name.
     pub(super) fn note(&self, name: String) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(name);
     }
 
-    /// The notes that this process left. Forgets them.
+    /// Takes the names of the notes that this process has written.
     pub(super) fn noted(&self) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -128,7 +128,7 @@ impl ObjectFiles {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock is released, so other processes may write the files.
+    /// Drops the cache. Called when the lock is released, because other processes may then write the files.
     pub(super) fn forget(&self) {
         *self.known() = None;
     }
@@ -206,7 +206,7 @@ impl ObjectFiles {
         if names.is_empty() {
             return Ok(());
         }
-        // A late write must not bring back what is removed.
+        // A write in the background must not restore a removed file.
         self.background.finish_writing();
         let (objects, gone) = (Arc::clone(&self.objects), names.clone());
         self.bridge.wait(async move { objects.remove(&names).await })??;
@@ -223,13 +223,13 @@ impl ObjectFiles {
         Ok(names.iter().filter_map(|name| Part::parse(name.strip_prefix(&prefix)?)).collect())
     }
 
-    /// What goes on beside other work.
+    /// The requests in the background.
     pub(super) fn background(&self) -> &Background {
         &self.background
     }
 
-    /// Ends the last journal of each unfinished run, so that its writer can add nothing any more. From then on the files
-    /// are known. `names` are those of all files. Returns whether there was such a run.
+    /// Ends the last journal of each unfinished run, so that its writer can no longer add anything. `names` are the
+    /// names of all files. The cache is valid from then on. Returns whether there was such a run.
     pub(super) fn fence(&self, names: Vec<String>) -> Result<bool, StoreError> {
         let mut last: BTreeMap<String, Part> = BTreeMap::new();
         let mut finished = BTreeSet::new();
@@ -251,14 +251,14 @@ impl ObjectFiles {
         for (run, part) in last {
             self.end(&run, part)?;
         }
-        // A writer may have added segments until its journal was ended.
+        // A writer may have added segments before its journal was ended.
         self.forget();
         let names = self.names(RUNS.to_owned())?;
         *self.known() = Some(Known::new(names));
         Ok(true)
     }
 
-    /// Ends a journal whose last known segment is this one.
+    /// Ends a journal whose last known segment is `last`.
     fn end(&self, run: &str, last: Part) -> Result<(), StoreError> {
         let Part::Segment(epoch, mut number) = last else { return Ok(()) };
         let content = self.contents(vec![last.name(run)])?.pop().flatten();
@@ -267,7 +267,7 @@ impl ObjectFiles {
         }
         loop {
             number += 1;
-            // A conflict is a segment that its writer has added meanwhile.
+            // A conflict means that the writer has added a segment in the meantime.
             if let Written::Done(_) = self.create(Part::Segment(epoch, number).name(run), Bytes::new())? {
                 return Ok(());
             }
@@ -313,7 +313,7 @@ impl RunFiles for ObjectFiles {
     }
 
     fn write_with_journal(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
-        // Without the lock, other processes may read and write the files meanwhile.
+        // Without the lock, other processes may read and write the files in the meantime.
         if self.known().is_none() {
             return self.write_all(files);
         }
@@ -367,7 +367,7 @@ impl RunFiles for ObjectFiles {
         let parts: BTreeSet<Part> =
             self.parts(run.as_str())?.into_iter().filter(|part| part.epoch() == epoch).collect();
         let whole = Part::Whole(epoch);
-        // Segments beside the whole journal are left from a crash while they were packed.
+        // If segments exist beside the whole journal, a crash interrupted the packing.
         let parts: Vec<Part> = if parts.contains(&whole) { vec![whole] } else { parts.into_iter().collect() };
         let contents = self.contents(parts.into_iter().map(|part| part.name(run.as_str())).collect())?;
         Ok(contents.into_iter().flatten().collect::<Vec<Bytes>>().concat())
@@ -394,8 +394,8 @@ impl RunFiles for ObjectFiles {
         if let Some(known) = self.known().as_mut() {
             known.set(&first, content.clone());
         }
-        // A proxy may drop the conditions of writes. Then nothing would fence two writers. The two contents differ, so that
-        // a repeated attempt does not mistake the first object for its own. Readers ignore the byte at the end.
+        // A proxy may drop the conditions of writes. Then nothing would fence two writers. The two contents differ, so
+        // that a repeated attempt does not mistake the first object for its own. Readers ignore the byte at the end.
         let other = [&content[..], &[0]].concat();
         if !self.objects.are_conditions_tried() && self.create(first, other.into())? != Written::Conflict {
             return Err(problems::no_conditions(&path));

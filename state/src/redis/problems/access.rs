@@ -4,32 +4,32 @@ use std::fmt::Display;
 
 use crate::error::StoreError;
 
-/// What is wrong with the address of a store.
+/// The fault of an address.
 #[derive(Clone, Copy)]
 pub(in crate::redis) enum AddressFault<'a> {
-    /// Another scheme.
+    /// The scheme is unknown.
     Scheme,
-    /// No host.
+    /// There is no host.
     Host,
-    /// A port that is not a number.
+    /// The port is not a number.
     Port,
-    /// A database that is not a number.
+    /// The database is not a number.
     Database,
-    /// No path of a socket, or a host beside it.
+    /// There is no socket path, or there is also a host.
     Socket,
-    /// No name of a master.
+    /// There is no name of a master.
     Master,
-    /// A number of replicas that is not a number.
+    /// The number of replicas is not a number.
     Replicas,
-    /// Bad percent-encoding in the name of the state.
+    /// The name of the state has invalid percent-encoding.
     NameEncoding,
-    /// Bad percent-encoding in the user or password.
+    /// The user or password has invalid percent-encoding.
     LoginEncoding,
-    /// An unknown parameter.
+    /// The parameter is unknown.
     Parameter(&'a str),
-    /// No name of a state.
+    /// There is no name of a state.
     NoState,
-    /// A name of a state with other characters.
+    /// The name of the state has invalid characters, or exceeds this length.
     Name(&'a str, usize),
 }
 
@@ -72,9 +72,9 @@ fn wrong_name(name: &str, limit: usize) -> String {
 /// Why a connection over a network would not be protected.
 #[derive(Clone, Copy)]
 pub(in crate::redis) enum Unprotected {
-    /// It would not be encrypted.
+    /// The connection would not be encrypted.
     NoTls,
-    /// Neither a password nor a certificate.
+    /// There is neither a password nor a certificate.
     NoPassword,
 }
 
@@ -102,7 +102,7 @@ pub(in crate::redis) fn half_certificate(has_certificate: bool) -> StoreError {
     StoreError::Unfit(format!("{there} is set, and {missing} is not: a client certificate needs both"))
 }
 
-/// Why there is no connection, although the server is there.
+/// Why there is no connection, although the server responds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::redis) enum LoginFault {
     /// A file cannot be used.
@@ -112,9 +112,9 @@ pub(in crate::redis) enum LoginFault {
         /// What is wrong.
         error: String,
     },
-    /// The server does not speak TLS.
+    /// The server does not support TLS.
     NotTls,
-    /// The server speaks TLS only.
+    /// The server accepts only TLS.
     OnlyTls,
     /// The certificate of the server has expired.
     Expired,
@@ -122,7 +122,7 @@ pub(in crate::redis) enum LoginFault {
     NotYetValid,
     /// The certificate of the server was issued by another authority.
     UnknownAuthority,
-    /// The certificate of the server is for another host than this one.
+    /// The certificate of the server is not for this host.
     WrongHost(String),
     /// The certificate of the server is refused for another reason.
     BadCertificate(String),
@@ -134,7 +134,7 @@ pub(in crate::redis) enum LoginFault {
     OwnExpired,
     /// The server has no protocol or cipher in common with the client.
     HandshakeRefused,
-    /// The server demands a password, and none is given.
+    /// The server demands a password, but none is configured.
     NoPassword,
     /// The server refuses the password of this user.
     WrongPassword(String),
@@ -149,13 +149,13 @@ pub(in crate::redis) enum LoginFault {
 }
 
 impl LoginFault {
-    /// A file that cannot be used.
+    /// The fault of an unusable file.
     pub(in crate::redis) fn unreadable(path: &std::path::Path, error: &dyn Display) -> LoginFault {
         LoginFault::File { path: path.display().to_string(), error: error.to_string() }
     }
 }
 
-/// There is no connection, although the server is there.
+/// There is no connection, although the server responds.
 pub(in crate::redis) fn no_connection(place: &str, fault: &LoginFault) -> StoreError {
     let error = match fault {
         LoginFault::File { path, error } => format!("{path} cannot be used: {error}"),
@@ -236,14 +236,14 @@ pub(in crate::redis) fn missing_permissions(
     ))
 }
 
-/// Why a server with replicas could lose acknowledged writes at a failover.
+/// Why acknowledged writes could be lost at a failover of a server with replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::redis) enum ReplicaFault {
-    /// It is a node of a cluster.
+    /// The server is a node of a cluster.
     Cluster,
-    /// Sentinels watch it, and the address does not name them.
+    /// Sentinels watch the server, but the address does not name them.
     Watched,
-    /// It has replicas, and the address does not say how many count.
+    /// The server has this number of replicas, but the address does not say how many must confirm writes.
     Undeclared(u32),
 }
 
@@ -276,17 +276,17 @@ pub(in crate::redis) fn unconfirmed(confirmed: u32, wanted: u32, files: bool) ->
     format!("{confirmed} of {wanted} replicas have {verb}{hint}. Nothing that they lack counts as done")
 }
 
-/// A server does not answer in time.
+/// A server does not respond in time.
 pub(in crate::redis) fn silent() -> String {
-    "the server does not answer".to_owned()
+    "the server does not respond".to_owned()
 }
 
-/// No Sentinel says where the master is. `reasons` has one for each that does not answer.
+/// No Sentinel names the master. `reasons` has one entry for each Sentinel that does not respond.
 pub(in crate::redis) fn no_sentinel(reasons: &[String]) -> String {
     format!("no Sentinel says where the master is: {}", reasons.join("; "))
 }
 
-/// A Sentinel says that another server is the master.
+/// A Sentinel names another server as the master.
 pub(in crate::redis) fn no_master_there() -> String {
-    "the server that the Sentinels name is not the master any more, or not yet".to_owned()
+    "the server that the Sentinels name is no longer the master, or not yet".to_owned()
 }

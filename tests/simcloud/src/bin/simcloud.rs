@@ -1,4 +1,4 @@
-//! `simcloud`: serves a simulated cloud, lays out its provider plugin, and shows what a running one has.
+//! `simcloud`: serves a simulated cloud, installs its provider plugin, and shows the content of a running cloud.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -26,41 +26,41 @@ struct Arguments {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// Configuration file, JSON; six regions without latency or failures where not given
+    /// Configuration file, JSON; by default six regions without latency or failures
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Loopback address to listen on; port 0 takes a free one
+    /// Loopback address to listen on; port 0 takes a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// SQLite database; in memory where not given
+    /// SQLite database; by default in memory
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Write the port's number to this file once the server listens
+    /// Write the port number to this file once the server listens
     #[arg(long, value_name = "FILE")]
     port_file: Option<PathBuf>,
-    /// What an answered effect survives, in place of what the configuration says
+    /// What an acknowledged effect survives; overrides the configuration
     #[arg(long, value_name = "machine|process", value_parser = durability)]
     durability: Option<Durability>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Lay the built plugin out in a filesystem mirror
+    /// Install the built plugin in a filesystem mirror
     InstallPlugin {
         /// The mirror
         dir: PathBuf,
-        /// The plugin; beside this program where not given
+        /// The plugin; by default the one beside this program
         #[arg(long, value_name = "FILE")]
         plugin: Option<PathBuf>,
-        /// Make a symbolic link in place of a copy
+        /// Make a symbolic link instead of a copy
         #[arg(long)]
         symlink: bool,
     },
-    /// Print what a running cloud answers to GET PATH, such as /ledger, /objects, /faults
+    /// Print the response of a running cloud to GET PATH, such as /ledger, /objects, /faults
     Get {
-        /// The path, with a query or without
+        /// The path, optionally with a query
         path: String,
-        /// The cloud
+        /// The URL of the cloud
         #[arg(long, env = "SIMCLOUD_URL")]
         url: String,
     },
@@ -75,7 +75,7 @@ fn durability(text: &str) -> Result<Durability, String> {
 }
 
 fn main() -> ExitCode {
-    // Long options take one dash or two.
+    // Long options may have one dash or two.
     let single = |text: &String| text.len() > 2 && text.starts_with('-') && !text.starts_with("--");
     let arguments = std::env::args().map(|text| if single(&text) { format!("-{text}") } else { text });
     let arguments = Arguments::parse_from(arguments);
@@ -122,7 +122,7 @@ async fn serve(options: Serve) -> Outcome {
     Ok(())
 }
 
-/// Who waits for the file must not see it half written.
+/// Writes a file by a rename, so that a process that waits for it never sees a part of it.
 fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");

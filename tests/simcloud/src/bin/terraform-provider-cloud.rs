@@ -7,7 +7,7 @@ use weft_simcloud::plugin::launch::{Environment, launch};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    // ^C reaches the whole process group. The host decides what it means, and tells its plugins.
+    // ^C reaches the whole process group. The host decides what to do, and stops its plugins itself.
     let ignored = signal(SignalKind::interrupt());
     let outcome = launch(Environment::of_process()).await;
     drop(ignored);

@@ -1,4 +1,4 @@
-//! The configuration file, JSON. Every member has a default; one that is not known is an error.
+//! The configuration file, in JSON. Every member has a default. An unknown member is an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::fault::Rule;
 use super::limit::Rate;
 
-/// Regions of a configuration that names none.
+/// The regions of a configuration that lists none.
 pub const DEFAULT_REGIONS: [&str; 6] = ["ap-south", "eu-central", "eu-north", "sa-east", "us-east", "us-west"];
 
 /// The region name that stands for every name that the configuration does not have.
@@ -18,24 +18,24 @@ pub const ANY_REGION: &str = "*";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What every random choice comes from: the same seed and the same order of requests give the same failures.
+    /// The seed of all random choices: the same seed and the same order of requests give the same failures.
     pub seed: u64,
-    /// What an answered effect survives.
+    /// What an acknowledged effect survives.
     pub durability: Durability,
-    /// The regions by name; [`DEFAULT_REGIONS`] where empty. `*` stands for all others.
+    /// The regions by name, or [`DEFAULT_REGIONS`] if empty. `*` stands for all others.
     pub regions: BTreeMap<String, Region>,
     /// Injected failures.
     pub faults: Vec<Rule>,
 }
 
-/// What an answered effect survives.
+/// What an acknowledged effect survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// The loss of the machine: one fsync for each group of effects.
     #[default]
     Machine,
-    /// The death of the server process, kill -9 included.
+    /// The death of the server process, including `kill -9`.
     Process,
 }
 
@@ -43,15 +43,15 @@ pub enum Durability {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Region {
-    /// Zone names; `REGION-a`, `REGION-b` and `REGION-c` where empty.
+    /// Zone names. By default, `REGION-a`, `REGION-b` and `REGION-c`.
     pub zones: Vec<String>,
-    /// How long a request takes: half of it passes before the effect, half after it.
+    /// The duration of a request: half of it passes before the effect, and half after it.
     pub latency_ms: u64,
-    /// Up to so much is added to the latency.
+    /// The maximum random addition to the latency.
     pub jitter_ms: u64,
-    /// Requests beyond this are answered 429.
+    /// The rate limit. Further requests get the status 429.
     pub rate: Option<Rate>,
-    /// Carry a request out even when its client goes away before the effect.
+    /// Whether a request takes effect even if its client disconnects before the effect.
     pub late_effects: bool,
 }
 
@@ -63,10 +63,10 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What reading it gave.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Not JSON of the expected form.
+    /// The file is not JSON of the expected form.
     #[error("{path}: {source}")]
     Form {
         /// The file.
@@ -74,7 +74,7 @@ pub enum ConfigError {
         /// What is wrong and where.
         source: serde_json::Error,
     },
-    /// A value makes no sense.
+    /// A value is not allowed.
     #[error("{path}: {what}")]
     Value {
         /// The file.
@@ -95,7 +95,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks what the form alone does not. The error is a sentence.
+    /// Checks the values beyond their form. The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         for name in self.regions.keys() {
             if name != ANY_REGION && !is_region_name(name) {
@@ -110,7 +110,7 @@ impl Config {
         self.faults.iter().try_for_each(Rule::check)
     }
 
-    /// The settings of a region, if there is one of that name.
+    /// The settings of a region, if it exists.
     pub fn region(&self, name: &str) -> Option<Region> {
         let found = match self.regions.get(name) {
             Some(region) if name != ANY_REGION => region.clone(),
@@ -122,7 +122,7 @@ impl Config {
         Some(Region { zones, ..found })
     }
 
-    /// The names of all regions that are named.
+    /// The names of all regions that are listed.
     pub fn region_names(&self) -> Vec<String> {
         if self.regions.is_empty() {
             return DEFAULT_REGIONS.iter().map(|name| (*name).to_owned()).collect();
@@ -131,12 +131,12 @@ impl Config {
     }
 }
 
-/// Zone names of a region that has none of its own.
+/// The zone names of a region that lists none.
 pub fn default_zones(region: &str) -> Vec<String> {
     ["a", "b", "c"].iter().map(|letter| format!("{region}-{letter}")).collect()
 }
 
-/// Host names are made of region names, so the rules of host names hold.
+/// Whether a name is valid for a region. Host names contain region names, so the rules of host names apply.
 pub fn is_region_name(name: &str) -> bool {
     (1..=63).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')

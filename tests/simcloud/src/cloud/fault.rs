@@ -1,4 +1,4 @@
-//! Injected failures: rules from the configuration, decided once for each request, before anything is done.
+//! Injected failures: rules from the configuration. The failures of a request are decided before anything is done.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::object::Kind;
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
@@ -14,7 +14,7 @@ pub enum Op {
     Create,
     /// GET of one object.
     Read,
-    /// GET of many, by token or name too.
+    /// GET of several objects, including a search by token or name.
     List,
     /// PATCH.
     Update,
@@ -23,7 +23,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The word in rules and in the ledger.
+    /// The name in rules and in the ledger.
     pub fn name(self) -> &'static str {
         match self {
             Op::Create => "create",
@@ -35,46 +35,46 @@ impl Op {
     }
 }
 
-/// On which side of the effect a failure happens.
+/// Whether a failure happens before or after the effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// The effect does not happen (a delay only puts it off).
+    /// Before the effect, which then does not happen. A delay only postpones it.
     #[default]
     Before,
-    /// The effect has happened, is durable and in the ledger.
+    /// After the effect, which has happened and is durable and in the ledger.
     After,
 }
 
-/// What a failure is.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// An error is answered.
+    /// The response is an error.
     Error,
-    /// The connection is cut without an answer.
+    /// The connection is closed without a response.
     Cut,
-    /// Nothing is answered while the client waits.
+    /// There is no response while the client waits.
     Hang,
-    /// The answer takes longer.
+    /// The response is delayed.
     Delay,
-    /// The object is answered, and the plugin is to return it together with an error.
+    /// The response has the object, and the plugin must return the object together with an error.
     Partial,
-    /// The object is answered, and the plugin is to say nothing at all of it.
+    /// The response has the object, but the plugin must return an empty message.
     Empty,
 }
 
-/// What the plugin is to make of an object that was answered.
+/// What the plugin must do with an object in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twist {
-    /// It comes together with an error.
+    /// Return it together with an error.
     Partial,
-    /// An empty message comes in its place.
+    /// Return an empty message instead of it.
     Empty,
 }
 
 impl Twist {
-    /// The word in answers.
+    /// The name in responses.
     pub fn word(self) -> &'static str {
         match self {
             Twist::Partial => "partial",
@@ -83,8 +83,9 @@ impl Twist {
     }
 }
 
-/// One rule. Requests that match `region`, `type` and `op` (each: all, where not given) are counted from 1. The rule
-/// fires at the counts of `nth`, at multiples of `every`, with `probability`; always, when none of the three is given.
+/// A rule. It counts the requests that match `region`, `type` and `op`, from 1; an absent member matches everything. It
+/// fires at the counts in `nth`, at multiples of `every`, and with `probability`. If none of the three is given, it
+/// always fires.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -97,19 +98,19 @@ pub struct Rule {
     /// Only this operation.
     #[serde(default)]
     pub op: Option<Op>,
-    /// At these counts.
+    /// Fires at these counts.
     #[serde(default)]
     pub nth: Vec<u64>,
-    /// At every so-many-th.
+    /// Fires at multiples of this count.
     #[serde(default)]
     pub every: Option<u64>,
-    /// With this probability, from the configuration's seed.
+    /// Fires with this probability, derived from the seed of the configuration.
     #[serde(default)]
     pub probability: Option<f64>,
-    /// At most so often.
+    /// Fires at most this number of times.
     #[serde(default)]
     pub times: Option<u64>,
-    /// Before or after the effect.
+    /// Whether the failure happens before or after the effect.
     #[serde(default)]
     pub when: When,
     /// The failure.
@@ -130,7 +131,7 @@ fn default_status() -> u16 {
 }
 
 impl Rule {
-    /// The error is a sentence.
+    /// Checks the rule. The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.probability.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
             return Err("the probability of a fault must be from 0 to 1".to_owned());
@@ -159,30 +160,30 @@ impl Rule {
     }
 }
 
-/// What one side of the effect has in store for a request.
+/// The failures of a request on one side of its effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trouble {
-    /// All delays together.
+    /// The sum of all delays.
     pub delay: Duration,
-    /// What ends the request there.
+    /// How the request ends early, if it does.
     pub end: Option<End>,
-    /// What the plugin is to make of the object.
+    /// What the plugin must do with the object.
     pub twist: Option<Twist>,
 }
 
 /// How a request ends early.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// With an answer.
+    /// With an error response.
     Error {
         /// HTTP status.
         status: u16,
         /// Text for the user.
         message: String,
     },
-    /// Without one, at once.
+    /// Without a response, and the connection is closed at once.
     Cut,
-    /// Without one, and without an end.
+    /// Without a response, and the connection stays open.
     Hang,
 }
 
@@ -200,26 +201,26 @@ struct Counted {
     fired: u64,
 }
 
-/// A rule and how often it matched and fired, as `GET /faults` shows it.
+/// A rule with the numbers of times that it matched and fired, as `GET /faults` shows it.
 #[derive(Debug, Serialize)]
 pub struct Seen {
     /// The rule.
     pub rule: Rule,
-    /// Requests that matched.
+    /// The number of requests that matched.
     pub matched: u64,
-    /// Times that it fired.
+    /// The number of times that it fired.
     pub fired: u64,
 }
 
 impl Faults {
-    /// Nothing counted yet.
+    /// The rules, with all counters at 0.
     pub fn new(seed: u64, rules: Vec<Rule>) -> Faults {
         let rules = rules.into_iter().map(|rule| Counted { rule, matched: 0, fired: 0 }).collect();
         Faults { seed, rules }
     }
 
-    /// Counts a request and says what happens to it before and after its effect. The first rule that ends the request
-    /// on a side decides how; delays add up.
+    /// Counts a request, and decides its failures before and after its effect. On each side, the first rule that ends
+    /// the request decides how. Delays add up.
     pub fn decide(&mut self, region: &str, kind: Kind, op: Op) -> (Trouble, Trouble) {
         let (mut before, mut after) = (Trouble::default(), Trouble::default());
         for (index, counted) in self.rules.iter_mut().enumerate() {
@@ -264,13 +265,13 @@ impl Faults {
         self.rules.iter().map(seen).collect()
     }
 
-    /// Replaces the rules; counters start again.
+    /// Replaces the rules, with all counters at 0.
     pub fn replace(&mut self, rules: Vec<Rule>) {
         *self = Faults::new(self.seed, rules);
     }
 }
 
-/// A number from 0 to below 1 that depends on nothing but its arguments.
+/// A pseudo-random number from 0 to below 1 that depends only on the arguments.
 pub fn chance(seed: u64, stream: u64, count: u64) -> f64 {
     // The finishing steps of SplitMix64 over a combination of the three.
     let mut bits = seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ count.wrapping_mul(0xd1b5_4a32_d192_ed03);

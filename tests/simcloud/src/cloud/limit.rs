@@ -1,21 +1,21 @@
-//! Request-rate limits: one token bucket a region, as clouds have it.
+//! Rate limits of requests: one token bucket for each region, as in real clouds.
 
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-/// How many requests a region takes.
+/// The rate limit of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// Requests a second in the long run.
+    /// Average number of requests per second.
     pub per_second: f64,
-    /// Requests at once after a pause; as many as a second brings where not given.
+    /// Maximum number of requests at once after a pause. By default, the number of requests per second.
     pub burst: Option<f64>,
 }
 
 impl Rate {
-    /// The error is a sentence.
+    /// Checks the rate. The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         let burst = self.capacity();
         if self.per_second > 0.0 && self.per_second.is_finite() && burst >= 1.0 && burst.is_finite() {
@@ -35,19 +35,19 @@ pub struct Bucket {
     rate: Rate,
     level: f64,
     filled: Instant,
-    /// Requests that were taken.
+    /// The number of accepted requests.
     pub taken: u64,
-    /// Requests that were refused.
+    /// The number of refused requests.
     pub refused: u64,
 }
 
 impl Bucket {
-    /// A full one.
+    /// A full bucket.
     pub fn new(rate: Rate, now: Instant) -> Bucket {
         Bucket { rate, level: rate.capacity(), filled: now, taken: 0, refused: 0 }
     }
 
-    /// Takes one request; the error is how long to wait until one would be taken.
+    /// Accepts one request. The error is the time to wait until a request would be accepted.
     pub fn take(&mut self, now: Instant) -> Result<(), Duration> {
         let passed = now.saturating_duration_since(self.filled).as_secs_f64();
         self.level = (self.level + passed * self.rate.per_second).min(self.rate.capacity());

@@ -13,13 +13,13 @@ pub enum Kind {
     Subnet,
     /// A machine with an address in a subnet.
     Instance,
-    /// A name and what it stands for. It has no client token.
+    /// A name and its values. It has no client token.
     DnsRecord,
     /// A container whose name is unique in its region. It has no client token.
     Bucket,
 }
 
-/// What a field of a request may hold.
+/// The type of a field in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A string.
@@ -37,11 +37,11 @@ pub enum Shape {
 pub struct Field {
     /// Its name in JSON.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub shape: Shape,
-    /// A create without it is refused.
+    /// Whether a create requires it.
     pub required: bool,
-    /// An update may change it.
+    /// Whether an update may change it.
     pub mutable: bool,
 }
 
@@ -81,7 +81,7 @@ const DNS_RECORD: &[Field] = &[
 
 const BUCKET: &[Field] = &[field("name", Shape::Text, true, false), field("tags", Shape::TextMap, false, true)];
 
-/// The field that is taken and never stored or given back.
+/// The field that is accepted but neither stored nor returned.
 pub const PASSWORD: &str = "password";
 
 impl Kind {
@@ -104,7 +104,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What ids of this kind begin with.
+    /// The prefix of ids of this kind.
     pub fn prefix(self) -> &'static str {
         match self {
             Kind::Network => "net",
@@ -115,12 +115,12 @@ impl Kind {
         }
     }
 
-    /// Do creates of this kind carry a client token?
+    /// Whether creates of this kind may have a client token.
     pub fn has_token(self) -> bool {
         !matches!(self, Kind::DnsRecord | Kind::Bucket)
     }
 
-    /// What a client may send, `token` aside.
+    /// The fields that a client may send, except `token`.
     pub fn fields(self) -> &'static [Field] {
         match self {
             Kind::Network => NETWORK,
@@ -133,7 +133,7 @@ impl Kind {
 }
 
 impl Shape {
-    /// Does a value that is not null fit?
+    /// Whether a value other than null has this type.
     pub fn fits(self, value: &Json) -> bool {
         match (self, value) {
             (Shape::Text, value) => value.is_string(),
@@ -144,7 +144,7 @@ impl Shape {
         }
     }
 
-    /// In words, for refusals.
+    /// A description of the type, for error messages.
     pub fn words(self) -> &'static str {
         match self {
             Shape::Text => "a string",
@@ -160,24 +160,24 @@ impl Shape {
 pub struct Object {
     /// Its kind.
     pub kind: Kind,
-    /// Unique over all regions and kinds.
+    /// The id, unique over all regions and kinds.
     pub id: String,
-    /// Where it is.
+    /// Its region.
     pub region: String,
     /// The client token of its create.
     pub token: Option<String>,
-    /// All else: what the client sent, and what the server computed.
+    /// All other attributes: those that the client sent, and those that the server computed.
     pub attributes: Map<String, Json>,
 }
 
 impl Object {
-    /// A text attribute, empty where there is none.
+    /// A text attribute, or an empty string if it is absent.
     pub fn text(&self, attribute: &str) -> &str {
         self.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// The object as clients see it: `id`, `region`, `token` and the attributes, flat. The kind is not in it, for DNS
-    /// records have an attribute `type` of their own.
+    /// The object as clients see it: `id`, `region`, `token` and the attributes, flat. It does not contain the kind,
+    /// because DNS records have their own attribute `type`.
     pub fn to_json(&self) -> Json {
         let mut flat = Map::new();
         flat.insert("id".to_owned(), json!(self.id));

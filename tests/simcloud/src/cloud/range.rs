@@ -1,18 +1,17 @@
-//! Ranges of IPv4 addresses, and which addresses of one are taken.
+//! Ranges of IPv4 addresses, and the addresses of a range that are in use.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-/// The widest and the narrowest range that the cloud hands out: the narrowest still has addresses left once
-/// [`RESERVED`] are gone.
+/// The allowed prefix lengths of ranges. Even the narrowest range still has free addresses after the [`RESERVED`] ones.
 pub const PREFIXES: std::ops::RangeInclusive<u8> = 8..=29;
 
-/// Addresses at the start of a subnet that the cloud keeps: the network itself, gateway, resolver, one spare.
+/// The number of addresses at the start of a subnet that the cloud reserves: network, gateway, resolver, one spare.
 pub const RESERVED: u32 = 4;
 
-/// Reads `A.B.C.D/N`. The error says what is wrong, without naming the field.
+/// Parses `A.B.C.D/N`. The error describes the fault without naming the field.
 pub fn parse(text: &str) -> Result<Ipv4Net, String> {
     let range: Ipv4Net = text.parse().map_err(|_| format!("{text:?} is not an IPv4 range such as 10.1.0.0/16"))?;
     if range.network() != range.addr() {
@@ -30,7 +29,7 @@ pub fn bounds(range: &Ipv4Net) -> (u32, u32) {
     (range.network().to_bits(), range.broadcast().to_bits())
 }
 
-/// The addresses of one subnet that are taken.
+/// The addresses of one subnet that are in use.
 #[derive(Debug)]
 pub struct Hosts {
     first: u32,
@@ -41,14 +40,14 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Nothing taken yet.
+    /// A range in which no address is in use.
     pub fn new(range: &Ipv4Net) -> Hosts {
         let (network, broadcast) = bounds(range);
         let first = network.saturating_add(RESERVED);
         Hosts { first, last: broadcast.saturating_sub(1), free_from: first, taken: BTreeSet::new() }
     }
 
-    /// Takes the lowest free address; `None` when there is none.
+    /// Takes the lowest free address, or returns `None` if there is none.
     pub fn take(&mut self) -> Option<Ipv4Addr> {
         let mut address = self.free_from;
         while self.taken.contains(&address) {
@@ -62,12 +61,12 @@ impl Hosts {
         })
     }
 
-    /// Marks an address as taken that was handed out before a restart.
+    /// Marks an address as in use that was assigned before a restart.
     pub fn restore(&mut self, address: Ipv4Addr) {
         self.taken.insert(address.to_bits());
     }
 
-    /// Gives an address back.
+    /// Makes an address free again.
     pub fn release(&mut self, address: Ipv4Addr) {
         let address = address.to_bits();
         if self.taken.remove(&address) {
@@ -75,7 +74,7 @@ impl Hosts {
         }
     }
 
-    /// Is nothing taken?
+    /// Whether no address is in use.
     pub fn is_empty(&self) -> bool {
         self.taken.is_empty()
     }

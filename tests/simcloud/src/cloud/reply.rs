@@ -1,4 +1,4 @@
-//! Answers as data, and as HTTP.
+//! Responses, as data and as HTTP.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,19 +17,20 @@ use super::fault::Twist;
 use super::store::StoreError;
 use super::world::Refusal;
 
-/// How long to wait, in milliseconds, beside `Retry-After`, which has whole seconds only.
+/// The header with the time to wait, in milliseconds. `Retry-After` only has whole seconds.
 pub const RETRY_AFTER_MS: &str = "retry-after-ms";
 
-/// The member of an answered object that tells the plugin what to make of it.
+/// The member of a returned object that controls what the plugin does with it.
 pub const TWIST: &str = "twist";
 
-/// Lines that are sent as they are read. An error in the middle cuts the connection: half a ledger must not look whole.
+/// Lines that are sent while they are read. An error in the middle closes the connection, so that a part of the ledger
+/// does not look complete.
 pub type Lines = Pin<Box<dyn Stream<Item = Result<Bytes, StoreError>> + Send>>;
 
-/// The body of an answer.
+/// The body of a response.
 pub type Body = UnsyncBoxBody<Bytes, StoreError>;
 
-/// An answer.
+/// A response.
 pub enum Reply {
     /// JSON with a status.
     Json(StatusCode, Json),
@@ -37,30 +38,30 @@ pub enum Reply {
     Nothing,
     /// JSON lines.
     Lines(Lines),
-    /// An error that the cloud answers.
+    /// An error response.
     Error {
         /// The status.
         status: StatusCode,
-        /// A word for programs.
+        /// The code, for programs.
         code: &'static str,
-        /// A sentence for people.
+        /// The message, as a sentence for users.
         message: String,
-        /// The field to blame.
+        /// The field at fault.
         field: Option<String>,
-        /// When to come again.
+        /// The time to wait before a retry.
         retry_after: Option<Duration>,
     },
-    /// No answer: the connection is cut.
+    /// No response: the connection is closed.
     Cut,
 }
 
 impl Reply {
-    /// An error without further particulars.
+    /// An error response without a field or a time to wait.
     pub fn error(status: StatusCode, code: &'static str, message: impl Into<String>) -> Reply {
         Reply::Error { status, code, message: message.into(), field: None, retry_after: None }
     }
 
-    /// The same, telling the plugin what to make of the object, where there is one.
+    /// Adds the instruction for the plugin to the object of the response, if it has one.
     #[must_use]
     pub fn twisted(mut self, twist: Option<Twist>) -> Reply {
         if let (Some(twist), Reply::Json(_, Json::Object(members))) = (twist, &mut self) {
@@ -69,7 +70,7 @@ impl Reply {
         self
     }
 
-    /// As HTTP; `None` where the connection is to be cut.
+    /// Converts the response to HTTP. `None` if the connection must be closed.
     pub fn into_response(self) -> Option<Response<Body>> {
         let (status, body, wait) = match self {
             Reply::Cut => return None,

@@ -1,11 +1,11 @@
-//! Requests as data: method and path to what is asked.
+//! Requests as data: parses method and path.
 
 use hyper::Method;
 
 use super::fault::Op;
 use super::object::Kind;
 
-/// What a request asks for.
+/// The target of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
     /// `GET /health`.
@@ -38,28 +38,28 @@ pub struct ObjectRoute {
     pub region: String,
     /// The kind.
     pub kind: Kind,
-    /// What to do.
+    /// The operation.
     pub op: Op,
-    /// With which object; empty for creates and lists.
+    /// The id of the object; empty for creates and lists.
     pub id: String,
-    /// List only what has this client token.
+    /// List only objects with this client token.
     pub token: Option<String>,
-    /// List only what has this name.
+    /// List only objects with this name.
     pub name: Option<String>,
 }
 
-/// Why a request leads nowhere.
+/// Why a request has no target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Astray {
     /// 404.
     NoSuchPath,
     /// 405.
     NoSuchMethod,
-    /// 400: a query that cannot be read.
+    /// 400: the query is malformed.
     BadQuery,
 }
 
-/// Reads method, path and query.
+/// Parses method, path and query.
 pub fn route(method: &Method, path: &str, query: Option<&str>) -> Result<Route, Astray> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let query = parameters(query.unwrap_or_default())?;

@@ -19,19 +19,20 @@ use super::reply::{Body, Reply};
 use super::service::{Cloud, Request};
 use super::store::{Store, StoreError};
 
-/// Largest request body: far above any object, far below what would hurt.
+/// The maximum size of a request body: far larger than any object, and small enough to be harmless.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// Connections at once; more wait to be accepted. Below the usual limit of 1,024 open files.
+/// The maximum number of concurrent connections; further ones wait to be accepted. It is below the usual limit of 1,024
+/// open files.
 pub const MAX_CONNECTIONS: usize = 900;
 
-/// How long to leave off accepting after the system refused a connection (too many files, most likely).
+/// The pause in accepting connections after the system refused one, which usually means too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The database.
+    /// The database cannot be used.
     #[error("{}: {source}", path.as_deref().unwrap_or(Path::new("(in memory)")).display())]
     Store {
         /// Its file.
@@ -39,10 +40,10 @@ pub enum ServerError {
         /// What is wrong.
         source: StoreError,
     },
-    /// The cloud has no locks on its doors.
+    /// The address is not a loopback address. The cloud has no authentication.
     #[error("{0} is not a loopback address, and the cloud serves nothing else")]
     NotLoopback(SocketAddr),
-    /// The address cannot be listened on.
+    /// Listening on the address failed.
     #[error("listening on {address}: {source}")]
     Listen {
         /// The address.
@@ -52,7 +53,7 @@ pub enum ServerError {
     },
 }
 
-/// A server that listens already and serves once [`Server::run`] is called.
+/// A server that already listens. It serves once [`Server::run`] is called.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -61,7 +62,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the database (in memory where there is no path) and the port (any, for port 0).
+    /// Opens the database (in memory without a path) and the port (a free one for port 0).
     pub async fn start(config: Config, address: SocketAddr, database: Option<&Path>) -> Result<Server, ServerError> {
         if !address.ip().is_loopback() {
             return Err(ServerError::NotLoopback(address));
@@ -101,20 +102,20 @@ impl Server {
     }
 }
 
-/// One connection, request after request. When the client goes away, hyper drops the future of the request under way:
-/// before its effect, that request then never happened.
+/// Serves one connection, request after request. When the client disconnects, hyper drops the future of the current
+/// request. If that happens before the effect of the request, the request has no effect.
 async fn serve(stream: TcpStream, cloud: Arc<Cloud>) {
-    // Small answers must not wait for acknowledgements of earlier ones.
+    // Small responses must not wait for acknowledgements of earlier ones.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let cloud = Arc::clone(&cloud);
         async move { respond(cloud, request).await }
     });
-    // An error here is a client that went away or a connection cut on purpose.
+    // An error here means that the client disconnected, or that the connection was closed on purpose.
     let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
 }
 
-/// The connection is to be cut without an answer.
+/// The error that closes the connection without a response.
 #[derive(Debug, thiserror::Error)]
 #[error("cut")]
 struct Cut;

@@ -1,4 +1,4 @@
-//! A request on its way: limit, failures, latency, effect, durability, latency, answer.
+//! Processes a request: rate limit, failures, latency, effect, durability, latency, response.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::route::{Astray, ObjectRoute, Route, route};
 use super::store::Store;
 use super::world::{Asked, Change, DUPLICATE_TOKEN, Effect, Refusal, World};
 
-/// Regions that `*` may bring to life: their buckets are kept.
+/// The maximum number of regions that are created because `*` matches them. Their buckets are kept in memory.
 const MAX_REGIONS: usize = 1000;
 
 /// The cloud: everything that requests share.
@@ -30,7 +30,7 @@ pub struct Cloud {
     world: Mutex<World>,
     faults: Mutex<Faults>,
     buckets: Mutex<Buckets>,
-    /// Where the server can be reached, for the regions' endpoints.
+    /// The URL of the server, for the endpoints of the regions.
     base: String,
 }
 
@@ -47,21 +47,21 @@ pub struct Request {
     pub method: Method,
     /// The path.
     pub path: String,
-    /// What follows the question mark.
+    /// The text after the question mark.
     pub query: Option<String>,
     /// The whole body.
     pub body: Bytes,
 }
 
 impl Cloud {
-    /// A cloud over an opened store. `base` is the URL that the server listens on.
+    /// A cloud over an opened store. `base` is the URL of the server.
     pub fn new(config: Config, store: Store, world: World, base: String) -> Cloud {
         let faults = Mutex::new(Faults::new(config.seed, config.faults.clone()));
         let buckets = Mutex::new(Buckets::default());
         Cloud { config, store, world: Mutex::new(world), faults, buckets, base }
     }
 
-    /// Answers a request. What was answered is durable.
+    /// Responds to a request. Everything in the response is durable.
     pub async fn answer(self: &Arc<Cloud>, request: Request) -> Reply {
         let route = match route(&request.method, &request.path, request.query.as_deref()) {
             Ok(route) => route,
@@ -90,7 +90,7 @@ impl Cloud {
             Route::Object(route) => match self.config.region(&route.region) {
                 None => no_such_region(&route.region),
                 Some(region) if region.late_effects => {
-                    // A task of its own goes on when the client, and with it this future, is gone.
+                    // A separate task continues even if the client disconnects and this future is dropped.
                     let cloud = Arc::clone(self);
                     let task = tokio::spawn(async move { cloud.object(&region, &route, &request.body).await });
                     task.await.unwrap_or(Reply::Cut)
@@ -100,7 +100,7 @@ impl Cloud {
         }
     }
 
-    /// A request for an object, through everything that stands in its way.
+    /// Processes a request about objects, with rate limit, failures and latency.
     async fn object(&self, region: &Region, route: &ObjectRoute, body: &Bytes) -> Reply {
         let latency = match self.admit(region, &route.region) {
             Ok(latency) => latency,
@@ -116,7 +116,7 @@ impl Cloud {
         trouble(after).await.unwrap_or(reply)
     }
 
-    /// Takes a request within the region's rate, and says how long it shall take in all.
+    /// Accepts a request within the rate of the region. Returns the total duration of the request.
     fn admit(&self, region: &Region, name: &str) -> Result<Duration, Box<Reply>> {
         let mut latency = Duration::from_millis(region.latency_ms);
         if region.rate.is_none() && region.jitter_ms == 0 {
@@ -145,7 +145,7 @@ impl Cloud {
         })
     }
 
-    /// The effect or the look, and the wait until it is durable.
+    /// Reads or changes the world, and waits until the result is durable.
     async fn serve_object(&self, region: &Region, route: &ObjectRoute, body: &Bytes) -> Reply {
         let (seq, reply) = match self.touch(region, route, body) {
             Ok(touched) => touched,
@@ -157,8 +157,8 @@ impl Cloud {
         }
     }
 
-    /// Reads or changes the world under its lock. Gives the number up to which the store must be durable before the
-    /// reply may be sent.
+    /// Reads or changes the world under its lock. Returns the reply, and the number of the effect that must be durable
+    /// before the reply may be sent.
     fn touch(&self, region: &Region, route: &ObjectRoute, body: &Bytes) -> Result<(u64, Reply), Box<Reply>> {
         let fields = match route.op {
             Op::Create | Op::Update => read_body(body).map_err(Box::new)?,
@@ -171,7 +171,7 @@ impl Cloud {
         let effect = match route.op {
             Op::Read => {
                 let object = world.get(&route.region, route.kind, &route.id);
-                // Absence, too, is told only once the delete that made it is durable.
+                // Even absence is reported only after the delete that caused it is durable.
                 let reply = object.map_or_else(Reply::from, |found| Reply::Json(StatusCode::OK, found.to_json()));
                 return Ok((world.seq(), reply));
             }
@@ -194,7 +194,7 @@ impl Cloud {
         json!({"name": name, "zones": region.zones, "endpoint": format!("{}/regions/{name}", self.base)})
     }
 
-    /// The ledger as it is when asked for, in pages, so that no length of it is held in memory.
+    /// The ledger, read page by page while it is sent, so that memory use does not depend on its length.
     fn ledger(self: &Arc<Cloud>, after: u64) -> Reply {
         let end = self.world.lock().seq();
         let lines = stream::try_unfold((Arc::clone(self), after), move |(cloud, after)| async move {
@@ -232,7 +232,7 @@ impl Cloud {
         }
     }
 
-    /// The numbers of requests of the regions with a rate.
+    /// The numbers of accepted and refused requests of the regions with a rate limit.
     fn rates(&self) -> Reply {
         let buckets = self.buckets.lock();
         let counts = |bucket: &Bucket| json!({"taken": bucket.taken, "refused": bucket.refused});
@@ -285,7 +285,7 @@ async fn pause(length: Duration) {
     }
 }
 
-/// Lives through what a fault has in store; gives the reply that it ends with, if it ends the request.
+/// Executes the failures on one side of the effect. Returns the reply if they end the request.
 async fn trouble(trouble: Trouble) -> Option<Reply> {
     pause(trouble.delay).await;
     match trouble.end? {

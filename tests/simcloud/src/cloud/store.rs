@@ -1,8 +1,8 @@
-//! The store: SQLite behind one thread that writes many effects in one transaction.
+//! The store: SQLite behind one thread, which writes many effects in one transaction.
 //!
-//! An effect is applied to the world in memory first and queued here while the world is still locked, so that the queue
-//! has the order of the sequence numbers. Nobody is answered, readers neither, before what they saw is durable. Where a
-//! write fails, the store stays shut: everything after it is refused until a restart, which begins from what is stored.
+//! An effect is first applied to the world in memory and queued while the world is still locked, so the queue has the
+//! order of the sequence numbers. No request gets a response, not even a read, before the data in it is durable. If a
+//! write fails, the store refuses everything until a restart, which begins from the stored data.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,13 +15,14 @@ use super::config::Durability;
 use super::object::{Kind, Object};
 use super::world::{Change, Effect, World};
 
-/// Most effects in one transaction: enough to spread an fsync over all that wait, few enough to answer soon.
+/// The maximum number of effects in one transaction: enough to share an fsync among all waiting effects, and few enough
+/// for quick responses.
 pub const MAX_GROUP: usize = 2048;
 
-/// Ledger lines read at a time.
+/// The number of ledger lines that are read at a time.
 pub const LEDGER_PAGE: usize = 2000;
 
-/// Set in the file's header, so that no other file is taken for a cloud's: "wsim".
+/// A mark in the header of the file, "wsim", so that another file is not mistaken for a cloud's database.
 const APPLICATION_ID: i32 = 0x7773_696d;
 
 const SCHEMA: &str = "
@@ -34,10 +35,10 @@ const SCHEMA: &str = "
 /// Why the store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// SQLite says no.
+    /// An error of SQLite.
     #[error("database: {0}")]
     Database(#[from] rusqlite::Error),
-    /// The file belongs to something else.
+    /// The file is the database of another application.
     #[error("the file is a database, but not one of a simulated cloud")]
     Foreign,
     /// A stored object cannot be read.
@@ -51,7 +52,7 @@ pub enum StoreError {
     /// The writing thread has ended.
     #[error("the store is shut after a failed write")]
     Shut,
-    /// No thread.
+    /// The writing thread cannot be started.
     #[error("starting the writing thread: {0}")]
     Thread(#[from] std::io::Error),
 }
@@ -61,11 +62,11 @@ enum Command {
     Ledger { after: u64, reply: oneshot::Sender<Result<Vec<(u64, String)>, StoreError>> },
 }
 
-/// A handle on the store. Dropping it ends the thread once all that was queued is written.
+/// A handle of the store. Dropping it ends the thread after all queued effects are written.
 #[derive(Debug)]
 pub struct Store {
     queue: Option<Sender<Command>>,
-    /// The last durable effect; nothing once the store is shut.
+    /// The number of the last durable effect, or `None` after a failed write.
     written: watch::Receiver<Option<u64>>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -87,13 +88,13 @@ impl Store {
         Ok((Store { queue: Some(queue), written, thread: Some(thread) }, world))
     }
 
-    /// Queues an effect. To be called while the world is locked. The queue needs no bound of its own: each request in
-    /// it waits, and the server bounds those.
+    /// Queues an effect. Call this while the world is locked. The queue needs no limit: each queued request waits, and
+    /// the server limits the number of requests.
     pub fn write(&self, effect: Effect) -> Result<(), StoreError> {
         self.send(Command::Write(Box::new(effect)))
     }
 
-    /// Waits until the effect with this number, and so all before it, is durable.
+    /// Waits until the effect with this number is durable, and thus all earlier ones.
     pub async fn durable(&self, seq: u64) -> Result<(), StoreError> {
         let mut written = self.written.clone();
         let reached = written.wait_for(|state| state.is_none_or(|done| done >= seq));
@@ -120,14 +121,14 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // The thread has reported its panic itself.
+            // The thread has already reported its panic.
             let _ = thread.join();
         }
     }
 }
 
 fn prepare(connection: &Connection, durability: Durability) -> Result<(), StoreError> {
-    // One server a file: two would each have a world of their own.
+    // Only one server may use a file, because each server has its own world.
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
@@ -136,7 +137,7 @@ fn prepare(connection: &Connection, durability: Durability) -> Result<(), StoreE
     }
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // In WAL mode, a commit without fsync is in the operating system's cache: it survives the process.
+    // In WAL mode, a commit without fsync is in the cache of the operating system, so it survives the process.
     let synchronous = match durability {
         Durability::Machine => "FULL",
         Durability::Process => "OFF",
@@ -162,7 +163,7 @@ fn load(connection: &Connection) -> Result<World, StoreError> {
         .map_err(|refusal| StoreError::Object { id: "(any)".to_owned(), what: refusal.to_string() })
 }
 
-/// The thread: takes what is queued, writes it in one transaction, says how far it got.
+/// The thread: writes queued effects in one transaction, and reports the last durable one.
 fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watch::Sender<Option<u64>>) {
     while let Ok(first) = commands.recv() {
         let mut group = Vec::new();
@@ -171,7 +172,7 @@ fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watc
             match command {
                 Command::Write(effect) => group.push(effect),
                 Command::Ledger { after, reply } => {
-                    // What the asker wants to see is durable already; the group under way need not be.
+                    // Everything that the caller wants to read is already durable. The current group need not be.
                     let _ = reply.send(read_ledger(&connection, after));
                 }
             }

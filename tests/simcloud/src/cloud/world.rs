@@ -1,7 +1,7 @@
 //! The rules of the cloud, as plain functions over data: no clock, no network, no database.
 //!
-//! Every effect has the next sequence number, which is also what its object's id is made of. An effect carries the new
-//! object (or that it is gone) together with its ledger line; the store writes both in one transaction.
+//! Every effect has the next sequence number, from which the id of a new object is derived. An effect carries the
+//! object, what to do with the stored one, and the ledger line. The store writes both in one transaction.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -13,22 +13,22 @@ use super::fault::Op;
 use super::object::{Kind, Object, PASSWORD};
 use super::range::{self, Hosts};
 
-/// Longest name of an object, as host names have it.
+/// The maximum length of an object's name, as for host names.
 pub const MAX_NAME: usize = 63;
 
-/// Time to live of a record that says none, in seconds.
+/// The default time to live of a record, in seconds.
 pub const DEFAULT_TTL: i64 = 300;
 
-/// Addresses of the regions' internal fabric: 100.64.0.0/10, the range for carriers' own use.
+/// The start of the addresses of the regions' internal network: 100.64.0.0/10, the range reserved for carriers.
 const FABRIC: u32 = 0x6440_0000;
 const FABRIC_SIZE: u64 = 1 << 22;
 
 /// A line of the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LedgerEntry {
-    /// From 1, without gaps.
+    /// The sequence number, from 1 without gaps.
     pub seq: u64,
-    /// RFC 3339, UTC.
+    /// The time, RFC 3339 in UTC.
     pub time: String,
     /// `create`, `update` or `delete`.
     pub op: &'static str,
@@ -47,18 +47,18 @@ pub struct LedgerEntry {
     pub outcome: &'static str,
 }
 
-/// Outcome of an effect that happened.
+/// The outcome of an effect that happened.
 pub const DONE: &str = "done";
 
-/// Outcome of a create that found the object of an earlier create with the same token: nothing new was made.
+/// The outcome of a create that found the object of an earlier create with the same token. No object was created.
 pub const DUPLICATE_TOKEN: &str = "duplicate-token";
 
-/// What a request changed.
+/// The effect of a request.
 #[derive(Clone, Debug)]
 pub struct Effect {
     /// The ledger line.
     pub entry: LedgerEntry,
-    /// The object after it.
+    /// The object after the effect.
     pub object: Object,
     /// What to do with the stored object.
     pub change: Change,
@@ -78,17 +78,17 @@ pub enum Change {
 /// Why the cloud refuses a request.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// No such object: 404.
+    /// The object does not exist: 404.
     #[error("there is no {} {id} in region {region}", kind.name())]
     Absent {
-        /// The kind asked for.
+        /// The requested kind.
         kind: Kind,
-        /// The region asked.
+        /// The requested region.
         region: String,
-        /// The id asked for.
+        /// The requested id.
         id: String,
     },
-    /// A field is missing, unknown or unfit: 422.
+    /// A field is missing, unknown or invalid: 422.
     #[error("{what}")]
     Invalid {
         /// The field.
@@ -96,12 +96,12 @@ pub enum Refusal {
         /// What is wrong with it.
         what: String,
     },
-    /// The request does not go with what is there: 409.
+    /// The request conflicts with existing objects: 409.
     #[error("{what}")]
     Conflict {
-        /// The field to blame, if one is.
+        /// The field at fault, if there is one.
         field: Option<&'static str>,
-        /// What stands against it.
+        /// The conflict.
         what: String,
     },
 }
@@ -110,7 +110,7 @@ fn invalid(field: &str, what: String) -> Refusal {
     Refusal::Invalid { field: field.to_owned(), what }
 }
 
-/// Who asks what, beside the body.
+/// The parameters of a request, except the body.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The region.
@@ -119,7 +119,7 @@ pub struct Asked<'a> {
     pub zones: &'a [String],
     /// The kind of object.
     pub kind: Kind,
-    /// The time, as the ledger shall have it.
+    /// The time for the ledger.
     pub time: &'a str,
 }
 
@@ -130,24 +130,24 @@ pub struct World {
     regions: BTreeMap<String, Holdings>,
 }
 
-/// The objects of one region, with what its rules need to be fast.
+/// The objects of one region, with indexes that make the rules fast.
 #[derive(Debug, Default)]
 struct Holdings {
     objects: BTreeMap<(Kind, String), Object>,
     /// Client token to id.
     tokens: BTreeMap<(Kind, String), String>,
-    /// Subnets by network and first address; the last address.
+    /// Subnets: the last address by network and first address.
     ranges: BTreeMap<(String, u32), u32>,
-    /// Addresses by subnet.
+    /// The addresses in use, by subnet.
     hosts: BTreeMap<String, Hosts>,
 }
 
 impl World {
-    /// The world as it was stored: the last sequence number, and all objects in any order.
+    /// The world from its stored form: the last sequence number, and all objects in any order.
     pub fn restore(seq: u64, objects: Vec<Object>) -> Result<World, Refusal> {
         let mut world = World { seq, regions: BTreeMap::new() };
         let mut objects = objects;
-        // Networks before subnets before instances, so that each finds what it lies in.
+        // Networks come before subnets, and subnets before instances, so that the container of each object exists.
         objects.sort_by(|a, b| (a.kind, &a.id).cmp(&(b.kind, &b.id)));
         for object in objects {
             world.regions.entry(object.region.clone()).or_default().restore(object)?;
@@ -173,7 +173,7 @@ impl World {
             .ok_or_else(|| absent(region, kind, id))
     }
 
-    /// The objects of a kind, all or those with that token and that name, by id.
+    /// The objects of a kind, by id. With a token or a name, only the objects that have it.
     pub fn find(&self, region: &str, kind: Kind, token: Option<&str>, name: Option<&str>) -> Vec<&Object> {
         let Some(holdings) = self.regions.get(region) else { return Vec::new() };
         let named = |object: &&Object| name.is_none_or(|name| object.text("name") == name);
@@ -185,7 +185,7 @@ impl World {
         holdings.objects.values().filter(|object| object.kind == kind).filter(named).collect()
     }
 
-    /// Makes an object, or finds the one that an earlier create with the same token made.
+    /// Creates an object, or finds the object of an earlier create with the same token.
     pub fn create(&mut self, asked: Asked<'_>, mut body: Map<String, Json>) -> Result<Effect, Refusal> {
         let token = take_token(asked.kind, &mut body)?;
         check_fields(asked.kind, &body, true)?;
@@ -210,7 +210,7 @@ impl World {
         Ok(self.effect(asked, Op::Create, object, Change::Put, DONE))
     }
 
-    /// Changes the fields that the body has; null takes an optional one away.
+    /// Changes the fields in the body. Null removes an optional field.
     pub fn update(&mut self, asked: Asked<'_>, id: &str, body: Map<String, Json>) -> Result<Effect, Refusal> {
         let mut object = self.get(asked.region, asked.kind, id)?.clone();
         check_fields(asked.kind, &body, false)?;
@@ -239,7 +239,7 @@ impl World {
         Ok(self.effect(asked, Op::Update, object, Change::Put, DONE))
     }
 
-    /// Removes an object that nothing else lies in.
+    /// Removes an object that contains no other objects.
     pub fn delete(&mut self, asked: Asked<'_>, id: &str) -> Result<Effect, Refusal> {
         let object = self.get(asked.region, asked.kind, id)?.clone();
         if let Some(holdings) = self.regions.get_mut(asked.region) {
@@ -266,8 +266,8 @@ impl World {
 }
 
 impl Holdings {
-    /// Computes what the server computes, checks against what is there, and puts a new object in. Nothing is changed
-    /// where it errs.
+    /// Computes the attributes that the server computes, checks the object against the existing ones, and adds it.
+    /// Changes nothing if there is an error.
     fn place(&mut self, object: &mut Object, asked: Asked<'_>, seq: u64) -> Result<(), Refusal> {
         let mut computed = Map::new();
         computed.insert("urn".to_owned(), json!(urn(object)));
@@ -327,7 +327,7 @@ impl Holdings {
         Ok(())
     }
 
-    /// The bounds of a new subnet, which must lie in its network and apart from the network's other subnets.
+    /// The bounds of a new subnet. It must be within its network and must not overlap other subnets.
     fn room_for_subnet(&self, object: &Object) -> Result<(u32, u32), Refusal> {
         let network_id = object.text("network_id").to_owned();
         let network = self
@@ -381,7 +381,7 @@ impl Holdings {
         Ok(())
     }
 
-    /// Puts a stored object back.
+    /// Adds a stored object.
     fn restore(&mut self, object: Object) -> Result<(), Refusal> {
         match object.kind {
             Kind::Subnet => {
@@ -423,7 +423,7 @@ fn urn(object: &Object) -> String {
     format!("urn:sim:{}:{}/{}", object.region, object.kind.name(), object.id)
 }
 
-/// Takes the client token out of a create's body.
+/// Removes the client token from the body of a create.
 fn take_token(kind: Kind, body: &mut Map<String, Json>) -> Result<Option<String>, Refusal> {
     match body.shift_remove("token") {
         None | Some(Json::Null) => Ok(None),
@@ -433,7 +433,7 @@ fn take_token(kind: Kind, body: &mut Map<String, Json>) -> Result<Option<String>
     }
 }
 
-/// Names, types and presence of fields. An update needs none of them.
+/// Checks names, types and presence of fields. An update requires no field.
 fn check_fields(kind: Kind, body: &Map<String, Json>, create: bool) -> Result<(), Refusal> {
     if let Some(name) = body.keys().find(|name| !kind.fields().iter().any(|field| field.name == **name)) {
         return Err(invalid(name, format!("a {} has no field {name}", kind.name())));
@@ -463,7 +463,7 @@ fn check_fields(kind: Kind, body: &Map<String, Json>, create: bool) -> Result<()
     Ok(())
 }
 
-/// What of a body is stored: all of it but the password, of which only is kept whether there is one.
+/// The part of a body that is stored: everything except the password. The stored object only says whether there is one.
 fn settle(mut body: Map<String, Json>) -> Map<String, Json> {
     if let Some(password) = body.shift_remove(PASSWORD) {
         body.insert("password_set".to_owned(), json!(!password.is_null()));

@@ -1,4 +1,4 @@
-//! Calls of the cloud that are repeated where that is safe, and given up when the provider is stopped.
+//! Calls of the cloud. They are retried if that is safe, and canceled when the provider is stopped.
 
 use std::time::{Duration, Instant};
 
@@ -8,49 +8,50 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::client::{Answer, Client, ClientError};
 
-/// Calls at once, so that an engine of any width leaves the process files to open.
+/// The maximum number of concurrent calls, so that some file descriptors stay free however many calls the engine makes.
 const MAX_CALLS: usize = 256;
 
-/// The first pause before a repetition; each further one is twice as long, up to [`LONGEST_PAUSE`].
+/// The first pause before a retry. It doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a call waits out a region's request rate. A refused request has had no effect, so only patience ends it.
+/// The maximum time that a call waits because of the rate limit of a region. A refused request has no effect, so it can
+/// always be retried.
 const RATE_PATIENCE: Duration = Duration::from_secs(600);
 
-/// How long a change under way may take once the provider is stopped: its outcome is worth waiting for.
+/// The time that a change in progress gets after the provider is stopped, because its outcome is worth the wait.
 const STOP_GRACE: Duration = Duration::from_secs(3);
 
-/// What a repetition of a call would do.
+/// The consequence of a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// Nothing more than the first time, and a read changes nothing at all.
+    /// No further effect, and no effect at all: the call reads.
     Read,
-    /// Nothing more than the first time.
+    /// No further effect after the first one.
     Safe,
-    /// Perhaps the same once more.
+    /// Possibly a second effect.
     Unsafe,
 }
 
-/// Why a call has no answer to use.
+/// Why a call has no usable response.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ApiError {
-    /// The cloud refuses.
+    /// The cloud refused the call.
     #[error("the cloud answered {status}: {message}")]
     Refused {
         /// HTTP status.
         status: u16,
-        /// A word for programs.
+        /// The code, for programs.
         code: String,
-        /// In words.
+        /// The message, for users.
         message: String,
-        /// The field to blame.
+        /// The field at fault.
         field: Option<String>,
     },
-    /// The call was not carried out.
+    /// The call was not executed.
     #[error("{0}")]
     NotDone(String),
-    /// The call may have been carried out.
+    /// The call may have been executed.
     #[error("{0}")]
     Uncertain(String),
 }
@@ -65,7 +66,7 @@ pub struct Api {
     stopped: watch::Receiver<bool>,
 }
 
-/// How one try ended.
+/// The outcome of one attempt.
 enum Try {
     Answered(Answer),
     Failed(ClientError),
@@ -74,7 +75,7 @@ enum Try {
 }
 
 impl Api {
-    /// `stopped` turns true once, when the engine asks to stop.
+    /// Creates the interface. `stopped` becomes true once, when the engine asks to stop.
     pub fn new(client: Client, retries: u32, timeout: Duration, stopped: watch::Receiver<bool>) -> Api {
         Api { client, retries, timeout, places: Semaphore::new(MAX_CALLS), stopped }
     }
@@ -84,7 +85,7 @@ impl Api {
         self.client.url()
     }
 
-    /// Calls, repeating what may be repeated. Gives the JSON of a success; null where there is no body.
+    /// Calls the cloud, and retries if that is safe. Returns the JSON of a success, or null if there is no body.
     pub async fn call(
         &self,
         method: Method,
@@ -98,7 +99,7 @@ impl Api {
         loop {
             let at_least = match self.try_once(&method, path, body, repeat).await {
                 Try::Answered(answer) if (200..300).contains(&answer.status) => return json(&answer),
-                // Without repetitions, the engine has to have patience.
+                // If retries are disabled, the engine itself must wait.
                 Try::Answered(answer)
                     if answer.status == 429 && self.retries > 0 && begun.elapsed() < RATE_PATIENCE =>
                 {
@@ -147,17 +148,18 @@ impl Api {
         }
     }
 
-    /// Waits until a stop was asked for, and some time longer.
+    /// Waits until a stop is requested, and then for the grace period.
     async fn stop_asked(&self, grace: Duration) {
         let mut stopped = self.stopped.clone();
         if stopped.wait_for(|stopped| *stopped).await.is_err() {
-            // Nobody is left to ask.
+            // The sender no longer exists, so no stop can be requested.
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(grace).await;
     }
 
-    /// Waits before a repetition: longer each time, at least as long as the cloud asks, never just as long as others.
+    /// Waits before a retry: longer each time, at least as long as the cloud requests, and with a random part so that
+    /// calls do not coincide.
     async fn pause(&self, number: u32, at_least: Option<Duration>) -> Result<(), ApiError> {
         let doubled = FIRST_PAUSE.saturating_mul(1 << number.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
         let spread = (uuid::Uuid::new_v4().as_u128() % 1000) as f64 / 1000.0;

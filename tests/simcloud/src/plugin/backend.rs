@@ -1,4 +1,4 @@
-//! Carrying out: what the engine asks for, done in the cloud or made up.
+//! Applies changes, in the cloud or offline.
 
 use hyper::Method;
 use serde_json::{Map, Value as Json};
@@ -13,21 +13,21 @@ use crate::cloud::config::default_zones;
 use crate::cloud::fault::Twist;
 use crate::cloud::reply::TWIST;
 
-/// The summary of the error that says: there is no object of that id or token. Engines compare it.
+/// The summary of the error for an id or token without an object. Engines compare it.
 pub const NO_SUCH_IMPORT: &str = "Cannot import non-existent remote object";
 
-/// Where objects are.
+/// Where objects are stored.
 #[derive(Debug)]
 pub enum Backend {
     /// In a cloud.
     Cloud(Box<Api>),
-    /// Nowhere.
+    /// Nowhere: objects are invented.
     Offline,
-    /// Not known yet: the provider's configuration has unknown values.
+    /// Unknown, because the provider's configuration has unknown values.
     Unknown,
 }
 
-/// The error of an import that finds nothing.
+/// The error of an import that finds no object.
 pub fn no_such_import(detail: &str) -> Problem {
     Problem::new(NO_SUCH_IMPORT, detail)
 }
@@ -38,7 +38,7 @@ fn not_configured() -> Problem {
 }
 
 impl Backend {
-    /// Makes the planned object. Gives also what the cloud wants to be made of it.
+    /// Creates the planned object. Also returns what the plugin must do with it.
     pub async fn create(
         &self,
         resource: &Resource,
@@ -73,7 +73,7 @@ impl Backend {
         Ok((from_cloud(resource, &made, &planned)?, twist))
     }
 
-    /// The object as it is; `None` when it is gone.
+    /// The current object, or `None` if it no longer exists.
     pub async fn read(
         &self,
         resource: &Resource,
@@ -92,7 +92,7 @@ impl Backend {
         }
     }
 
-    /// Changes what differs between the two.
+    /// Changes the attributes that differ between the two objects.
     pub async fn update(
         &self,
         resource: &Resource,
@@ -120,7 +120,7 @@ impl Backend {
         from_cloud(resource, &after.map_err(|error| problem("update", resource, &error))?, planned)
     }
 
-    /// Removes an object. One that is gone already is fine.
+    /// Removes an object. An absent object is no error.
     pub async fn delete(&self, resource: &Resource, region: &str, prior: &Attributes) -> Result<(), Problem> {
         let api = match self {
             Backend::Cloud(api) => api,
@@ -134,8 +134,8 @@ impl Backend {
         }
     }
 
-    /// Finds an object by `ID`, `REGION/ID`, `token:REGION:TOKEN` or, in the provider's region, `name:NAME`. The look-up
-    /// is strongly consistent: what it does not find did not exist when it was asked.
+    /// Finds an object by `ID`, `REGION/ID`, `token:REGION:TOKEN` or, in the provider's region, `name:NAME`. The lookup
+    /// is strongly consistent: if it finds nothing, the object did not exist at the time of the request.
     pub async fn import(&self, resource: &Resource, region: &str, id: &str) -> Result<Attributes, Problem> {
         let api = match self {
             Backend::Cloud(api) => api,
@@ -199,12 +199,12 @@ impl Backend {
     }
 }
 
-/// The cloud has another name for the client token only.
+/// The name of an attribute in the cloud. Only the client token has another name there.
 fn field_name(attribute: &Attribute) -> &'static str {
     if attribute.name == CLIENT_TOKEN { "token" } else { attribute.name }
 }
 
-/// The object that a list has, which has at most one.
+/// The only object in a list of at most one.
 async fn only(api: &Api, resource: &Resource, query: &str, nothing_there: &str) -> Result<Attributes, Problem> {
     let found = api.call(Method::GET, query, None, Repeat::Read).await;
     let found = found.map_err(|error| problem("look up", resource, &error))?;
@@ -224,7 +224,7 @@ fn object_path(resource: &Resource, region: &str, state: &Attributes) -> String 
     format!("{}/{}", objects_path(resource, region), encode(id))
 }
 
-/// An object as the cloud has it; what the cloud never gives back is taken from `known`.
+/// Converts an object from the cloud. Attributes that the cloud never returns are taken from `known`.
 fn from_cloud(resource: &Resource, json: &Json, known: &Attributes) -> Result<Attributes, Problem> {
     let mut object = Attributes::new();
     for attribute in resource.attributes {
@@ -242,7 +242,7 @@ fn from_cloud(resource: &Resource, json: &Json, known: &Attributes) -> Result<At
     Ok(object)
 }
 
-/// Is it certain that the object does not exist? A 404 alone may be about the region, or come from no cloud at all.
+/// Whether the object certainly does not exist. A 404 alone may be about the region, or may not come from the cloud.
 fn is_absent(error: &ApiError) -> bool {
     matches!(error, ApiError::Refused { status: 404, code, .. } if code == "no-such-object")
 }

@@ -1,24 +1,24 @@
-//! What the provider has: its types, their attributes, and how each attribute behaves.
+//! The types of the provider, their attributes, and the behavior of each attribute.
 
 use super::value::Type;
 
-/// Who gives an attribute its value.
+/// The source of an attribute's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The configuration, always.
+    /// The configuration, required.
     Required,
-    /// The configuration, optionally.
+    /// The configuration, optional.
     Optional,
     /// The cloud.
     Computed,
-    /// The configuration, else the cloud or the provider.
+    /// The configuration, or otherwise the cloud or the provider.
     OptionalComputed,
 }
 
-/// What a known value must be.
+/// The rule for a known value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
-    /// Anything.
+    /// Any value.
     Any,
     /// 1 to 63 characters.
     Name,
@@ -26,9 +26,9 @@ pub enum Rule {
     Cidr,
     /// One of these.
     OneOf(&'static [&'static str]),
-    /// From the first to the second.
+    /// A number from the first to the second.
     Within(f64, f64),
-    /// Not without elements.
+    /// At least one element.
     NotEmpty,
 }
 
@@ -39,15 +39,15 @@ pub struct Attribute {
     pub name: &'static str,
     /// Its type.
     pub ty: Type,
-    /// Who gives it its value.
+    /// The source of its value.
     pub mode: Mode,
-    /// A change of it replaces the object.
+    /// Whether a change of it replaces the object.
     pub replace: bool,
-    /// Its value is a secret.
+    /// Whether its value is a secret.
     pub sensitive: bool,
-    /// What a known value must be.
+    /// The rule for a known value.
     pub rule: Rule,
-    /// For the user.
+    /// The description, for users.
     pub description: &'static str,
 }
 
@@ -68,7 +68,7 @@ impl Attribute {
         Attribute { rule, ..self }
     }
 
-    /// May the configuration set it?
+    /// Whether the configuration may set it.
     pub fn is_configurable(&self) -> bool {
         self.mode != Mode::Computed
     }
@@ -79,33 +79,33 @@ impl Attribute {
 pub struct Resource {
     /// Its name in configurations.
     pub name: &'static str,
-    /// Its kind in the cloud's URLs.
+    /// The name of its kind in the cloud's URLs.
     pub kind: &'static str,
     /// The version of its stored objects.
     pub version: i64,
     /// Its attributes.
     pub attributes: &'static [Attribute],
-    /// For the user.
+    /// The description, for users.
     pub description: &'static str,
 }
 
 /// The attribute that carries the client token of a create.
 pub const CLIENT_TOKEN: &str = "client_token";
 
-/// The attribute that says where an object is.
+/// The attribute with the region of an object.
 pub const REGION: &str = "region";
 
-/// The attribute that the cloud takes and never gives back.
+/// The attribute that the cloud accepts but never returns.
 pub const PASSWORD: &str = "password";
 
-/// The line of a type's description that tells an engine how to find an object by what was planned for it. `README.md`
+/// The line in a type's description that describes to engines how to find an object by its planned values. `README.md`
 /// has the contract.
 pub const LOOKUP: &str = r#"weft: lookup=import "token:{region}:{client_token}" consistency=strong"#;
 
-/// What an import id that names a client token begins with.
+/// The prefix of an import id that contains a client token.
 pub const TOKEN_IMPORT: &str = "token:";
 
-/// What an import id that is a name begins with.
+/// The prefix of an import id that contains a name.
 pub const NAME_IMPORT: &str = "name:";
 
 /// The sizes of instances.
@@ -174,7 +174,7 @@ pub const RESOURCES: &[Resource] = &[
             Attribute::new("subnet_id", Type::Text, Mode::Required, "The subnet of its address.").replacing(),
             Attribute::new("size", Type::Text, Mode::Required, "small, medium or large.").ruled(Rule::OneOf(SIZES)),
             Attribute::new("image", Type::Text, Mode::Required, "What it boots from.").replacing(),
-            Attribute::new("user_data", Type::Text, Mode::Optional, "What it is told at its first boot."),
+            Attribute::new("user_data", Type::Text, Mode::Optional, "The user data for its first boot."),
             Attribute::new(PASSWORD, Type::Text, Mode::Optional, "Of its administrator. The cloud never shows it.")
                 .secret(),
             TAGS,
@@ -247,7 +247,7 @@ pub const REGION_ATTRIBUTES: &[Attribute] = &[
     Attribute::new("endpoint", Type::Text, Mode::Computed, "The URL of its part of the cloud."),
 ];
 
-/// What a module may tell the provider of itself (`provider_meta`).
+/// The attributes of `provider_meta` blocks, with which a module describes itself to the provider.
 pub const META: &[Attribute] = &[Attribute::new(
     "announce",
     Type::Text,
@@ -256,17 +256,17 @@ pub const META: &[Attribute] = &[Attribute::new(
 )];
 
 impl Resource {
-    /// The type of that name.
+    /// The type with this name.
     pub fn named(name: &str) -> Option<&'static Resource> {
         RESOURCES.iter().find(|resource| resource.name == name)
     }
 
-    /// Do creates of it carry a client token?
+    /// Whether creates of this type have a client token.
     pub fn has_token(&self) -> bool {
         self.attributes.iter().any(|attribute| attribute.name == CLIENT_TOKEN)
     }
 
-    /// Its description with the look-up line, if it has one.
+    /// The description, with the lookup line if the type has one.
     pub fn full_description(&self) -> String {
         if self.has_token() { format!("{}\n\n{LOOKUP}", self.description) } else { self.description.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! Validation of configurations. What is unknown passes: it is checked again when it is known.
+//! Validation of configurations. Unknown values are accepted, and checked again once they are known.
 
 use crate::cloud::range;
 
@@ -6,12 +6,12 @@ use super::catalog::{Attribute, Mode, Resource, Rule};
 use super::problem::{At, Problem};
 use super::value::{Attributes, Value};
 
-/// All that is wrong with a configuration, in the order of the attributes.
+/// All problems of a configuration, in the order of the attributes.
 pub fn check(attributes: &[Attribute], config: &Attributes) -> Vec<Problem> {
     attributes.iter().filter(|attribute| attribute.is_configurable()).flat_map(|each| check_one(each, config)).collect()
 }
 
-/// The same for a resource, with what concerns several attributes at once.
+/// All problems of the configuration of a resource, including those of several attributes together.
 pub fn check_resource(resource: &Resource, config: &Attributes) -> Vec<Problem> {
     let mut problems = check(resource.attributes, config);
     if resource.kind == "dns_record" {
@@ -61,7 +61,7 @@ fn check_one(attribute: &Attribute, config: &Attributes) -> Vec<Problem> {
     problems
 }
 
-/// Values of address records are addresses, and an alias has one target.
+/// Checks that the values of address records are addresses, and that an alias has one target.
 fn check_record(config: &Attributes) -> Vec<Problem> {
     let Some(Value::List(values)) = config.get("values") else { return Vec::new() };
     match config.get("type").and_then(Value::as_text) {

@@ -1,5 +1,6 @@
-//! How a plugin process starts, as go-plugin has it: a cookie and the host's certificate come by environment, one line
-//! on standard output says where to connect, and both sides know the other by its certificate alone.
+//! The start of a plugin process, as in go-plugin. The host passes a cookie and its certificate in environment
+//! variables. One line on standard output contains the address to connect to. Each side identifies the other only by
+//! its certificate.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,44 +33,45 @@ use weft_proto::tfplugin6::provider_server::ProviderServer;
 use super::provider::CloudProvider;
 use super::standing::{Broker, Controller, Stdio, Wellbeing};
 
-/// Proof that a host that knows the protocol started the process, and no user by accident.
+/// The cookie: it proves that a host started the process, and not a user by accident.
 pub const COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
-/// The one protocol that this plugin speaks.
+/// The only protocol version that this plugin supports.
 const PROTOCOL: &str = "6";
 
-/// Largest message in either direction: what hosts allow for schemas, the largest there are.
+/// The maximum size of a message in either direction. Hosts allow this size for schemas, the largest messages.
 const MAX_MESSAGE: usize = 64 << 20;
 
-/// Calls at once on a connection. Hosts send as many as they have operations; the cloud's API bounds them again.
+/// The maximum number of concurrent calls on a connection. Hosts make one call per operation, and the client of the
+/// cloud limits them further.
 const MAX_STREAMS: u32 = 1024;
 
-/// Handshakes at once: the host opens one connection, or two.
+/// The maximum number of concurrent handshakes. The host opens one connection, or two.
 const MAX_HANDSHAKES: usize = 16;
 
 /// Why the plugin does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// Started by hand.
+    /// The program was not started by a host.
     #[error("this program is a provider plugin: OpenTofu, Terraform or Weft starts it, nobody else")]
     NotByHost,
-    /// The host speaks other protocols only.
+    /// The host supports only other protocol versions.
     #[error("the host speaks plugin protocols {0}, this plugin speaks {PROTOCOL}")]
     Protocol(String),
     /// The host's certificate cannot be read.
     #[error("PLUGIN_CLIENT_CERT is not a certificate")]
     HostCertificate,
-    /// The own certificate cannot be made.
+    /// The certificate of this process cannot be created.
     #[error("making a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// TLS cannot be set up.
     #[error("setting up TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// The socket.
+    /// The socket cannot be used.
     #[error("the plugin's socket: {0}")]
     Socket(#[from] std::io::Error),
-    /// Serving.
+    /// Serving failed.
     #[error("serving: {0}")]
     Serve(#[from] tonic::transport::Error),
 }
@@ -79,16 +81,16 @@ pub enum LaunchError {
 pub struct Environment {
     /// The cookie.
     pub cookie: Option<String>,
-    /// Protocols that the host speaks, separated by commas.
+    /// The protocol versions that the host supports, separated by commas.
     pub protocols: Option<String>,
-    /// The host's certificate, PEM; without one there is no TLS.
+    /// The host's certificate, PEM. Without one, there is no TLS.
     pub host_certificate: Option<String>,
-    /// Where sockets go, in place of the temporary folder.
+    /// The directory for sockets. By default, the temporary directory.
     pub socket_folder: Option<PathBuf>,
 }
 
 impl Environment {
-    /// That of this process.
+    /// The environment of this process.
     pub fn of_process() -> Environment {
         let text = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
         Environment {
@@ -112,7 +114,7 @@ impl Environment {
     }
 }
 
-/// Serves until the host asks for the end.
+/// Serves until the host requests a shutdown.
 pub async fn launch(environment: Environment) -> Result<(), LaunchError> {
     environment.check()?;
     let identity = match &environment.host_certificate {
@@ -130,7 +132,7 @@ pub async fn launch(environment: Environment) -> Result<(), LaunchError> {
     }
     let acceptor = identity.map(|identity| TlsAcceptor::from(Arc::new(identity.tls)));
     let outcome = serve(listener, acceptor).await;
-    // The host may have removed it already.
+    // The host may have already removed the socket.
     let _ = std::fs::remove_file(&path);
     outcome
 }
@@ -142,14 +144,14 @@ async fn serve(listener: UnixListener, acceptor: Option<TlsAcceptor>) -> Result<
         let handshake = handshake(accepted, acceptor.clone());
         Some((handshake, (listener, acceptor)))
     });
-    // A handshake that fails is one connection less, not the end of all.
+    // A failed handshake only drops its own connection.
     let incoming = incoming.buffer_unordered(MAX_HANDSHAKES).filter_map(|made| std::future::ready(made.ok().map(Ok)));
     let incoming = incoming.map(|made: Result<Connection, std::convert::Infallible>| made);
     let provider = ProviderServer::new(CloudProvider::new())
         .max_decoding_message_size(MAX_MESSAGE)
         .max_encoding_message_size(MAX_MESSAGE);
     let asked = async move {
-        // An error means that the controller, and with it the server, is gone.
+        // An error means that the controller was dropped, and with it the server.
         let _ = ended.wait_for(|ended| *ended).await;
     };
     let served = Server::builder()
@@ -163,7 +165,7 @@ async fn serve(listener: UnixListener, acceptor: Option<TlsAcceptor>) -> Result<
     tokio::select! {
         outcome = served => outcome?,
         () = asked => {
-            // The reply to the shutdown itself must still get out; open streams must not keep the process.
+            // The reply to the shutdown must still be sent, but open streams must not keep the process alive.
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
     }
@@ -181,7 +183,7 @@ async fn handshake(
     }))
 }
 
-/// What a connection must be able to do.
+/// The requirements on a connection.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
@@ -218,7 +220,7 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// This process's side of the mutual TLS.
+/// The identity of this process for mutual TLS.
 struct Identity {
     tls: ServerConfig,
     /// The certificate for the handshake line.
@@ -229,7 +231,7 @@ impl Identity {
     fn new(host_pem: &str) -> Result<Identity, LaunchError> {
         let host = CertificateDer::from_pem_slice(host_pem.as_bytes()).map_err(|_| LaunchError::HostCertificate)?;
         let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
-        // The host takes the certificate as its own authority, for the name "localhost".
+        // The host uses the certificate as its own authority, for the name "localhost".
         let mut parameters = CertificateParams::new(vec!["localhost".to_owned()])?;
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages =
@@ -248,7 +250,7 @@ impl Identity {
     }
 }
 
-/// Lets in who holds the key of the one certificate that the environment named.
+/// Accepts only the host: the holder of the key for the certificate in the environment.
 #[derive(Debug)]
 struct OnlyHost {
     host: CertificateDer<'static>,

@@ -1,5 +1,5 @@
-//! Values in MessagePack, as the protocol has them: unknown values are extensions (type 0; 12 with refinements, which
-//! this provider has no use for), numbers are integers, floats or decimal strings.
+//! Values in MessagePack, in the form of the protocol. Unknown values are extensions of type 0, or 12 with refinements,
+//! which this provider ignores. Numbers are integers, floats or decimal strings.
 
 use rmp::Marker;
 use rmp::decode::RmpRead;
@@ -7,10 +7,10 @@ use rmp::encode;
 
 use super::value::Value;
 
-/// Deepest nesting that is read: this provider's own values are two deep, and input must not choose our stack.
+/// The maximum nesting depth. Values of this provider have at most two levels. The limit protects the stack.
 pub const MAX_DEPTH: usize = 16;
 
-/// Why bytes are not a value.
+/// Why bytes cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end too early.
@@ -19,18 +19,18 @@ pub enum DecodeError {
     /// Bytes are left over.
     #[error("{0} bytes follow the value")]
     Trailing(usize),
-    /// A string that is no UTF-8.
+    /// A string is not UTF-8.
     #[error("a string is not UTF-8")]
     Utf8,
-    /// Something that no value of this provider has.
+    /// The type does not occur in values of this provider.
     #[error("unexpected {0}")]
     Unexpected(&'static str),
-    /// Nested beyond [`MAX_DEPTH`].
+    /// The value is nested deeper than [`MAX_DEPTH`].
     #[error("nested too deeply")]
     TooDeep,
 }
 
-/// Reads one value that fills the bytes.
+/// Decodes one value, which must use all bytes.
 pub fn decode(mut bytes: &[u8]) -> Result<Value, DecodeError> {
     let value = read(&mut bytes, 0)?;
     if bytes.is_empty() { Ok(value) } else { Err(DecodeError::Trailing(bytes.len())) }
@@ -79,7 +79,7 @@ fn read(bytes: &mut &[u8], depth: usize) -> Result<Value, DecodeError> {
     })
 }
 
-/// A big-endian number of up to eight bytes.
+/// Reads a big-endian number of up to eight bytes.
 fn unsigned(bytes: &mut &[u8], width: usize) -> Result<u64, DecodeError> {
     let mut number = 0;
     for _ in 0..width {
@@ -109,7 +109,7 @@ fn text(bytes: &mut &[u8], length: u64) -> Result<Value, DecodeError> {
     Ok(Value::Text(text.to_owned()))
 }
 
-// Nothing is reserved by a claimed length: an element that is not there ends the reading.
+// Reserves no memory for the claimed length: reading ends at the first missing element.
 fn list(bytes: &mut &[u8], length: u64, depth: usize) -> Result<Value, DecodeError> {
     let mut elements = Vec::new();
     for _ in 0..length {
@@ -136,18 +136,18 @@ fn extension(bytes: &mut &[u8], length: u64) -> Result<Value, DecodeError> {
     }
 }
 
-/// Writes a value.
+/// Encodes a value.
 pub fn encode(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
     write(&mut bytes, value);
     bytes
 }
 
-/// Writing to memory does not fail: the results have nothing to say.
+/// Writes a value. Writing to memory does not fail, so the results are ignored.
 fn write(bytes: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Null => bytes.push(Marker::Null.to_u8()),
-        // The fixed form of an extension of one byte, type 0, as other providers send it.
+        // An extension of type 0 with one byte, as other providers send it.
         Value::Unknown => bytes.extend([0xd4, 0, 0]),
         Value::Bool(true) => bytes.push(Marker::True.to_u8()),
         Value::Bool(false) => bytes.push(Marker::False.to_u8()),

@@ -1,5 +1,5 @@
-//! Objects without a cloud: made up at their create, never seen again. For measuring engines, where the cost of a cloud
-//! must not be in the figure.
+//! Objects without a cloud. They are invented by their create and never read. This is for measuring engines without the
+//! cost of a cloud.
 
 use std::net::Ipv4Addr;
 
@@ -9,7 +9,7 @@ use super::catalog::{Resource, TOKEN_IMPORT};
 use super::problem::Problem;
 use super::value::{Attributes, Value};
 
-/// Fills in what a cloud would compute.
+/// Fills in the attributes that a cloud would compute.
 pub fn create(resource: &Resource, planned: &Attributes, region: &str) -> Attributes {
     let unique = Uuid::new_v4();
     let bits = unique.as_u128();
@@ -39,7 +39,7 @@ pub fn create(resource: &Resource, planned: &Attributes, region: &str) -> Attrib
     object
 }
 
-/// There is nothing to import.
+/// The error of an import, because no objects exist.
 pub fn import(id: &str) -> Problem {
     let what = if id.starts_with(TOKEN_IMPORT) { "no object has that client token" } else { "no object has that id" };
     super::backend::no_such_import(&format!("The provider is offline: {what}."))

@@ -1,4 +1,4 @@
-//! Plans: what an object will be, as far as it is known. Plain functions over values.
+//! Plans objects as far as their values are known. Plain functions over values.
 
 use serde_json::{Value as Json, json};
 
@@ -8,12 +8,12 @@ use super::schema::conform;
 use super::value::{Attributes, Value};
 use crate::cloud::world::DEFAULT_TTL;
 
-/// What a plan depends on besides the values.
+/// The inputs of a plan other than values.
 #[derive(Clone, Debug)]
 pub struct Outlook {
-    /// The provider's region; `None` while it is not known.
+    /// The provider's region, or `None` if it is unknown.
     pub region: Option<String>,
-    /// Plan client tokens, or leave them to the apply?
+    /// Whether client tokens are planned. Otherwise, apply chooses them.
     pub plan_tokens: bool,
     /// An unused token.
     pub fresh_token: String,
@@ -24,14 +24,15 @@ pub struct Outlook {
 pub struct Planned {
     /// The object after the change.
     pub state: Attributes,
-    /// Attributes whose change needs a new object.
+    /// The changed attributes that require a new object.
     pub replace: Vec<&'static str>,
-    /// What the apply gets back, and the next plan of the same create.
+    /// The private data for the apply, and for the next plan of the same create.
     pub private: Vec<u8>,
 }
 
-/// Plans the making of an object. Its client token is known in the plan, so that all attempts of this create share it:
-/// the configuration's, else that of an earlier plan of the same create (`prior_private`), else a fresh one.
+/// Plans a create. The plan contains the client token, so that all attempts of this create share it. The token comes
+/// from the configuration, otherwise from an earlier plan of the same create (`prior_private`). Otherwise, it is a new
+/// one.
 pub fn plan_create(resource: &Resource, outlook: &Outlook, config: &Attributes, prior_private: &[u8]) -> Planned {
     let mut token = None;
     let mut state = Attributes::new();
@@ -54,8 +55,8 @@ pub fn plan_create(resource: &Resource, outlook: &Outlook, config: &Attributes, 
     Planned { state, replace: Vec::new(), private }
 }
 
-/// Plans a change of an object. The private data is empty: should the change turn out a replacement, its create must
-/// not find the token of the old object.
+/// Plans a change of an object. The private data is empty: if the change becomes a replacement, its create must not
+/// find the token of the old object.
 pub fn plan_update(resource: &Resource, prior: &Attributes, proposed: Attributes, config: &Attributes) -> Planned {
     let mut state = proposed;
     let mut replace = Vec::new();
@@ -79,18 +80,18 @@ pub fn plan_update(resource: &Resource, prior: &Attributes, proposed: Attributes
     Planned { state, replace, private: Vec::new() }
 }
 
-/// The value of an attribute that the configuration leaves open, where the provider knows it.
+/// The default of an attribute that the configuration does not set, if the provider knows it.
 fn default_of(attribute: &Attribute) -> Option<Value> {
     (attribute.name == "ttl").then_some(Value::Number(DEFAULT_TTL as f64))
 }
 
-/// The token that an earlier plan left in its private data.
+/// The token that an earlier plan stored in its private data.
 pub fn planned_token(private: &[u8]) -> Option<String> {
     let private: Json = serde_json::from_slice(private).ok()?;
     Some(private.get("token")?.as_str()?.to_owned())
 }
 
-/// A stored object of any version, as JSON, as one of the current version.
+/// Converts a stored object of any version, as JSON, to the current version.
 pub fn upgrade(resource: &Resource, version: i64, raw: &[u8]) -> Result<Attributes, Problem> {
     let bad = |detail: String| Problem::new(format!("Unusable stored {}", resource.name), detail);
     if version > resource.version {
@@ -105,10 +106,10 @@ pub fn upgrade(resource: &Resource, version: i64, raw: &[u8]) -> Result<Attribut
         && version == 0
         && let Some(size) = object.remove("flavor")
     {
-        // Version 0 called the size a flavor.
+        // In version 0, the size was called flavor.
         object.insert("size".to_owned(), size);
     }
-    // Attributes that are gone from the schema carry nothing that is still wanted.
+    // Attributes that are no longer in the schema are dropped.
     object.retain(|name, _| resource.attributes.iter().any(|attribute| attribute.name == name));
     conform(object, resource.attributes)
 }

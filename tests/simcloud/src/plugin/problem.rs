@@ -1,4 +1,4 @@
-//! What goes wrong, as the protocol's diagnostics.
+//! Problems, and their form as diagnostics of the protocol.
 
 use weft_proto::tfplugin6::attribute_path::{Step, step::Selector};
 use weft_proto::tfplugin6::{AttributePath, Diagnostic, diagnostic::Severity};
@@ -8,9 +8,9 @@ use weft_proto::tfplugin6::{AttributePath, Diagnostic, diagnostic::Severity};
 pub enum At {
     /// An attribute.
     Attribute(String),
-    /// A map's element.
+    /// An element of a map.
     Key(String),
-    /// A list's element.
+    /// An element of a list.
     Index(i64),
 }
 
@@ -18,32 +18,32 @@ pub enum At {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{summary}: {detail}")]
 pub struct Problem {
-    /// What is wrong, in short.
+    /// A summary of the problem.
     pub summary: String,
-    /// In full, and what to do.
+    /// The details, and the remedy.
     pub detail: String,
-    /// Where, if somewhere.
+    /// The path of the attribute at fault, if there is one.
     pub path: Vec<At>,
 }
 
 impl Problem {
-    /// One without a place.
+    /// A problem without a path.
     pub fn new(summary: impl Into<String>, detail: impl Into<String>) -> Problem {
         Problem { summary: summary.into(), detail: detail.into(), path: Vec::new() }
     }
 
-    /// The same, at an attribute.
+    /// Adds the path of an attribute.
     pub fn at(self, attribute: &str) -> Problem {
         Problem { path: vec![At::Attribute(attribute.to_owned())], ..self }
     }
 
-    /// The same, one step further in.
+    /// Adds a step to the end of the path.
     pub fn within(mut self, step: At) -> Problem {
         self.path.push(step);
         self
     }
 
-    /// As the protocol has it.
+    /// Converts the problem to a diagnostic of the protocol.
     pub fn to_diagnostic(&self) -> Diagnostic {
         let attribute = (!self.path.is_empty()).then(|| attribute_path(&self.path));
         Diagnostic {
@@ -55,7 +55,7 @@ impl Problem {
     }
 }
 
-/// A path as the protocol has it.
+/// Converts a path to the form of the protocol.
 pub fn attribute_path(path: &[At]) -> AttributePath {
     let step = |at: &At| {
         let selector = match at {

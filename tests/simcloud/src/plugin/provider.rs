@@ -1,4 +1,4 @@
-//! The provider service: the protocol's calls, each in terms of the modules beside this one.
+//! The provider service: the calls of the protocol, implemented with the sibling modules.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ use super::setup::Setup;
 use super::value::{Attributes, Value};
 use crate::cloud::fault::Twist;
 
-/// Names the call that the provider defers: `read`, `plan`, `import` or `data`.
+/// The variable with the call that the provider defers: `read`, `plan`, `import` or `data`.
 const DEFER: &str = "SIMCLOUD_DEFER";
 
 type Answer<T> = Result<Response<T>, Status>;
 
-/// The provider: nothing but its configuration, for everything else is in the cloud.
+/// The provider. It holds only its configuration, because everything else is in the cloud.
 #[derive(Debug)]
 pub struct CloudProvider {
     setup: RwLock<Option<Arc<Setup>>>,
@@ -44,7 +44,7 @@ impl Default for CloudProvider {
 }
 
 impl CloudProvider {
-    /// Not configured yet.
+    /// A provider that is not configured yet.
     pub fn new() -> CloudProvider {
         CloudProvider { setup: RwLock::new(None), stop: watch::channel(false).0 }
     }
@@ -83,7 +83,8 @@ impl CloudProvider {
         })
     }
 
-    /// The object after the change, and what went wrong. An object that is still there is given back with the error.
+    /// Applies a change. Returns the object after the change, and the problem if there is one. If the object still
+    /// exists, it is returned even with a problem.
     async fn apply(
         &self,
         request: &apply_resource_change::Request,
@@ -159,13 +160,13 @@ fn capabilities() -> Option<ServerCapabilities> {
     Some(ServerCapabilities { get_provider_schema_optional: true, ..Default::default() })
 }
 
-/// A deferral of calls of this kind, if the environment asks for it. Tests see what an engine does that allows none.
+/// A deferral of calls of this kind, if the environment requests it. Tests use it for engines that allow no deferrals.
 fn deferred(call: &str) -> Option<Deferred> {
     let wanted = std::env::var(DEFER).is_ok_and(|named| named == call);
     wanted.then_some(Deferred { reason: reasons::Reason::ProviderConfigUnknown as i32 })
 }
 
-/// A warning that a call was made for what the module announces.
+/// A warning for a call with `provider_meta`, which quotes the text that the module announces.
 fn announced(meta: Option<&DynamicValue>, call: &str) -> Vec<Diagnostic> {
     let meta = read(meta, META).ok().flatten().unwrap_or_default();
     let name = meta.get("announce").and_then(Value::as_text);
@@ -356,7 +357,7 @@ impl Provider for CloudProvider {
         let (state, problem) = match self.apply(&request).await {
             Ok(Some((object, problem))) => (Some(write(object.as_ref())), problem),
             Ok(None) => return Ok(Response::new(apply_resource_change::Response::default())),
-            // The values could not be read: the object is what it was.
+            // The values could not be decoded, so the object has not changed.
             Err(problem) => (request.prior_state, Some(problem)),
         };
         Ok(Response::new(apply_resource_change::Response {

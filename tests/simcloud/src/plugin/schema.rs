@@ -1,4 +1,4 @@
-//! The catalog as the protocol's schemas, and values to and from the protocol's messages.
+//! Converts the catalog to schemas of the protocol, and values to and from messages of the protocol.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::msgpack;
 use super::problem::Problem;
 use super::value::{Attributes, Value};
 
-/// A schema of attributes only.
+/// A schema that consists only of attributes.
 pub fn schema(version: i64, attributes: &[Attribute], description: String) -> Schema {
     let attribute = |attribute: &Attribute| WireAttribute {
         name: attribute.name.to_owned(),
@@ -37,7 +37,7 @@ pub fn resource_schema(resource: &Resource) -> Schema {
     schema(resource.version, resource.attributes, resource.full_description())
 }
 
-/// Reads an object; `None` where it is null. A missing message counts as null.
+/// Decodes an object. `None` if it is null. A missing message counts as null.
 pub fn read(value: Option<&DynamicValue>, attributes: &[Attribute]) -> Result<Option<Attributes>, Problem> {
     let bad = |what: String| Problem::new("Unreadable value", format!("The value cannot be read: {what}."));
     let value = match value {
@@ -58,7 +58,7 @@ pub fn read(value: Option<&DynamicValue>, attributes: &[Attribute]) -> Result<Op
     }
 }
 
-/// Checks an object against its attributes. Missing ones become null, unknown names are errors.
+/// Checks an object against its attributes. Missing attributes become null, and unknown names are errors.
 pub fn conform(mut object: Attributes, attributes: &[Attribute]) -> Result<Attributes, Problem> {
     let mut conforming = BTreeMap::new();
     for attribute in attributes {
@@ -77,7 +77,7 @@ pub fn conform(mut object: Attributes, attributes: &[Attribute]) -> Result<Attri
     }
 }
 
-/// Numbers that no float holds travel as decimal strings.
+/// Converts a number from text. Numbers that no float can represent are sent as decimal strings.
 fn number_from_text(value: Value, attribute: &Attribute) -> Value {
     match &value {
         Value::Text(text) if attribute.ty == super::value::Type::Number => text.parse().map_or(value, Value::Number),
@@ -85,7 +85,7 @@ fn number_from_text(value: Value, attribute: &Attribute) -> Value {
     }
 }
 
-/// Writes an object, or null.
+/// Encodes an object, or null.
 pub fn write(object: Option<&Attributes>) -> DynamicValue {
     let value = object.map_or(Value::Null, |object| Value::Map(object.clone()));
     DynamicValue { msgpack: msgpack::encode(&value), json: Vec::new() }

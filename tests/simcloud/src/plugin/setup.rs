@@ -13,19 +13,19 @@ use super::problem::Problem;
 use super::value::{Attributes, Value};
 use crate::client::Client;
 
-/// The region where neither configuration nor environment names one.
+/// The region if neither the configuration nor the environment names one.
 pub const DEFAULT_REGION: &str = "eu-central";
 
-/// Repetitions where the configuration does not say: with their pauses, half a minute.
+/// The default number of retries. With their pauses, they take half a minute.
 const DEFAULT_RETRIES: f64 = 8.0;
 
-/// Seconds that one request may take where the configuration does not say.
+/// The default time limit of a request, in seconds.
 const DEFAULT_TIMEOUT: f64 = 300.0;
 
 /// A configured provider.
 #[derive(Debug)]
 pub(super) struct Setup {
-    /// `None` while it is not known.
+    /// The region, or `None` if it is unknown.
     pub(super) region: Option<String>,
     pub(super) plan_tokens: bool,
     pub(super) backend: Backend,
@@ -74,7 +74,7 @@ impl Setup {
         Ok(Setup { region, plan_tokens, backend })
     }
 
-    /// Where an object is: where it was made, else where the provider is.
+    /// The region of an object, or otherwise the region of the provider.
     pub(super) fn region_of(&self, object: &Attributes) -> Result<String, Problem> {
         match object.get(REGION).and_then(Value::as_text) {
             Some(region) => Ok(region.to_owned()),

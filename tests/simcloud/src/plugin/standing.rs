@@ -1,4 +1,4 @@
-//! What every plugin on go-plugin serves besides its own service: health, shutdown, standard streams, broker.
+//! The services that every go-plugin plugin has besides its own: health, shutdown, standard streams, broker.
 
 use std::pin::Pin;
 
@@ -20,10 +20,10 @@ fn silence<T: Send + 'static>() -> Answers<T> {
     Box::pin(stream::pending())
 }
 
-/// Ends the process in good order.
+/// Shuts the process down in an orderly way.
 #[derive(Debug)]
 pub struct Controller {
-    /// Set when it shall end.
+    /// Set when the process must end.
     pub end: watch::Sender<bool>,
 }
 
@@ -35,7 +35,7 @@ impl GrpcController for Controller {
     }
 }
 
-/// This plugin's standard streams stay the process's own, so there is nothing to forward.
+/// The service for standard streams. The plugin writes to its real streams, so nothing is forwarded.
 #[derive(Debug)]
 pub struct Stdio;
 
@@ -48,7 +48,7 @@ impl GrpcStdio for Stdio {
     }
 }
 
-/// No further connections are offered.
+/// The service for further connections. It offers none.
 #[derive(Debug)]
 pub struct Broker;
 
@@ -61,7 +61,7 @@ impl GrpcBroker for Broker {
     }
 }
 
-/// In good health while it answers at all.
+/// The health service. The plugin is healthy if it responds at all.
 #[derive(Debug)]
 pub struct Wellbeing;
 

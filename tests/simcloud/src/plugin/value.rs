@@ -1,4 +1,4 @@
-//! Values as this provider needs them: no sets, no dynamic types, whole numbers where numbers are.
+//! The values that this provider needs: no sets, no dynamic types, and whole numbers instead of other numbers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub enum Value {
     Unknown,
     /// A bool.
     Bool(bool),
-    /// A number; this provider has none beyond what a float holds exactly.
+    /// A number. All numbers of this provider fit exactly into a float.
     Number(f64),
     /// A string.
     Text(String),
@@ -26,7 +26,7 @@ pub enum Value {
 /// The attributes of an object.
 pub type Attributes = BTreeMap<String, Value>;
 
-/// The types that this provider's attributes have.
+/// The types of this provider's attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// `string`
@@ -42,7 +42,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// As JSON, in the protocol's form.
+    /// The JSON form of the type in the protocol.
     pub fn wire(self) -> &'static [u8] {
         match self {
             Type::Text => br#""string""#,
@@ -53,7 +53,7 @@ impl Type {
         }
     }
 
-    /// Is a value, unknown and null included, of this type?
+    /// Whether a value, possibly unknown or null, has this type.
     pub fn holds(self, value: &Value) -> bool {
         let text = |value: &Value| Type::Text.holds(value);
         match (self, value) {
@@ -69,7 +69,7 @@ impl Type {
 }
 
 impl Value {
-    /// From an optional text.
+    /// A value from an optional text.
     pub fn text(text: Option<&str>) -> Value {
         text.map_or(Value::Null, |text| Value::Text(text.to_owned()))
     }
@@ -90,7 +90,7 @@ impl Value {
         }
     }
 
-    /// Is nothing in it unknown?
+    /// Whether no part of the value is unknown.
     pub fn is_known(&self) -> bool {
         match self {
             Value::Unknown => false,
@@ -100,7 +100,7 @@ impl Value {
         }
     }
 
-    /// From JSON.
+    /// Converts a value from JSON.
     pub fn from_json(json: &Json) -> Value {
         match json {
             Json::Null => Value::Null,
@@ -114,7 +114,7 @@ impl Value {
         }
     }
 
-    /// As JSON; what is unknown becomes null.
+    /// Converts the value to JSON. Unknown parts become null.
     pub fn to_json(&self) -> Json {
         match self {
             Value::Null | Value::Unknown => Json::Null,

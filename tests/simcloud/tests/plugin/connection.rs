@@ -57,13 +57,13 @@ impl ServerCertVerifier for OnlyPlugin {
 }
 
 pub fn host_identity() -> (String, CertificateDer<'static>, KeyPair) {
-    // P-521, as hosts in Go have it.
+    // P-521, like hosts in Go.
     let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512).unwrap();
     let certificate = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
     (certificate.pem(), certificate.der().clone(), key)
 }
 
-/// Starts a plugin and gives the parts of its handshake line.
+/// Starts a plugin and returns the parts of its handshake line.
 pub async fn launch(pem: &str) -> (Child, Vec<String>) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_terraform-provider-cloud"))
         .env(COOKIE.0, COOKIE.1)

@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::seat::LEASE_TTL;
 
 impl World {
-    /// A dead worker starts again, or a disconnected one connects.
+    /// Starts a dead worker again, or connects a disconnected one.
     pub(super) fn come_back(&mut self) {
         let chosen = self.random.index(self.workers.len());
         if !self.workers[chosen].alive {
@@ -16,7 +16,7 @@ impl World {
             let births = self.births;
             self.workers[chosen] = match self.random.chance(80) {
                 true => self.workers[chosen].heir(births),
-                // Its file is lost.
+                // The spool is lost.
                 false => Process::new(&self.workers[chosen].name, births),
             };
             return;
@@ -78,7 +78,7 @@ impl World {
         self.tell(seat, Event::Left(id));
     }
 
-    /// A worker's machine sleeps. Its clock counts that, and its calls continue in the cloud.
+    /// Suspends the machine of a worker. The worker's clock continues, and so do its calls in the cloud.
     pub(super) fn suspend_worker(&mut self) {
         let chosen = self.random.index(self.workers.len());
         let length = 20 + self.random.below(LEASE_TTL);
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// A worker is asked to leave in good order.
+    /// Asks a worker to leave in an orderly way.
     pub(super) fn leave_worker(&mut self) {
         let chosen = self.random.index(self.workers.len());
         if !self.workers[chosen].is_awake(self.now) || self.workers[chosen].leaving {
@@ -115,8 +115,8 @@ impl World {
         }
     }
 
-    /// A coordinator stands still, perhaps for so long that another takes over its run. Its clock stands still with it,
-    /// or jumps afterwards.
+    /// Suspends a coordinator, possibly for so long that another one takes over its run. Its clock stands still during
+    /// that time, or jumps afterwards.
     pub(super) fn suspend_coordinator(&mut self) {
         let Some(current) = self.terms.current else { return };
         let length = 1 + self.random.below(LEASE_TTL * 2);
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// The store's machine fails: steps that were not durable are lost.
+    /// Crashes the machine of the store: steps that were not durable are lost.
     pub(super) fn crash_store(&mut self) {
         let lost = self.disk.crash();
         self.write(|| format!("the store fails and loses the batches of terms {lost:?}"));

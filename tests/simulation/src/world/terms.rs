@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::seat::{LEASE_TTL, Seat};
 
 impl World {
-    /// No known coordinator carries out the run: it is done, or one takes it up.
+    /// Continues a run that no known coordinator executes: either it is done, or a coordinator acquires it.
     pub(super) fn next_term(&mut self) {
         let header = self.disk.header();
         if header.status == RunStatus::Done {
@@ -25,13 +25,13 @@ impl World {
         }
     }
 
-    /// A challenger looks at the lease, as every coordinator does with runs of others.
+    /// Lets a challenger observe the lease, as every coordinator does with runs of others.
     pub(super) fn look_at_lease(&mut self) {
         let Some(view) = self.disk.lease() else { return };
         let (ttl, now) = (Duration::from_millis(LEASE_TTL), Duration::from_millis(self.now));
         match self.terms.looks.look(&view, ttl, now) {
             Look::Unmoved => self.acquire(Some(view)),
-            // A coordinator that has not looked asks first, and waits if the lease is held.
+            // A coordinator that has not observed the lease first requests it, and waits if it is held.
             Look::Waits if self.happens(3) => self.acquire(None),
             _ => {}
         }
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// Renewals of one seat: sent, answered late, or lost.
+    /// Handles the renewals of one seat: they are sent, answered late, or lost.
     pub(super) fn tend_lease(&mut self, index: usize) {
         let now = self.now;
         let Some(seat) = self.terms.seats.get_mut(&index).filter(|seat| seat.is_awake(now)) else { return };
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// Terms that ended release their lease once the store has all their steps.
+    /// Releases the leases of terms that have ended, once the store has all their steps.
     pub(super) fn end_terms(&mut self) {
         let ended = |seat: &Seat| match &seat.finish {
             Some(finish) => finish.reason == FinishReason::Fenced || (seat.batch.is_empty() && seat.steps.is_empty()),
@@ -129,7 +129,7 @@ impl World {
         self.hear_the_rest(index);
     }
 
-    /// The workers of a term that ended receive their last orders, and disconnect.
+    /// Delivers the last orders of an ended term to its workers, and disconnects them.
     fn hear_the_rest(&mut self, seat: usize) {
         for index in 0..self.workers.len() {
             while self.workers[index].connection == Some(seat)
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// The user looks at the doubts: switches off the worker's machine, then looks at the cloud.
+    /// Simulates a user who resolves the doubts: switches off the worker's machine, then inspects the cloud.
     fn decide(&mut self, finish: &Finish) {
         if finish.reason == FinishReason::Left || !(self.calm() || self.random.chance(70)) {
             return;

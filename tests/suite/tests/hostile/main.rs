@@ -1,8 +1,8 @@
-//! Inputs made to break things: mutated real files and awkward values, against everything that reads text or bytes.
-//! Nothing may panic, hang or overflow the stack, and what is read and written again must be the same.
+//! Hostile inputs: mutated real files and awkward values, for everything that reads text or bytes. Nothing may panic,
+//! hang or overflow the stack. A value that is read, written and read again must stay the same.
 //!
-//! Some 20,000 inputs in a usual run. `WEFT_HOSTILE_INPUTS` sets how many (`scripts/test --full` has a million),
-//! `WEFT_HOSTILE_SEED` the seed, which is printed; `WEFT_HOSTILE_ONLY=target:number` runs a single one of them again.
+//! A usual run has about 20,000 inputs. `WEFT_HOSTILE_INPUTS` sets the number (`scripts/test --full` uses a million).
+//! `WEFT_HOSTILE_SEED` sets the seed, which is printed. `WEFT_HOSTILE_ONLY=target:number` repeats a single input.
 
 mod mutator;
 mod random;
@@ -17,26 +17,26 @@ use std::time::{Duration, Instant};
 
 use random::Random;
 
-/// Inputs of all targets together in a usual run.
+/// The number of inputs of all targets together in a usual run.
 const INPUTS: u64 = 20_000;
 
 /// The seed of a usual run.
 const SEED: u64 = 20_261_121;
 
-/// Stack of the thread that an input runs on: as little as any thread of the program has.
+/// The stack size of the thread for an input: the smallest of all threads of the program.
 const STACK_BYTES: usize = 2 << 20;
 
-/// Inputs of one thread: when the stack overflows its name says which they were.
+/// The number of inputs of one thread. If the stack overflows, the name of the thread shows which inputs they were.
 const INPUTS_A_THREAD: u64 = 500;
 
-/// What one input may take on a busy machine before it counts as hanging.
+/// The time limit for one input on a busy machine. After that, the input counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Runs a target: `share` of a thousand inputs are its.
+/// Runs a target. It gets `share` of every thousand inputs.
 fn run(target: &'static str, share: u64, check: fn(&mut Random)) {
     let seed = number("WEFT_HOSTILE_SEED").unwrap_or(SEED);
     let count = number("WEFT_HOSTILE_INPUTS").unwrap_or(INPUTS) * share / 1_000;
@@ -59,7 +59,7 @@ fn run(target: &'static str, share: u64, check: fn(&mut Random)) {
     }
 }
 
-/// A few inputs on a thread of their own.
+/// Checks a range of inputs on a separate thread.
 fn some(target: &'static str, seed: u64, inputs: std::ops::Range<u64>, check: fn(&mut Random)) {
     let current = Arc::new(AtomicU64::new(inputs.start));
     let seen = Arc::clone(&current);

@@ -1,8 +1,8 @@
-//! Makes an input of a real text: cuts, moves, repeats and nests pieces of it, and adds pieces that mean something.
+//! Mutates a real text: cuts, moves, repeats and nests pieces of it, and inserts pieces with a special meaning.
 
 use crate::random::Random;
 
-/// Pieces that mean something to one of the parsers, or that something was wrong with once.
+/// Pieces that have a special meaning to one of the parsers, or that once caused a bug.
 const PIECES: &[&str] = &[
     "(",
     ")",
@@ -155,11 +155,11 @@ const PIECES: &[&str] = &[
     "\\p{L}",
 ];
 
-/// Most changes of one text, and most repetitions of one piece.
+/// The maximum number of changes of one text, and of repetitions of one piece.
 const MOST_CHANGES: usize = 8;
 const MOST_REPEATED: usize = 300;
 
-/// Longest input: what is repeated over and over is cut to it.
+/// The maximum length of an input. Longer results of repetition are cut.
 const LONGEST: usize = 16_000;
 
 fn place(text: &str, random: &mut Random) -> usize {
@@ -202,7 +202,7 @@ fn change(text: &mut String, others: &[String], random: &mut Random) {
             text.insert_str(place(text, random), &piece);
         }
         6 => {
-            // What stands there, nested in itself.
+            // The text at this position, nested in itself.
             let inner = range(text, 60, random);
             let (open, close) = *random.one(&[
                 ("(", ")"),
@@ -247,10 +247,10 @@ fn change(text: &mut String, others: &[String], random: &mut Random) {
     text.truncate(end);
 }
 
-/// One of the texts, changed.
+/// One of the texts, with changes.
 pub fn mutated(texts: &[String], random: &mut Random) -> String {
     let mut text = random.one(texts).clone();
-    // Few changes more often than many, so that much of what is left still means something.
+    // Few changes are more frequent than many, so that much of the text keeps its meaning.
     let most = 1 + random.below(MOST_CHANGES);
     for _ in 0..=random.below(most) {
         change(&mut text, texts, random);
@@ -258,7 +258,7 @@ pub fn mutated(texts: &[String], random: &mut Random) -> String {
     text
 }
 
-/// The bytes, some of them changed.
+/// The bytes, with some changes.
 pub fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=random.below(4) {

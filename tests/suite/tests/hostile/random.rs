@@ -1,10 +1,10 @@
-//! Numbers that look random and come again for the same seed, and what is picked by them.
+//! Pseudo-random numbers that repeat for the same seed, and choices based on them.
 
-/// A generator (SplitMix64): small, and good enough to pick places and pieces.
+/// A generator (SplitMix64): small, and good enough to choose positions and pieces.
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers of one input of one target.
+    /// The generator for one input of one target.
     pub fn of(seed: u64, target: &str, index: u64) -> Random {
         let name = target
             .bytes()
@@ -23,22 +23,22 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; zero where that is zero.
+    /// A number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }
 
-    /// True once in `times`.
+    /// True with a probability of one in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of them; there must be one.
+    /// One of the elements. The slice must not be empty.
     pub fn pick<'a, T: ?Sized>(&mut self, all: &'a [&'a T]) -> &'a T {
         all[self.below(all.len())]
     }
 
-    /// One of them; there must be one.
+    /// One of the elements. The slice must not be empty.
     pub fn one<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }

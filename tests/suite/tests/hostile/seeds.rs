@@ -1,11 +1,11 @@
-//! The real texts that inputs are made from: the files of the record and of the examples.
+//! The real texts from which inputs are made: files of the conformance record and of the examples.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use weft_suite::root;
 
-/// Longest text taken as it is; longer ones are cut, so that an input stays quick.
+/// The maximum length of a text. Longer texts are cut, so that inputs stay quick.
 const LONGEST: usize = 4_000;
 
 /// Real texts by kind.
@@ -14,7 +14,7 @@ pub struct Seeds {
     pub native: Vec<String>,
     /// Templates.
     pub templates: Vec<String>,
-    /// Configuration in the JSON syntax, and other JSON of the record.
+    /// Configuration in the JSON syntax, and other JSON files of the conformance record.
     pub json: Vec<String>,
     /// State files.
     pub states: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Seeds {
     pub expressions: Vec<String>,
 }
 
-/// Read once.
+/// The texts, read once.
 pub static SEEDS: LazyLock<Seeds> = LazyLock::new(read);
 
 fn walk(folder: &Path, found: &mut Vec<(String, String)>) {

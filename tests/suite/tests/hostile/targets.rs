@@ -1,4 +1,4 @@
-//! What is done with an input, and what must hold of it.
+//! The targets: what is done with an input, and which conditions must hold.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use crate::random::Random;
 use crate::seeds::SEEDS;
 use crate::values;
 
-/// Steps that an input may take: enough to get anywhere, and little enough for a million inputs.
+/// The maximum number of evaluation steps of an input: enough for useful results, and few enough for a million inputs.
 const STEPS: u64 = 200_000;
 
-/// A scope in which expressions run out of steps soon, and see no files.
+/// A scope in which expressions soon reach the limit of steps, and which has no files.
 struct Hurried {
     bare: BareScope,
     numbers: [AtomicU32; 2],
@@ -76,7 +76,7 @@ fn text_of(tree: &Tree) -> String {
     tree.tokens().iter().map(|token| tree.text(token.span)).collect()
 }
 
-/// All that is asked of expressions without evaluating them.
+/// Calls all functions about expressions that do not evaluate them.
 fn ask(expression: &Expression) {
     let _ = (expression.as_traversal(), expression.as_keyword().is_some(), expression.as_string_literal());
     let _ = (expression.unquoted(), expression.template_problems().len(), expression.without_templates());
@@ -98,7 +98,7 @@ fn ask_all(tree: &Arc<Tree>, source: &str, found: &[Diagnostic]) {
     }
 }
 
-/// Native syntax: nothing is lost, and formatting is settled after the first time.
+/// Native syntax: parsing loses nothing, and a second formatting changes nothing.
 pub fn native(random: &mut Random) {
     let source = mutated(&SEEDS.native, random);
     if random.once_in(20) {
@@ -111,7 +111,7 @@ pub fn native(random: &mut Random) {
         Err(problems) => assert!(has_errors(&problems)),
         Ok(once) => {
             let twice = weft_syntax::format("x", Arc::from(once.as_str())).expect("what is formatted is sound");
-            // Each time removes one level of nested interpolations, like `terraform fmt`.
+            // Each formatting removes one level of nested interpolations, like `terraform fmt`.
             assert!(once == twice || twice.len() < once.len(), "formatted again: {once:?} {twice:?}");
             let (_, problems) = parse_file("x", Arc::from(once.as_str()));
             assert!(!has_errors(&problems) || has_errors(&found), "formatting breaks it: {problems:?}");
@@ -119,7 +119,7 @@ pub fn native(random: &mut Random) {
     }
 }
 
-/// Native syntax that breaks in the middle: a whole module is loaded.
+/// Native syntax that is damaged in the middle: a whole module is loaded.
 pub fn configuration(random: &mut Random) {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["main.tf", "override.tf"].iter().take(1 + random.below(2)) {
@@ -136,7 +136,7 @@ pub fn configuration(random: &mut Random) {
     }
 }
 
-/// Templates: nothing is lost, and they are evaluated.
+/// Templates: parsing loses nothing, and they are evaluated.
 pub fn templates(random: &mut Random) {
     let source = mutated(&SEEDS.templates, random);
     let (template, found) = parse_template("x", Arc::from(source.as_str()), Position::START);
@@ -164,7 +164,7 @@ pub fn json_syntax(random: &mut Random) {
     }
 }
 
-/// Expressions, evaluated; what is known has a written form that can be read again.
+/// Expressions are evaluated. A known result has a written form that can be parsed again.
 pub fn expressions(random: &mut Random) {
     let source = mutated(&SEEDS.expressions, random);
     let outcome = evaluate_text(&source, &Hurried::new());
@@ -176,7 +176,7 @@ fn context_call(function: &Function, arguments: &[Value]) -> Result<Value, Funct
     function.invoke(&scope.context(), arguments, &|ty: Type| Formula::constant(Value::null(ty)))
 }
 
-/// Every function with awkward arguments. A result is within the limits, and of the type that was foretold.
+/// Calls every function with awkward arguments. The result is within the limits, and has the predicted type.
 pub fn function_arguments(random: &mut Random) {
     let all = functions::all();
     let function = random.one(all);
@@ -188,7 +188,7 @@ pub fn function_arguments(random: &mut Random) {
     if let Ok(result) = context_call(function, &arguments) {
         assert_eq!(result.excess(), None);
         let _ = (result.ty(), result.to_formula(), format!("{result:?}").len());
-        // What is known stays as it is when it is computed again; `uuid` and the like were put off.
+        // A known result stays the same when it is computed again. `uuid` and similar functions are deferred to apply.
         if arguments.iter().all(Value::is_wholly_known) && result.is_wholly_known() && function.name != "timestamp" {
             let again = context_call(function, &arguments).expect("it worked before");
             assert!(again.same_content(&result), "{} is not stable", function.name);
@@ -196,7 +196,7 @@ pub fn function_arguments(random: &mut Random) {
     }
 }
 
-/// What providers, state files and plans write values as.
+/// The encodings of values for providers, state files and plans.
 pub fn codecs(random: &mut Random) {
     let value = values::any(random, 4, false);
     let ty = if random.once_in(3) { Type::Dynamic } else { value.ty() };
@@ -208,7 +208,7 @@ pub fn codecs(random: &mut Random) {
         assert!(read.same_content(&value), "{value:?} came back as {read:?}");
         let damaged = damaged(&packed, random);
         if let Ok(read) = msgpack::decode(&damaged, &ty) {
-            // Large whole numbers of little precision are written with fewer digits than they have, as by cty.
+            // Large whole numbers with low precision are written with fewer digits than they have, as cty does.
             let written = msgpack::encode(&read, &ty).expect("what was read can be written");
             let again = msgpack::decode(&written, &ty).expect("and read again");
             assert_eq!(msgpack::encode(&again, &ty).as_ref(), Ok(&written), "{read:?} came back as {again:?}");
@@ -225,7 +225,7 @@ pub fn codecs(random: &mut Random) {
     }
 }
 
-/// State files, lock files, settings of the command line, addresses.
+/// State files, lock files, CLI configuration, addresses.
 pub fn records(random: &mut Random) {
     let state = mutated(&SEEDS.states, random);
     if let Ok(read) = weft_state::tfstate::StateFile::parse(state.as_bytes(), "x") {

@@ -1,4 +1,4 @@
-//! Values of any shape, the awkward ones often.
+//! Values of any shape, frequently awkward ones.
 
 use std::collections::BTreeMap;
 
@@ -109,18 +109,18 @@ fn scalar(random: &mut Random) -> Value {
     }
 }
 
-/// Any value; `unknowns` and marks among its parts where wanted.
+/// Any value. With `unknowns`, its parts may be unknown or marked.
 pub fn any(random: &mut Random, depth: usize, unknowns: bool) -> Value {
     let value = if depth == 0 || random.once_in(2) {
         scalar(random)
     } else {
         let count = random.below(4);
         let items: Vec<Value> = match random.below(2) {
-            // Alike, so that lists of them can be.
+            // Elements of one type, so that they can form a list.
             0 => (0..count).map(|_| Value::string(random.pick(TEXTS))).collect(),
             _ => (0..count).map(|_| any(random, depth - 1, unknowns)).collect(),
         };
-        // Names are in normal form everywhere.
+        // Names are in Unicode normal form everywhere.
         let keys: Vec<SmolStr> = items.iter().map(|_| random.pick(TEXTS).nfc().collect()).collect();
         let first = items.first().map_or(Type::Dynamic, Value::ty);
         let alike = items.iter().all(|item| item.ty() == first);

@@ -1,7 +1,7 @@
-//! A `resource` block for an existing object, with the arguments that describe it.
+//! A `resource` block for an existing object, with the arguments that describe the object.
 //!
-//! It omits arguments that only the provider sets, and deprecated ones. `null # sensitive` stands in place of sensitive
-//! values.
+//! It omits deprecated arguments and attributes that only the provider sets. It has `null # sensitive` instead of
+//! sensitive values.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::is_identifier;
 
-/// The text of a block, formatted, without a final newline. `provider` is the reference in its `provider` argument, if
-/// it needs one. A null object gives all arguments that the block may have, each with the value null.
+/// The formatted text of a block, without a trailing newline. `provider` is the reference in its `provider` argument,
+/// if it needs one. For a null object, the block has all possible arguments, each with the value null.
 pub fn text(resource: &Resource, provider: Option<&str>, schema: &Block, object: &Value) -> String {
     let mut out = format!("resource {} {} {{\n", quoted(&resource.type_name), quoted(&resource.name));
     if let Some(provider) = provider {
@@ -25,16 +25,17 @@ pub fn text(resource: &Resource, provider: Option<&str>, schema: &Block, object:
     }
     write_blocks(schema, object, &mut out);
     out.push('}');
-    // Text that does not parse would be a bug in this module. It is shown unformatted.
+    // Generated text that does not parse would be a bug in this module. It is returned unformatted.
     weft_syntax::format("generated", out.as_str().into()).unwrap_or(out)
 }
 
-/// The `id` of every type of an older provider. Its schema allows it as an argument, but it never is one.
+/// Whether this is the `id` attribute of an older provider. The schema allows it as an argument, but it must not be
+/// set.
 fn is_old_id(name: &str, attribute: &Attribute) -> bool {
     name == "id" && attribute.optional && attribute.computed
 }
 
-/// A part of an object; null if the object is.
+/// An attribute of an object. Null if the object is null.
 fn part(object: &Value, name: &str) -> Value {
     let found = object.as_fields().and_then(|fields| fields.get(name)).cloned();
     let found = found.unwrap_or_else(|| Value::null(Type::Dynamic));
@@ -76,7 +77,7 @@ fn write_attribute(name: &str, attribute: &Attribute, value: &Value, out: &mut S
     }
 }
 
-/// The array or object that a text holds as JSON. It is easier to read than the text.
+/// The array or object that a text contains as JSON. In this form it is easier to read.
 fn document(value: &Value) -> Option<Value> {
     let document = json::decode_implied(value.as_str()?.as_bytes()).ok()?;
     matches!(document.open().1, Kind::Tuple(_) | Kind::Object(_)).then_some(document)
@@ -150,7 +151,7 @@ fn write_block(name: &str, label: Option<&str>, nested: &NestedBlock, value: &Va
     out.push_str("}\n");
 }
 
-/// A value as an expression.
+/// Writes a value as an expression.
 fn write_value(value: &Value, out: &mut String) {
     match value.open().1 {
         Kind::Bool(truth) => {

@@ -1,4 +1,4 @@
-//! Equal changes shown once, and the table of counts by provider instance.
+//! Tests of equal changes that are shown once, and of the table of counts by provider instance.
 
 use weft_graph_format::address::{InstanceKey, ProviderParts};
 

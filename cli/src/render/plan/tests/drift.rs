@@ -1,8 +1,8 @@
-//! Drift, and differences that are not shown as such.
+//! Tests of drift, and of differences that are not shown as drift.
 
 use super::*;
 
-/// The text of changes that depend on an attribute of the first object, which was found changed.
+/// The text of a plan that depends on an attribute of the first object, which has drifted.
 fn resting(changes: Changes, attribute: &str) -> Changes {
     let resource = changes.drift[0].address.clone();
     Changes { relevant: vec![RelevantAttribute { resource, path: Path::ROOT.attribute(attribute) }], ..changes }
@@ -24,7 +24,7 @@ fn drift_is_shown_where_the_plan_depends_on_it() {
     assert!(quiet.contains("found no differences"), "{quiet}");
 }
 
-/// In an object that is sensitive as a whole, the part that the plan depends on is as secret as the rest.
+/// If the whole object is sensitive, the part that the plan depends on is sensitive, too.
 #[test]
 fn drift_of_a_part_keeps_the_secret_of_the_whole() {
     let limits = |cpu| object(&[("cpu", Value::int(cpu)), ("memory", Value::int(1))]);
@@ -52,7 +52,7 @@ fn unset_arguments_are_not_drift() {
     assert!(!text.contains("Note:"), "{text}");
 }
 
-/// An empty text of a block's argument counts as unset.
+/// For an argument of a block, an empty text counts as unset.
 #[test]
 fn empty_texts_are_not_shown() {
     let change = update(
