@@ -10,7 +10,7 @@ const SHORT: usize = 4;
 const LONGEST: usize = 128;
 
 /// The nearest of `names` to `given`, if few edits separate them: letters left out, added, replaced or swapped with
-/// their neighbour. Case does not count. Of equally near names, the first in the alphabet is returned.
+/// their neighbour. Case does not count. If several names are equally near, the first in the alphabet is returned.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = folded(given);
     let most = match letters.chars().count() {

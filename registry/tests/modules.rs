@@ -246,7 +246,7 @@ async fn archives_are_fetched_over_tls() {
     let to = fetch("/meta?a=b").await.unwrap();
     assert_eq!(std::fs::read_to_string(to.join("main.tf")).unwrap(), "# sub\n");
     for (path, answer, text) in [
-        ("/empty", "", "has no address"),
+        ("/empty", "", "does not name one"),
         ("/circle", "/circle", "more than 10"),
         ("/inward", "file:///etc", "local directory"),
         ("/inward-git", "git::file:///srv/r.git", "local directory"),
@@ -344,7 +344,7 @@ async fn modules_of_registries_are_fetched() {
     for (module, reply, text) in [
         ("a", Reply::json(json!({"location": "file:///etc"})), "local directory"),
         ("b", Reply::json(json!({"location": "ns/m/aws"})), "not the address of a remote package"),
-        ("c", Reply::json(json!({})), "does not give the address"),
+        ("c", Reply::json(json!({})), "did not return the address"),
         ("d", Reply::bytes("text/html", b"<html>".to_vec()), "expected JSON document"),
         ("e", Reply::status(404), "does not have version"),
         ("f", Reply::json(json!({"location": "ftp://x/y", "use_registry_credentials": true})), "not the address"),

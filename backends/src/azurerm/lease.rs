@@ -2,7 +2,7 @@
 //!
 //! The id of the lease is the id of the lock. Weft writes the information before it takes the lease, under conditions
 //! that exclude another holder in between. So a process that dies between the two steps never leaves a lock without
-//! information, which nobody could release. OpenTofu writes the information after taking the lease.
+//! information, which no user could release. OpenTofu writes the information after taking the lease.
 
 use std::time::Duration;
 

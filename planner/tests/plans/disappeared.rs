@@ -179,7 +179,7 @@ async fn hidden_arguments_come_from_their_variables() {
     "#]]
     .assert_eq(&given.graph().await);
     expect![[r#"
-        State has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. Its argument "region" was var.place, and the configuration does not declare this variable any more. Declare it until the objects are destroyed, and set it with -var place=VALUE.
+        State has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. Its argument "region" was var.place, and the configuration no longer declares this variable. Declare it until the objects are destroyed, and set it with -var place=VALUE.
     "#]].assert_eq(&details(of_module(WITHOUT_MODULE, &value, ty)).await);
     let (value, ty) = hidden("");
     expect![[r#"

@@ -165,20 +165,7 @@ fn plan(
         }
     };
     for moved in &moves {
-        for (before, after) in &moved.instances {
-            if before.resource.mode != after.resource.mode {
-                let word = |mode| if mode == ResourceMode::Managed { "managed resource" } else { "data resource" };
-                return Err(vec![state_problems::invalid_move_request(format!(
-                    "Cannot move {before} to {after}: a {} cannot become a {}.",
-                    word(before.resource.mode),
-                    word(after.resource.mode)
-                ))]);
-            }
-            if before.resource.type_name != after.resource.type_name {
-                let what = format!("Cannot move {before} to {after}: resource types don't match.");
-                return Err(vec![state_problems::invalid_move_request(what)]);
-            }
-        }
+        keeps_type(moved).map_err(|problem| vec![problem])?;
         let occupied = |selection: &StateSelector| match selection {
             // Only objects of exactly this module instance count. Instances with and without keys of one call can exist
             // together.
@@ -204,6 +191,25 @@ fn plan(
         }
     }
     Ok(moves)
+}
+
+/// Checks that each instance keeps its mode and type.
+fn keeps_type(moved: &Move) -> Result<(), Diagnostic> {
+    for (before, after) in &moved.instances {
+        if before.resource.mode != after.resource.mode {
+            let word = |mode| if mode == ResourceMode::Managed { "managed resource" } else { "data resource" };
+            return Err(state_problems::invalid_move_request(format!(
+                "Cannot move {before} to {after}: a {} cannot become a {}.",
+                word(before.resource.mode),
+                word(after.resource.mode)
+            )));
+        }
+        if before.resource.type_name != after.resource.type_name {
+            let what = format!("Cannot move {before} to {after}: resource types don't match.");
+            return Err(state_problems::invalid_move_request(what));
+        }
+    }
+    Ok(())
 }
 
 fn one(resource: &AbsResource, key: InstanceKey) -> ResourceInstance {

@@ -222,7 +222,7 @@ fn hash(bytes: &[u8]) -> ContentDigest {
     digest.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | ContentDigest::from(*byte))
 }
 
-/// Of the nodes that could not be ordered, those on a cycle. Nodes that only depend on a cycle are left out.
+/// The nodes on cycles, among those that could not be ordered. Nodes that only depend on a cycle are left out.
 fn circle_members(later: &[Vec<u32>], missing: &[u32]) -> Vec<u32> {
     let stuck: Vec<u32> = (0..missing.len() as u32).filter(|n| missing[*n as usize] > 0).collect();
     let mut out: Vec<u32> = vec![0; missing.len()];
