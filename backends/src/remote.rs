@@ -4,8 +4,8 @@
 //! the token, and reads the permissions of the organization. `api` is the client. `workspace` has the properties of a
 //! workspace. `state` is the state of a workspace, and `version` compares versions of tools.
 //!
-//! Runs of the service itself are not supported. If the service makes the runs of a workspace, Weft can read, lock and
-//! change its state with the `state` commands, but cannot plan or apply it.
+//! Remote execution is not supported. If the service executes the runs of a workspace, Weft can read, lock and change
+//! the state of the workspace with the `state` commands, but cannot plan or apply there.
 
 mod api;
 mod hosted;

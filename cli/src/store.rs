@@ -378,8 +378,8 @@ pub fn names_backend(arguments: &Arguments) -> bool {
     store_url(arguments).is_some_and(|url| StateBackend::at(&url).is_ok_and(|backend| backend.is_some()))
 }
 
-/// Whether options or environment select a store that is not a backend. The backend of the configuration is then behind
-/// it.
+/// Whether options or environment select a store that is not a backend. The backend of the configuration then holds the
+/// second copy of the state.
 pub fn names_store(arguments: &Arguments) -> bool {
     store_url(arguments).is_some() && !names_backend(arguments)
 }
@@ -445,8 +445,8 @@ fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> Sto
     StoreLocation::Embedded(Box::new(options))
 }
 
-/// The directory of runs: in the working directory if the state file is inside of it. `None` if the directory is beside
-/// the state file.
+/// The directory of runs, if the state file is inside the working directory. Otherwise `None`: the directory of runs is
+/// then beside the state file.
 fn runs_here(written: &Path) -> Option<PathBuf> {
     let inside = written.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     inside.then(|| PathBuf::from(RUNS_FOLDER))

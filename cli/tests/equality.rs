@@ -3,8 +3,8 @@
 //! It plans generated expressions over results of resources while the results are unknown, and applies the plan file.
 //! Then it plans the same configuration again with everything known. That plan must be empty.
 //!
-//! Two differences are allowed, if another plan and apply settle them. First, a type that is open in the plan can turn
-//! out different, as in OpenTofu: a provider gets another value than the planned one, and the apply reports this.
+//! Two differences are allowed, if a second apply removes them. First, the type of a value can be unknown in the plan.
+//! As in OpenTofu, a provider can then get a value that differs from the planned one, and the apply reports this.
 //! Second, a branch that is not taken may have marked the result as sensitive in the plan. Then only the sensitivity
 //! may change.
 //!

@@ -366,8 +366,9 @@ impl Hub {
         }
     }
 
-    /// Registers a run. The run then receives every connected worker. A worker that holds tasks of the run, or sent
-    /// reports about it before, is disconnected: it greets again, so that nothing is missed.
+    /// Registers a run, and sends it an event for each connected worker. A worker that holds tasks of the run, or that
+    /// sent reports about the run before, is disconnected instead. It connects and greets again, so that no report is
+    /// missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();

@@ -228,9 +228,8 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// The objects that must be replaced create-first because one of the resources `of` depends on them and sets
-/// `create_before_destroy`. The result contains configured resources, or single instances if all references are to
-/// single instances.
+/// The objects that must be replaced create-first because a resource in `of` sets `create_before_destroy` and depends
+/// on them. The result contains configured resources, or single instances if all references are to single instances.
 pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
     let graph = StaticGraph::new(root);
     let dependencies = graph.dependencies(root).all;

@@ -119,8 +119,8 @@ impl Purpose {
         !self.is_validation()
     }
 
-    /// Whether the value of a repeated resource without objects is unknown. A plan that imports does not plan the
-    /// instances that it does not import.
+    /// Whether the value of a resource with `count` or `for_each` is unknown if no instance of it is planned. An import
+    /// plan contains only the instances that it imports.
     pub(crate) fn doubts_empty_resources(self) -> bool {
         self == Purpose::Plan(Planning::Import)
     }

@@ -114,8 +114,9 @@ impl Docket {
         self.held.restore(results);
     }
 
-    /// The changes that the spool must write now. With `all` false, only results that were unacknowledged at the last
-    /// call already are included. `maker` is the incarnation of this process. Call [`Docket::spooled`] afterwards.
+    /// The changes that the spool must write now. If `all` is false, a result is included only if it was already
+    /// unacknowledged at the previous call. `maker` is the incarnation of this process. Call [`Docket::spooled`]
+    /// afterwards.
     pub fn spool_work(&mut self, all: bool, maker: &str) -> SpoolWork {
         self.held.spool_work(all, maker)
     }

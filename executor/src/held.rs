@@ -3,7 +3,7 @@
 //!
 //! Invariants:
 //! - A task is called at most once.
-//! - A task is called only if it was granted while it waited for that, and if its intent is young.
+//! - A task is called only if it received a grant while it waited for one, and if its intent is young.
 //! - A result is kept until it is acknowledged. A task that was called is not forgotten before that.
 //!
 //! If the worker has a spool ([`crate::spool`]), a result that is not acknowledged soon goes there.
@@ -348,8 +348,8 @@ impl HeldTasks {
         }
     }
 
-    /// The changes that the spool must write now: results without an acknowledgement, and forgotten tasks. With `all`
-    /// false, only results that existed at the last call already are included. `maker` is the incarnation of this
+    /// The changes that the spool must write now: results without an acknowledgement, and forgotten tasks. If `all` is
+    /// false, a result is included only if it already existed at the previous call. `maker` is the incarnation of this
     /// process.
     pub(crate) fn spool_work(&mut self, all: bool, maker: &str) -> SpoolWork {
         let mut keep = Vec::new();

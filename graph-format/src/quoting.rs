@@ -42,8 +42,8 @@ fn write_escaped(c: char, out: &mut String) -> fmt::Result {
     out.write_char(short)
 }
 
-/// Whether Go prints a character unescaped: letters, marks, numbers, punctuation, symbols, and of all spaces only the
-/// usual one.
+/// Whether Go prints a character unescaped: letters, marks, numbers, punctuation, symbols and the ASCII space, but no
+/// other space.
 pub fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, ' '..='~');

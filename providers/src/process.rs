@@ -34,7 +34,7 @@ type SpawnRequest = (Command, Handle, oneshot::Sender<std::io::Result<Child>>);
 /// Starts a process from the dedicated thread. Must be called within a tokio runtime.
 pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
     static SPAWNER: OnceLock<Option<mpsc::Sender<SpawnRequest>>> = OnceLock::new();
-    let gone = || std::io::Error::other("the thread that starts plugins is not there");
+    let gone = || std::io::Error::other("the thread that starts plugins is not running");
     let spawner = SPAWNER.get_or_init(|| {
         let (sender, receiver) = mpsc::channel::<SpawnRequest>();
         let thread = std::thread::Builder::new().name("plugin-spawner".into()).spawn(move || {

@@ -51,8 +51,8 @@ impl Provider {
         }
     }
 
-    /// Problems of the configuration of a resource of a mode. See
-    /// [`crate::ProviderSession::validate_resource_config`] and its like.
+    /// The problems in the configuration of a resource. The mode selects the call of the provider, for example
+    /// [`crate::ProviderSession::validate_resource_config`].
     pub async fn validate_config(
         &self,
         mode: ResourceMode,

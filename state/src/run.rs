@@ -172,8 +172,8 @@ pub struct NewRun {
     pub operations: u32,
     /// The plan file, whole.
     pub plan: Opaque,
-    /// Whether the caller takes the lease at once. If so, the store may make the run durable only then: a crash before
-    /// that leaves no trace of the run.
+    /// Whether the caller takes the lease at once. If so, the store need not make the run durable before the lease is
+    /// taken. A crash before that leaves no trace of the run.
     pub starts_now: bool,
 }
 

@@ -238,7 +238,7 @@ impl SecondCopyStore {
         if self.redis().is_current().await? {
             return Ok(());
         }
-        tracing::warn!("the store is another one than before");
+        tracing::warn!("the store was replaced; opening it again");
         let opened = open(&self.options, &self.files, reach(&self.options).await?).await?;
         *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened;
         Ok(())

@@ -104,7 +104,7 @@ pub(super) fn column(row: &[u8], wanted: &str) -> Result<Option<String>, &'stati
                 checksums.push(deleted);
                 return match reader.byte()? == crc8(0, &checksums) {
                     true => Ok(found),
-                    false => Err("the checksum of the row is another one"),
+                    false => Err("the checksum of the row does not match"),
                 };
             }
             _ => return Err("the row has an unknown part"),
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
                     let checksum = crc8(checksum, operation);
                     return match self.byte()? == checksum {
                         true => Ok((name, value, checksum)),
-                        false => Err("the checksum of a cell is another one"),
+                        false => Err("the checksum of a cell does not match"),
                     };
                 }
                 _ => return Err("a cell has an unknown part"),

@@ -112,7 +112,7 @@ pub(super) fn old_service(version: &str) -> Diagnostic {
     )
 }
 
-/// The service makes the runs of the workspace itself.
+/// The service executes the runs of the workspace itself.
 pub(super) fn runs_elsewhere(settings: &HostedSettings, workspace: &str, mode: &str) -> Diagnostic {
     let HostedSettings { organization, host, .. } = settings;
     Diagnostic::error(

@@ -88,7 +88,7 @@ pub(super) fn other_region(bucket: &str, region: &str) -> Diagnostic {
 
 /// An argument cannot be used with a multi-region access point.
 pub(super) fn not_for_many_regions(name: &str) -> Diagnostic {
-    let detail = format!("An access point to several regions has no such addresses. Remove the argument {name:?}.");
+    let detail = format!("A multi-region access point does not support {name:?}. Remove the argument.");
     Diagnostic::error("Invalid bucket value", detail)
 }
 

@@ -36,7 +36,7 @@ pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     BackendError::Refused {
         place,
         doing: "reading the state",
-        error: "its digest in the DynamoDB table is another one, so an older version of the state was read".to_owned(),
+        error: "its digest in the DynamoDB table does not match, so an older version of the state was read".to_owned(),
         advice: format!(
             "Try again in some minutes. If the state in the bucket is right, set the attribute Digest of the item \
              ending in \"-md5\" to {have:?}"

@@ -93,8 +93,8 @@ impl SavedBackend {
         self.kind == written.kind && self.hash == Some(u64::from(written.hash))
     }
 
-    /// Whether these settings are equal to the settings of this block with those of `-backend-config`. A missing
-    /// attribute is equal to null.
+    /// Whether these settings are equal to those in `written`, which come from the block and `-backend-config`. A
+    /// missing attribute is equal to null.
     pub fn equals(&self, written: &WrittenBackend) -> bool {
         let known = |settings: &BackendSettings| -> BackendSettings {
             let set = settings.iter().filter(|(_, value)| !value.is_null());

@@ -47,7 +47,7 @@ pub fn destroy_with_plan_file() -> Diagnostic {
 pub fn planning_option_with_plan_file(option: &str) -> Diagnostic {
     Diagnostic::error(
         "Planning options with a plan file",
-        format!("The plan is already made, so -{option} has no effect. Give it to \"weft plan\"."),
+        format!("The plan is already made, so -{option} has no effect. Use -{option} with \"weft plan\"."),
     )
 }
 

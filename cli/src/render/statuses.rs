@@ -15,8 +15,8 @@ const WORDS: [(&str, &str); 8] = [
     ("in-doubt", "in doubt"),
 ];
 
-/// The status of a run or an operation, for display. `word` is the word in documents. A word from a later version stays
-/// as it is.
+/// The status of a run or an operation, for display. `word` is the status in JSON output. A word from a later version
+/// is returned unchanged.
 pub fn status(word: &str) -> &str {
     WORDS.iter().find(|(name, _)| *name == word).map_or(word, |(_, shown)| shown)
 }

@@ -30,8 +30,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Turns open calls into doubts, so that the lease can be released and no other coordinator takes over the run. The
-    /// workers keep their results and report them when the run is resumed.
+    /// Turns open calls into doubts, so that the term can end and release its lease. The run is then stopped, and no
+    /// other coordinator takes it over. The workers keep their results and report them when the run is resumed.
     pub(super) fn leave(&mut self) -> Handled {
         self.drain()?;
         if !self.course.leave(self.clock.now()) {

@@ -32,7 +32,7 @@ pub enum Flaw {
         to: u32,
     },
     /// An operand that is the wrong kind of operation, belongs to another object, or is in another shard.
-    #[error("operation {operation} takes operation {operand} for something that it is not")]
+    #[error("operation {operation} refers to operation {operand}, which has the wrong kind, object or shard")]
     WrongKind {
         /// The operation.
         operation: u32,
@@ -67,7 +67,7 @@ pub enum Flaw {
     EphemeralFormula(u32),
     /// The list of results from other shards is wrong: a result that is read is missing, or a listed one is not from
     /// another shard.
-    #[error("what is read of operation {0} is not what is listed as coming from another shard")]
+    #[error("the list of results from other shards is wrong for operation {0}")]
     Foreign(u32),
     /// A waiter that refers to itself, to a later waiter, or to an operation that does not exist or is not tracked; or
     /// an operation that waits for a later one.

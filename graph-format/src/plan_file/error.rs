@@ -81,7 +81,7 @@ pub enum Damage {
     #[error("the checksum of its header is wrong")]
     Header,
     /// There are more sections than any plan has. Contains their number.
-    #[error("it claims {0} sections, and {MOST_SECTIONS} is the most")]
+    #[error("it claims {0} sections, but the maximum is {MOST_SECTIONS}")]
     SectionCount(u32),
     /// Sections overlap, have gaps, or are out of order. Contains the position in the table.
     #[error("entry {0} of its table of sections contradicts the others")]
@@ -139,7 +139,7 @@ pub enum WriteError {
         damage: Damage,
     },
     /// There are more fragments or providers than a file can have. Contains the number of sections.
-    #[error("the plan would have {0} sections, and {MOST_SECTIONS} is the most")]
+    #[error("the plan would have {0} sections, but the maximum is {MOST_SECTIONS}")]
     TooManySections(usize),
 }
 

@@ -35,10 +35,10 @@ pub enum Excess {
     #[error("it would have more than {MOST_PARTS} parts, each counted as often as it occurs")]
     Parts,
     /// The value has more than [`MOST_TEXT`] bytes of text.
-    #[error("its texts would have more than {MOST_TEXT} bytes together, each counted as often as it occurs")]
+    #[error("its strings would have more than {MOST_TEXT} bytes in total, each counted as often as it occurs")]
     Text,
     /// A single text has more than [`LONGEST_TEXT`] bytes.
-    #[error("it would be a text of more than {LONGEST_TEXT} bytes")]
+    #[error("it would be a string of more than {LONGEST_TEXT} bytes")]
     OneText,
     /// The value is deeper than [`DEEPEST`].
     #[error("it would be nested more than {DEEPEST} levels deep")]

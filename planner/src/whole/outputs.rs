@@ -118,8 +118,8 @@ pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutput
     late.chain(removed.map(|name| (name.clone(), gone(stored(snapshot, name))))).collect()
 }
 
-/// The last values of all outputs in a destroy plan, as deletes. A partial plan also returns them, although it keeps
-/// the outputs.
+/// The last values of all outputs in a destroy plan, as deletes. The result is the same for a partial plan, although
+/// that plan keeps the outputs.
 pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
     let change = |name: &SmolStr| gone(before(facts.state.snapshot(), &outputs.last, name));
     outputs.last.keys().map(|name| (name.clone(), change(name))).collect()

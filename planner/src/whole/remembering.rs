@@ -57,7 +57,7 @@ pub(crate) fn memory_changes(
 }
 
 /// The provider instances that have managed objects after the plan. If a provider instance loses its last object in an
-/// unusual way, for example because an object moves to another provider, it counts until the next plan.
+/// unusual way, for example because the object moves to another provider, only the next plan leaves it out.
 fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
     let leaves = |step: &PlannedStep| match step {
         PlannedStep::Delete(leaving) | PlannedStep::Forget(leaving) => leaving.deposed.is_none(),

@@ -119,7 +119,7 @@ fn restore_or_abandon(run: &RunId) -> String {
 pub(super) fn two_unfolded_journals(folder: &Path, other: &RunId) -> StoreError {
     damaged(
         folder,
-        format!("its journal and that of {other} are both not yet in the state file"),
+        format!("the state file contains neither its journal nor the journal of {other} yet"),
         "Restore .weft and the state file together from one backup",
     )
 }
@@ -175,8 +175,8 @@ pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &
     let holder = match id.is_empty() || *id == wanted.id {
         true => format!("another process ({message})"),
         false => format!(
-            "{who} ({operation}, lock {id}, since {created}), and \"weft force-unlock {id}\" releases the lock if that \
-             process is gone"
+            "{who} ({operation}, lock {id}, since {created}; if that process has ended, release the lock with \"weft \
+             force-unlock {id}\")"
         ),
     };
     StoreError::Locked { path: path.display().to_string(), holder }
@@ -207,7 +207,7 @@ pub(super) fn run_in_progress(run: &RunId) -> StoreError {
 
 /// The thread of a journal has ended.
 pub(super) fn writer_gone() -> StoreError {
-    StoreError::Closed("its writer is gone".to_owned())
+    StoreError::Closed("the thread that writes it has ended".to_owned())
 }
 
 /// Why a journal accepts no more lines: a group exceeds the maximum.

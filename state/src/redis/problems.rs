@@ -81,7 +81,7 @@ pub(super) enum Damage<'a> {
 /// A key has damaged data.
 pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError {
     let what = match damage {
-        Damage::OtherStore => "the store is another one than at the start".to_owned(),
+        Damage::OtherStore => "the store was replaced after Weft opened it".to_owned(),
         Damage::Status => "its status cannot be read".to_owned(),
         Damage::Lease => "its lease cannot be read".to_owned(),
         Damage::Heartbeat => "its heartbeat cannot be read".to_owned(),
@@ -92,7 +92,7 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::Doubt => "a doubt cannot be read".to_owned(),
         Damage::Record(subject) => format!("the record of {subject} cannot be read"),
         Damage::Changed(subject) => {
-            format!("the record of {subject} was changed, and not by Weft: its digest is another one")
+            format!("the record of {subject} was changed, and not by Weft: its digest does not match")
         }
         Damage::Revision(subject) => format!("the revision of {subject} cannot be read"),
         Damage::Answer(step) => format!("the answer to {step} cannot be read"),
@@ -100,8 +100,8 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::Meta(field) => format!("its field {field} cannot be read"),
         Damage::Marks => "the marks of copies cannot be read".to_owned(),
         Damage::RunName(name) => format!("{name:?} is not the name of a run"),
-        Damage::NoHeader(run) => format!("the run {run} is listed and has no header"),
-        Damage::Count { what, counted, found } => format!("it has {found} {what}, and there were {counted}"),
+        Damage::NoHeader(run) => format!("the run {run} is listed, but has no header"),
+        Damage::Count { what, counted, found } => format!("it has {found} {what}, but its count is {counted}"),
         Damage::OtherPlan => "its digest is not the one in the run's header".to_owned(),
         Damage::BrokenChain(line) => {
             format!("line {line} was changed, or does not follow from the one before")
@@ -167,15 +167,15 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
         "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`";
     const RESTORE: &str = "Restore the server's data from a backup";
     let what = match misfit {
-        Misfit::Count { what, counted, found } => format!("it has {found} {what}, and there were {counted}"),
+        Misfit::Count { what, counted, found } => format!("it has {found} {what}, but its count is {counted}"),
         Misfit::Unreadable => "the record cannot be read".to_owned(),
-        Misfit::Changed => "the record was changed, and not by Weft: its digest is another one".to_owned(),
+        Misfit::Changed => "the record was changed, and not by Weft: its digest does not match".to_owned(),
         Misfit::Revision { record, known } => {
             let known = known.map_or("none".to_owned(), |known| known.0.to_string());
             format!("the record has revision {}, and the list of revisions says {known}", record.0)
         }
         Misfit::RunName(name) => format!("{name:?} is not the name of a run"),
-        Misfit::NoHeader => "the run is listed and has no header".to_owned(),
+        Misfit::NoHeader => "the run is listed, but has no header".to_owned(),
         Misfit::Frozen(_, why) => format!("the run is frozen: {why}"),
         Misfit::Run(damage) => run_damage(damage),
         Misfit::ClaimOfNoRun(run) => format!("the run {run} claims it, and has ended or does not exist"),

@@ -278,7 +278,7 @@ impl Copier {
         self.redis.drop_run(run, LOST).await
     }
 
-    /// Writes the copy unless it already has the state in Redis.
+    /// Writes the copy, unless it already contains the state that is in Redis.
     ///
     /// # Errors
     /// [`StoreError::CopyDiffers`] if another tool has written the copy. Errors of Redis and of the backend.

@@ -186,7 +186,7 @@ pub fn selected_workspace_missing(name: &str, all: &[String]) -> Diagnostic {
 pub fn not_a_workspace_number() -> Diagnostic {
     Diagnostic::error(
         "Failed to select workspace: input not a valid number",
-        "Enter the number before the workspace, or set TF_WORKSPACE to its name.",
+        "Enter a number from the list of workspaces, or set TF_WORKSPACE to the name of a workspace.",
     )
 }
 

@@ -166,7 +166,7 @@ pub fn older_state(pushed: u64, held: u64) -> Diagnostic {
     push_refused(format!("cannot import state with serial {pushed} over newer state with serial {held}"))
 }
 
-/// The pushed state is another one with the same serial.
+/// The pushed state differs from the current one, but has the same serial.
 pub fn same_serial(serial: u64) -> Diagnostic {
     push_refused(format!(
         "cannot overwrite existing state with serial {serial} with a different state that has the same serial"

@@ -115,7 +115,7 @@ pub(super) fn dynamic(needing: &Needing, what: &str, at: SourceRange) -> Diagnos
 
 /// A reference to a name that has no value before planning, if the user of the value is not known.
 pub(super) fn early(at: SourceRange) -> Diagnostic {
-    Diagnostic::error(DYNAMIC, "This has no value before planning, but is needed then.").at(at)
+    Diagnostic::error(DYNAMIC, "The value must be known before planning, so it cannot use this.").at(at)
 }
 
 /// A local value that is not declared.

@@ -175,8 +175,8 @@ pub(in crate::redis) fn no_connection(place: &str, fault: &LoginFault) -> StoreE
                 .to_owned()
         }
         LoginFault::WrongHost(host) => format!(
-            "the certificate of the server is not for {host}. Issue one with this name, use the name of the certificate \
-             in the address, or set WEFT_REDIS_SERVER_NAME to it"
+            "the certificate of the server is not for {host}. Issue a certificate for this name, or use the name in \
+             the certificate as the host of the address or as WEFT_REDIS_SERVER_NAME"
         ),
         LoginFault::BadCertificate(error) => format!("the certificate of the server was refused: {error}"),
         LoginFault::CertificateRequired => {
