@@ -1,7 +1,8 @@
 //! Addresses of states in backends, such as `s3://BUCKET/KEY?region=REGION`.
 //!
-//! The scheme, the host and the path are arguments of the backend, and so is every parameter. A parameter for a part of
-//! an argument has both names: `endpoints.s3=http://localhost:9000`. A parameter for a list may be repeated.
+//! The scheme selects the backend. The host, the path and the query parameters set arguments of the backend. A
+//! parameter can set a part of an argument: `endpoints.s3=http://localhost:9000`. A parameter for a list may be
+//! repeated.
 
 use serde_json::{Map, Value as Json};
 use url::Url;
@@ -17,12 +18,12 @@ struct Scheme {
     name: &'static str,
     /// The type of the backend.
     kind: &'static str,
-    /// The argument that the host sets. Without one, the address without the backend's own parameters sets the argument
-    /// `whole`.
+    /// The argument that the host sets. If it is `None`, the address sets the argument `whole`, without the parameters
+    /// that are arguments of the backend.
     host: Option<&'static str>,
     /// The argument that the path sets, and whether the path is required.
     path: Option<(&'static str, bool)>,
-    /// The argument that the whole address sets.
+    /// The argument that the whole address sets. See `host`.
     whole: Option<&'static str>,
 }
 
@@ -49,8 +50,8 @@ impl BackendAddress {
     /// Parses an address. Returns `None` if its scheme is not the scheme of a backend.
     ///
     /// # Errors
-    /// Returns an error if a part is missing, a parameter is unknown, or a value has the wrong type. The error has no
-    /// values, because they may be secret.
+    /// Returns an error if a part is missing, a parameter is unknown, or a value has the wrong type. The error contains
+    /// no values, because values may be secret.
     pub fn parse(address: &str) -> Result<Option<BackendAddress>, Diagnostic> {
         let scheme = address.split_once("://").map(|(scheme, _)| scheme);
         let Some(scheme) = SCHEMES.iter().find(|known| Some(known.name) == scheme) else { return Ok(None) };
@@ -119,7 +120,7 @@ fn add(to: &mut Json, ty: &Type, part: Option<&str>, text: &str) -> Option<()> {
             let (name, rest) = part.split_once('.').map_or((part, None), |(name, rest)| (name, Some(rest)));
             let field = ty.attributes.get(name)?;
             let fields = object(to)?;
-            // Every field must be present, as in a value.
+            // Every attribute of the object must be present, so missing ones are null.
             for name in ty.attributes.keys() {
                 fields.entry(name.as_str()).or_insert(Json::Null);
             }

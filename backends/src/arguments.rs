@@ -41,8 +41,8 @@ impl<'a> Arguments<'a> {
         names.iter().find_map(|name| (self.environment)(name).filter(|value| !value.is_empty()))
     }
 
-    /// Reads a string. In this and the other methods, `variables` are the variables that replace a setting that is not
-    /// set.
+    /// Reads a string. In this and the following methods, `variables` are environment variables that provide the value
+    /// if the setting is null.
     pub fn text(&mut self, name: &str, variables: &[&str]) -> Option<String> {
         match self.written(name) {
             Some(Json::String(text)) => Some(text.clone()),
@@ -54,7 +54,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads a string. An empty one counts as not set.
+    /// Reads a string. An empty string counts as not set.
     pub fn filled(&mut self, name: &str, variables: &[&str]) -> Option<String> {
         self.text(name, variables).filter(|text| !text.is_empty())
     }
@@ -110,7 +110,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads a map of strings, in the order of its keys.
+    /// Reads a map of strings, sorted by key.
     pub fn texts(&mut self, name: &str) -> Vec<(String, String)> {
         let Some(Json::Object(entries)) = self.written(name) else { return Vec::new() };
         let text = |value: &Json| value.as_str().map(str::to_owned);
@@ -137,8 +137,8 @@ pub fn expanded(path: &str) -> PathBuf {
     }
 }
 
-/// A schema of attributes, which are optional unless they are in `required`. The `secret` ones are never stored in a
-/// plan.
+/// A schema of attributes, which are optional unless they are in `required`. The attributes in `secret` are never
+/// stored in a plan.
 pub fn schema(attributes: &[(&str, Type)], required: &[&str], secret: &[&str]) -> Block {
     let mut block = Block::default();
     for (name, ty) in attributes {

@@ -1,4 +1,4 @@
-//! The code that object storage services share: objects by key, which are written under conditions.
+//! The common code for object storage services: objects are identified by keys, and written under conditions.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub const BESIDE: &str = ".weft/";
 /// The maximum number of concurrent requests that delete objects.
 const DELETES: usize = 16;
 
-/// The prefix of objects that are stored apart from the states. In a listing, nearly all keys of states come before it.
+/// The prefix of objects that are stored apart from the states. Nearly all keys of states sort before this prefix.
 const APART: &str = "~weft/";
 
 /// The condition under which a write takes effect.
@@ -53,8 +53,8 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
     /// Reads an object. `None` if the object does not exist.
     async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError>;
 
-    /// Writes an object under a condition. If a request is retried because its response was lost, the object already
-    /// has the new content. This counts as success.
+    /// Writes an object under a condition. A lost response leads to a retry, which finds that the object already has
+    /// the new content. This counts as success.
     async fn put(
         &self,
         doing: &'static str,
@@ -69,7 +69,7 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
         self.put(doing, key, content, ObjectKind::State, &When::Always).await.map(|_| ())
     }
 
-    /// Whether it is known that the service applies the conditions of writes.
+    /// Whether a check has shown that the service respects the conditions of writes.
     fn are_conditions_tried(&self) -> bool {
         false
     }
@@ -97,7 +97,7 @@ pub struct Beside<B> {
     start: String,
 }
 
-/// Joins the names of a path, without empty ones, as Go joins paths.
+/// Joins the segments of a path, without empty segments, as Go joins paths.
 pub fn joined(names: &[&str]) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in names.iter().flat_map(|name| name.split('/')) {
@@ -113,8 +113,8 @@ pub fn joined(names: &[&str]) -> String {
 }
 
 impl<B: Bucket> Beside<B> {
-    /// The objects of the state with this key, stored apart from all states. For services where a listing of states
-    /// would return every object beside a state.
+    /// The objects of the state with this key, stored apart from all states. This is for services where a listing of
+    /// states would also list the objects beside them.
     pub fn apart(bucket: &Arc<B>, key: &str) -> Beside<B> {
         Beside { bucket: Arc::clone(bucket), start: format!("{APART}{key}/") }
     }
@@ -124,7 +124,7 @@ impl<B: Bucket> Beside<B> {
         Beside { bucket: Arc::clone(bucket), start: format!("{key}{BESIDE}") }
     }
 
-    /// Removes all of the objects, because the state is deleted.
+    /// Removes all objects beside the state. Called when the state is deleted.
     pub async fn remove_all(&self, doing: &'static str) -> Result<(), BackendError> {
         let keys = self.bucket.list(doing, &self.start).await?;
         self.bucket.delete_all(doing, &keys).await
@@ -176,7 +176,7 @@ impl<B: Bucket> Objects for Beside<B> {
     }
 }
 
-/// The service refused a write without a condition because of a condition.
+/// The error if the service reports a failed condition for a write without a condition.
 fn unexpected_conflict(place: String, doing: &'static str) -> BackendError {
     let error = "the service refused the write because of a condition that it did not have".to_owned();
     BackendError::Refused { place, doing, error, advice: String::new() }

@@ -37,7 +37,7 @@ pub enum BackendKind {
     Known,
     /// The type exists, but this build does not support it.
     Missing,
-    /// OpenTofu had the type once. The text names a replacement, if there is one.
+    /// Earlier versions of OpenTofu had the type. The string names a replacement, if any.
     Removed(Option<&'static str>),
     /// The type does not exist.
     Unknown,
@@ -55,9 +55,9 @@ struct Entry {
 
 /// The constructor of a backend.
 enum Connect {
-    /// Needs only the settings.
+    /// The constructor needs only the settings.
     Alone(fn(&BackendSettings, Environment<'_>) -> Connecting),
-    /// Needs the settings, and the services and tokens of hosts.
+    /// The constructor needs the settings, and the services and tokens of hosts.
     AtHost(fn(&BackendSettings, Environment<'_>, &Arc<dyn Hosts>) -> Connecting),
 }
 
@@ -101,10 +101,10 @@ const ENTRIES: &[Entry] = &[
     #[cfg(feature = "s3")]
     Entry { name: "s3", schema: s3::schema, connect: Alone(s3::connect), variables: &[] },
 ];
-/// The types of backends that OpenTofu has, without `local`.
+/// The types of backends in OpenTofu, without `local`.
 const ALL: &[&str] =
     &["azurerm", "cloud", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "remote", "s3"];
-/// The types that OpenTofu had once.
+/// The types that only earlier versions of OpenTofu had.
 const REMOVED: &[(&str, Option<&str>)] = &[
     ("artifactory", None),
     ("azure", Some("azurerm")),
@@ -162,8 +162,8 @@ pub fn connect(kind: &str, settings: &BackendSettings, environment: Environment<
     connect_at(kind, settings, environment, &(Arc::new(NoHosts) as Arc<dyn Hosts>))
 }
 
-/// Like [`connect`], but works for all types of backends. Some of them need `hosts` to discover the services of a host
-/// and to find its token.
+/// Like [`connect`], but works for all types of backends. Some types need `hosts` to discover the services of a host
+/// and to find the token for the host.
 ///
 /// # Errors
 /// Returns an error if the settings are not valid. The diagnostics have no source range.

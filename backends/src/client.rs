@@ -16,7 +16,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 
 /// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// The time limit for a pause of a server within a response.
+/// The maximum time between two pieces of a response.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum number of redirects, as in Go.
 const REDIRECTS: usize = 10;
@@ -34,11 +34,11 @@ pub struct ClientSettings {
     pub check: Check,
     /// Whether redirects are followed.
     pub redirects: bool,
-    /// Proxies that replace the proxies of the environment.
+    /// The proxies. They replace the proxies of the environment.
     pub proxies: Proxies,
     /// The name that the server's certificate must have, if it differs from the host of the URL.
     pub server_name: Option<String>,
-    /// The Unix socket of the server, in place of its address.
+    /// The Unix socket of the server. If it is set, the client connects to the socket instead of the host of the URL.
     pub socket: Option<PathBuf>,
 }
 
@@ -64,9 +64,9 @@ impl ClientSettings {
 /// The addresses of proxies.
 #[derive(Clone, Default)]
 pub struct Proxies {
-    /// For URLs with `http`.
+    /// The proxy for URLs with the scheme `http`.
     pub http: Option<String>,
-    /// For URLs with `https`.
+    /// The proxy for URLs with the scheme `https`.
     pub https: Option<String>,
     /// The hosts without a proxy, separated by commas.
     pub except: Option<String>,
@@ -84,7 +84,7 @@ pub enum Check {
     Nothing,
 }
 
-/// Makes a client with these settings. If they have no proxies, the client uses those of the environment.
+/// Makes a client with these settings. If the settings have no proxies, the client uses the proxies of the environment.
 ///
 /// # Errors
 /// Returns a message if a certificate or the key is not valid.
@@ -168,8 +168,8 @@ fn pem_certificates(text: &str, what: &str) -> Result<Vec<CertificateDer<'static
     Ok(certificates)
 }
 
-/// Checks another name than the host of the URL, or no name. Checks the chain only if there is an inner verifier. The
-/// user has requested this. The signatures of the handshake are always checked.
+/// A verifier for settings that relax the usual checks. It checks a different name than the host of the URL, or no
+/// name. It checks the chain only if there is an inner verifier. It always checks the signatures of the handshake.
 #[derive(Debug)]
 struct OwnVerifier {
     inner: Option<Arc<WebPkiServerVerifier>>,
@@ -191,7 +191,7 @@ impl ServerCertVerifier for OwnVerifier {
         let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
         let name = self.name.as_ref().unwrap_or(server_name);
         match inner.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
-            // The inner verifier checks the name last, so everything else is valid.
+            // The inner verifier checks the name last. So the rest of the certificate is valid.
             Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
                 if self.name.is_none() =>
             {
@@ -224,7 +224,7 @@ impl ServerCertVerifier for OwnVerifier {
     }
 }
 
-/// The causes of a failed request, without its URL, which may have secrets.
+/// The causes of a failed request. The URL is omitted, because it may contain secrets.
 pub fn reason(error: &reqwest::Error) -> String {
     let mut texts = Vec::new();
     let mut next = std::error::Error::source(error);

@@ -112,7 +112,8 @@ impl RemoteState for ConsulState {
     }
 
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        // If another process was faster, that session does not have the lock, and this only ends the session.
+        // If another process was faster, the session of the dead holder no longer has the lock. In that case, this call
+        // only ends the session.
         self.lock.release_session(&dead.id).await?;
         self.lock(info).await
     }
@@ -126,7 +127,7 @@ impl RemoteState for ConsulState {
         let Some(session) = session else {
             return self.lock.release_other(id).await;
         };
-        // From now on, the session is not renewed, and the lock is not taken again.
+        // Dropping the `Held` stops the task that renews the session and takes a lost lock again.
         *held = None;
         self.lock.release(&session).await
     }

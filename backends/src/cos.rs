@@ -1,4 +1,5 @@
-//! The backend `cos`: states and locks as objects in a bucket of Tencent Cloud. A tag is the mutex of the locks.
+//! The backend `cos`: states and locks as objects in a bucket of Tencent Cloud. A tag of the account is the mutex for
+//! changes of locks.
 
 mod lock;
 mod refusals;

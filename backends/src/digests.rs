@@ -11,22 +11,22 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The MD5 digest of a content in hex.
+/// The MD5 digest of these bytes in hex.
 pub fn md5_hex(content: &[u8]) -> String {
     hex(&Md5::digest(content))
 }
 
-/// The MD5 digest of a content in base64.
+/// The MD5 digest of these bytes in base64.
 pub fn md5_base64(content: &[u8]) -> String {
     STANDARD.encode(Md5::digest(content))
 }
 
-/// The SHA-1 digest of a content in hex, for old kinds of signatures.
+/// The SHA-1 digest of these bytes in hex, for old kinds of signatures.
 pub fn sha1_hex(content: &[u8]) -> String {
     digest_hex(&digest::SHA1_FOR_LEGACY_USE_ONLY, content)
 }
 
-/// The SHA-256 digest of a content in hex.
+/// The SHA-256 digest of these bytes in hex.
 pub fn sha256_hex(content: &[u8]) -> String {
     digest_hex(&digest::SHA256, content)
 }
@@ -35,12 +35,12 @@ fn digest_hex(algorithm: &'static Algorithm, content: &[u8]) -> String {
     hex(digest::digest(algorithm, content).as_ref())
 }
 
-/// The HMAC-SHA-1 of a text, for old kinds of signatures.
+/// The HMAC-SHA-1 of a string, for old kinds of signatures.
 pub fn hmac_sha1(key: &[u8], text: &str) -> Vec<u8> {
     code(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, key, text)
 }
 
-/// The HMAC-SHA-256 of a text.
+/// The HMAC-SHA-256 of a string.
 pub fn hmac_sha256(key: &[u8], text: &str) -> Vec<u8> {
     code(hmac::HMAC_SHA256, key, text)
 }

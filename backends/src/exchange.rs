@@ -14,7 +14,7 @@ use weft_state::remote::BackendError;
 use crate::client::reason;
 use crate::retry::{AttemptResult, RequestRetries};
 
-/// The retries of requests unless the settings say otherwise.
+/// The default retries of requests.
 pub const RETRY: RequestRetries =
     RequestRetries { repeats: 6, first: Duration::from_millis(300), longest: Duration::from_secs(10) };
 
@@ -27,12 +27,12 @@ pub const IN_QUERIES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').re
 pub const EXPIRED: [&str; 4] =
     ["ExpiredToken", "ExpiredTokenException", "SecurityTokenExpired", "TokenRefreshRequired"];
 
-/// A text, escaped for a query.
+/// A string, escaped for a query.
 pub fn in_query(text: &str) -> String {
     utf8_percent_encode(text, IN_QUERIES).to_string()
 }
 
-/// A query of these names and values, in their order. A name with an empty value has no `=`.
+/// A query string of these names and values, in the given order. A name with an empty value has no `=`.
 pub fn query(pairs: &[(&str, &str)]) -> String {
     let pair = |(name, value): &(&str, &str)| match value.is_empty() {
         true => in_query(name),
@@ -55,7 +55,7 @@ pub struct Call {
     pub url: Url,
     /// Headers.
     pub headers: Headers,
-    /// Headers whose names come from the service, such as metadata.
+    /// Headers whose names are not fixed, such as metadata.
     pub metadata: Vec<(String, String)>,
     /// The body.
     pub body: Bytes,
@@ -83,7 +83,7 @@ impl Call {
 /// The response of a service.
 #[derive(Debug)]
 pub struct HttpReply {
-    /// The number of the attempt that this is the response to, from 1.
+    /// The number of the attempt that led to this response, counted from 1.
     pub attempt: u32,
     /// The status.
     pub status: StatusCode,
@@ -94,7 +94,7 @@ pub struct HttpReply {
 }
 
 impl HttpReply {
-    /// A header as text.
+    /// The value of a header. `None` if the header is missing, or is not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -111,7 +111,7 @@ impl HttpReply {
         BackendError::Refused { place, doing, error, advice: advice.to_owned() }
     }
 
-    /// Whether the service rejected the credentials as wrong or expired.
+    /// Whether the service rejected the credentials because they are wrong or have expired.
     fn rejects_credentials(&self) -> bool {
         let named = |code: &&str| {
             let ends = [format!(">{code}<"), format!("{code}\"")];
@@ -135,14 +135,14 @@ pub trait Authorize: Send + Sync {
     /// The headers to add, and the parameters to add to the query.
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError>;
 
-    /// Called when the service has rejected the result of [`Authorize::authorize`]. Returns whether another attempt may
-    /// use other credentials.
+    /// Called after the service has rejected the headers or parameters from [`Authorize::authorize`]. Returns whether
+    /// another attempt may use other credentials.
     async fn rejected(&self) -> bool {
         false
     }
 }
 
-/// Adds the same headers to all requests, or none.
+/// An authorization that adds the same headers to all requests. The list may be empty.
 pub struct Constant(pub Vec<(String, String)>);
 
 #[async_trait]
@@ -200,7 +200,7 @@ impl HttpService {
         };
         let mut request = self.http.request(call.method.clone(), call.url.clone()).body(call.body.clone());
         if call.body.is_empty() && matches!(call.method, Method::PUT | Method::POST) {
-            // Some services require the length of an empty body, which would be omitted.
+            // Some services require this header, which the HTTP client omits for an empty body.
             request = request.header("content-length", "0");
         }
         for (name, value) in &call.headers {
@@ -248,7 +248,7 @@ mod tests {
     use crate::client::{ClientSettings, client};
     use crate::tokens::{AccessToken, Bearer, TokenSource};
 
-    /// Uses another token for each request.
+    /// Uses a different token for each request.
     struct Counting(AtomicUsize, bool);
 
     #[async_trait]
@@ -280,7 +280,7 @@ mod tests {
         Url::parse(&format!("http://127.0.0.1:{port}/")).unwrap()
     }
 
-    /// A token that the service no longer accepts is replaced once.
+    /// If the service no longer accepts a token, the client requests a new token, but only once.
     #[tokio::test]
     async fn rejected_tokens_are_replaced_once() {
         static SEEN: AtomicUsize = AtomicUsize::new(0);

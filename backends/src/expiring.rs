@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use weft_state::remote::BackendError;
 
-/// The time before the expiry of keys at which new ones are requested.
+/// New keys are requested this time before the current keys expire.
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// The keys of an account or of a session.
 #[derive(Clone)]
 pub struct Keys {
-    /// The id of the key. Requests include it.
+    /// The id of the key. Requests contain the id.
     pub id: String,
     /// The secret with which requests are signed.
     pub secret: String,

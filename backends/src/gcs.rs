@@ -94,8 +94,8 @@ struct GcsState {
 }
 
 impl GcsState {
-    /// The holder of the lock. The id of a lock is the generation of its object. The content of the object has another
-    /// id, which the holder chose.
+    /// The holder of the lock. The id of a lock is the generation of its object, not the id in the content of the
+    /// object, which the holder chose.
     async fn holder(&self, doing: &'static str) -> Result<Option<LockInfo>, BackendError> {
         let found = self.client.get(doing, &self.lock).await?;
         Ok(found.map(|object| {
@@ -138,7 +138,7 @@ impl RemoteState for GcsState {
     }
 
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        // If another process was faster, the lock has another generation, and this has no effect.
+        // If another process was faster, the lock object has a different generation, and this call has no effect.
         self.client.delete_version(TAKING, &self.lock, &ObjectVersion(dead.id.clone())).await?;
         self.create(info).await
     }

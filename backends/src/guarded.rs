@@ -1,6 +1,6 @@
-//! Buckets of services that have only one condition for a write: that it must not overwrite an object. The services
-//! ignore this condition if the bucket keeps versions. In such a bucket, the oldest version shows which writer was
-//! first.
+//! Buckets of services that support only one condition for a write: that the object does not exist. The services ignore
+//! this condition if the bucket has versioning. In such a bucket, the oldest version of the object shows which writer
+//! was first.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ const NO_BUCKET: &str = "NoSuchBucket";
 /// The maximum number of keys in a page.
 const PAGE: &str = "1000";
 
-/// The differences between the services.
+/// The properties in which the services differ.
 #[async_trait]
 pub trait Dialect: Send + Sync + fmt::Debug {
     /// The header that forbids overwriting.
@@ -40,10 +40,10 @@ pub trait Dialect: Send + Sync + fmt::Debug {
     /// The URL of an object. With an empty key, the URL of the bucket.
     async fn url(&self, key: &str, query: &[(&str, &str)]) -> Result<Url, BackendError>;
 
-    /// The headers of a write in addition to the media type and the condition.
+    /// The headers of a write, except the media type and the condition.
     fn write_headers(&self, content: &[u8]) -> Headers;
 
-    /// The problem of an object that was read, if it is damaged.
+    /// The problem of an object that was read. `None` if the object is not damaged.
     fn damage(&self, reply: &HttpReply) -> Option<String>;
 
     /// Advice for an error with this code.
@@ -53,7 +53,7 @@ pub trait Dialect: Send + Sync + fmt::Debug {
 /// A bucket whose writes can only be guarded against overwriting.
 #[derive(Debug)]
 pub struct GuardedBucket<D> {
-    /// The differences from other services.
+    /// The properties of the service that differ from other services.
     pub dialect: D,
     /// The connection.
     pub service: HttpService,
@@ -100,11 +100,12 @@ impl<D: Dialect> GuardedBucket<D> {
         }
     }
 
-    /// Whether a version that was just written is the first one of its object. If it is not, removes the version.
+    /// Whether a version that was just written is the first version of its object. If it is a later version, removes
+    /// it.
     async fn is_first(&self, doing: &'static str, key: &str, version: &str) -> Result<bool, BackendError> {
         let query = [("versions", ""), ("max-keys", PAGE), ("prefix", key)];
         let reply = self.service.send(&self.call(doing, Method::GET, "", &query).await?).await?;
-        // Without permission to list versions, this assumes that the object did not exist before the write.
+        // Without permission to list versions, the code assumes that the object did not exist before the write.
         if reply.status != StatusCode::OK || first_version(&reply.body, key).is_none_or(|first| first == version) {
             return Ok(true);
         }
@@ -163,7 +164,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
             StatusCode::CONFLICT if guarded && xml::text(&reply.body, "Code").as_deref() == Some(EXISTS) => false,
             _ => return Err(self.refused(key, doing, &reply)),
         };
-        // The first attempt may have taken effect although its response was lost.
+        // An earlier attempt may have taken effect, although its response was lost.
         match created || reply.attempt > 1 && self.has(doing, key, &content).await? {
             true => Ok(done),
             false => Ok(Written::Conflict),
@@ -182,7 +183,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
             if !last.is_empty() {
                 query.push(("marker", &last));
             }
-            // Not all services accept a name without a value.
+            // Some services do not accept a parameter without a value.
             query.retain(|(_, value)| !value.is_empty());
             let reply = self.service.send(&self.call(doing, Method::GET, "", &query).await?).await?;
             if reply.status != StatusCode::OK {
@@ -198,7 +199,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
     }
 }
 
-/// The oldest version of an object since its last deletion. A listing has the versions of a key with the latest first.
+/// The oldest version of an object since its last deletion. In a listing, the latest version of a key comes first.
 fn first_version(body: &[u8], key: &str) -> Option<String> {
     let mut first = None;
     for entry in entries(body).into_iter().filter(|entry| entry.key == key) {
@@ -218,7 +219,7 @@ struct Entry {
     version: String,
 }
 
-/// The versions in a listing, in its order.
+/// The versions in a listing, in the order of the listing.
 fn entries(body: &[u8]) -> Vec<Entry> {
     let mut reader = Reader::from_reader(body);
     let mut found: Vec<Entry> = Vec::new();

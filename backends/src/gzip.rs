@@ -6,8 +6,8 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// The maximum size of a document, in bytes. A larger one comes from damaged or hostile input, because all services
-/// with compressed documents have smaller limits.
+/// The maximum size of a document, in bytes. All services with compressed documents have lower limits, so a larger
+/// document is damaged or hostile.
 const LARGEST: u64 = 1 << 30;
 /// The first byte of every compressed document.
 pub const FIRST_BYTE: u8 = 0x1f;

@@ -31,7 +31,7 @@ pub trait Hosts: Send + Sync + std::fmt::Debug {
     async fn token(&self, host: &str) -> Option<String>;
 }
 
-/// Knows no hosts, for backends that need none.
+/// An implementation without any hosts, for backends that need no hosts.
 #[derive(Debug)]
 pub struct NoHosts;
 

@@ -1,4 +1,5 @@
-//! The backend `http`: a document at a URL, with an optional lock protocol. It has one state.
+//! The backend `http`: a state as a document at a URL, with an optional lock protocol. The backend has only one
+//! workspace.
 
 mod settings;
 
@@ -200,7 +201,7 @@ impl RemoteState for HttpState {
         const DOING: &str = "writing the state";
         let now = self.read().await?.map(|object| object.version);
         let version = version_of(&content);
-        // If a write is retried because its response was lost, the state already has the new content.
+        // A lost response leads to a retry of the write, which finds that the state already has the new content.
         if now.as_ref() == Some(&version) {
             return Ok(Written::Done(version));
         }

@@ -35,7 +35,7 @@ struct Memory {
 }
 
 fn memory() -> MutexGuard<'static, Memory> {
-    // No code panics while it holds this lock.
+    // The lock is never poisoned: no code panics while it holds the lock.
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// This must be a single test, because all backends of the process share the memory.
+    /// This is a single test, because all backends of the process share the same states and locks.
     #[tokio::test]
     async fn states_locks_and_workspaces_stay_in_the_process() {
         let settings = json!({ "lock_id": "first" });

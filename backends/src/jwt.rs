@@ -49,7 +49,7 @@ pub fn with_own_key(kind: &str, claims: &Json, key: &PrivateKeyDer<'_>) -> Resul
     const UNUSABLE: &str = "the private key cannot be used: it is not on the curve P-256";
     let key = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_FIXED_SIGNING, key.secret_der());
     let key = key.map_err(|_| UNUSABLE.to_owned())?;
-    // The public key is one byte for its form, and two coordinates.
+    // The public key consists of one byte for the format and two coordinates.
     let (x, y) = key.public_key().as_ref().get(1..).unwrap_or_default().split_at_checked(32).ok_or(UNUSABLE)?;
     let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     let header = json!({"typ": kind, "alg": "ES256",

@@ -1,4 +1,5 @@
-//! Clients of key services. A client is async code. The encryption of states calls it from any thread, and blocks.
+//! Clients of key services. The clients are async code, but the encryption of states calls them synchronously, from any
+//! thread.
 
 mod metadata;
 
@@ -61,7 +62,8 @@ impl<K: Keeper> KeyService for Blocking<K> {
     }
 }
 
-/// Waits for a result on a new thread: the caller may be an async task, which must not block on another future.
+/// Waits for a result on a new thread. A new thread is necessary because the caller may be an async task, which must
+/// not block on another future.
 fn wait<T: Send>(answer: impl Future<Output = Result<T, BackendError>> + Send) -> Result<T, ServiceError> {
     let failed = |error: String| ServiceError::Request(error);
     let work = || {
@@ -93,7 +95,7 @@ pub(crate) fn random_key(place: &str, length: u64) -> Result<Secret, BackendErro
     Ok(Secret::new(key))
 }
 
-/// A required field of a response is missing, or is not valid.
+/// The error if a required field of a response is missing, or is not valid.
 pub(crate) fn damaged(place: &str, doing: &'static str, field: &str) -> BackendError {
     let error = format!("the response has no valid {field:?}");
     BackendError::Damaged { place: place.to_owned(), doing, error }

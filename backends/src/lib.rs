@@ -3,13 +3,14 @@
 //! Reading order:
 //! - [`catalog`] has the types of backends and their schemas. [`catalog::connect`] makes a backend from its settings.
 //!   The trait [`weft_state::remote::Backend`] describes what a backend does.
-//! - [`arguments`] reads settings. The configuration precedes the environment, which precedes the default.
+//! - [`arguments`] reads settings. A value in the configuration takes precedence over the environment, and the
+//!   environment takes precedence over the default.
 //! - [`address`] has the addresses of states in backends, such as `s3://BUCKET/KEY`.
-//! - [`hosts`] describes what two of the backends need from the CLI configuration.
+//! - [`hosts`] has the trait through which two of the backends get services and tokens from the CLI configuration.
 //! - [`client`] makes HTTP clients, and `retry` repeats requests.
-//! - `guarded` is for object stores that can only refuse to overwrite objects. `expiring` and `digests` are for
-//!   requests that are signed.
-//! - [`http`], [`pg`], [`s3`] and others are backends. Each is a cargo feature of the same name.
+//! - `guarded` is for object stores whose only condition for a write is that the object does not exist. `expiring` and
+//!   `digests` are for signed requests.
+//! - [`http`], [`pg`], [`s3`] and others are backends. Each backend has a cargo feature of the same name.
 //! - [`keys`] has the key providers of encryption that are services, and `keeper` has the code that their clients
 //!   share. Each client is beside the backend whose credentials it uses.
 //!

@@ -58,7 +58,8 @@ impl Session {
         Session { settings, client: Mutex::default(), lock: Mutex::default() }
     }
 
-    /// The connection. If it has ended, opens another one, unless the session must hold a lock.
+    /// The connection. If the connection has ended, opens a new one. If the session held a lock, returns an error
+    /// instead, because the lock ended with the connection.
     async fn client(&self) -> Result<MutexGuard<'_, Option<Client>>, BackendError> {
         let mut client = self.client.lock().await;
         if client.as_ref().is_none_or(Client::is_closed) {
@@ -70,8 +71,8 @@ impl Session {
         Ok(client)
     }
 
-    /// The error of a failed request. If the connection has ended while it held a lock, the error says that the lock is
-    /// lost.
+    /// The error of a failed request. If the connection has ended while the session held a lock, the error says that
+    /// the lock is lost.
     async fn failed(&self, doing: &'static str, error: &tokio_postgres::Error) -> BackendError {
         match error.is_closed() && self.lock.lock().await.is_some() {
             true => self.settings.lost_lock(),
@@ -98,7 +99,8 @@ macro_rules! ask {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err($session.failed($doing, &error).await),
             None => {
-                // Other statements would wait for this one. Closing the connection makes the server cancel it.
+                // Other statements would wait for this statement. Closing the connection makes the server cancel the
+                // statement.
                 *guard = None;
                 Err($session.settings.silent($doing, connection::ANSWER))
             }
@@ -149,8 +151,8 @@ fn version_of(content: &[u8]) -> ObjectVersion {
 }
 
 impl PgState {
-    /// The answer if another session has the lock with this number. It names that session as far as the server reveals
-    /// it.
+    /// The answer if another session has the lock with this number. The answer describes that session as far as the
+    /// server reveals it.
     async fn held(&self, info: &LockInfo, message: &str, number: i64) -> LockAnswer {
         let mut message = format!("{message}: {}", self.0.workspace);
         if let Some(holder) = self.holder(number).await {
@@ -176,7 +178,7 @@ impl PgState {
         Some(refusals::session(pid, [text(1), text(2), text(3), text(4)]))
     }
 
-    /// Writes the name of the holder into this session, for other processes that look up the holder of the lock.
+    /// Stores the name of the holder in this session, so that other processes can look up the holder of the lock.
     async fn sign(&self, info: &LockInfo) -> Result<(), BackendError> {
         let PgRow { session, .. } = &*self.0;
         if session.settings.key("application_name").is_none() && !info.who.is_empty() {
@@ -265,13 +267,15 @@ impl RemoteState for PgState {
         }
     }
 
-    /// The lock of a dead process has ended with its session, so a lock that is held is not taken over.
+    /// The lock of a dead process ended with its session. So an existing lock belongs to a living process, and is never
+    /// taken over.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
         let message = format!("Workspace is already locked: {}", self.0.workspace);
         Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 
-    /// Releases the lock of this session. Another process cannot release it: it ends with its session.
+    /// Releases the lock of this session. Another process cannot release this lock. It can only end the session, which
+    /// releases the lock.
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
         let mut lock = self.0.session.lock.lock().await;
         let Some((_, number)) = lock.take_if(|(held, _)| held == id) else { return Ok(()) };

@@ -11,7 +11,7 @@ pub fn key_data(problem: impl Into<String>) -> Diagnostic {
     Diagnostic::error(KEY_DATA, problem)
 }
 
-/// This build does not have this type of backend.
+/// This build does not support this type of backend.
 pub fn not_here(kind: &str) -> Diagnostic {
     Diagnostic::error("Backend not supported yet", format!("This build of Weft does not have the backend {kind:?}."))
 }
@@ -26,7 +26,7 @@ pub fn required(name: &str) -> Diagnostic {
     Diagnostic::error(format!("\"{name}\": required field is not set"), "")
 }
 
-/// A value has another type than its argument.
+/// The type of a value does not match its argument.
 pub fn wrong_type(name: &str, wanted: &str, found: &Json) -> Diagnostic {
     let found = match found {
         Json::Null => "null",
@@ -42,7 +42,7 @@ pub fn wrong_type(name: &str, wanted: &str, found: &Json) -> Diagnostic {
     )
 }
 
-/// The value of the environment variable for an argument has another type than the argument.
+/// The value of an environment variable does not match the type of its argument.
 pub fn wrong_variable(name: &str, wanted: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid backend configuration",
@@ -52,7 +52,7 @@ pub fn wrong_variable(name: &str, wanted: &str) -> Diagnostic {
     )
 }
 
-/// An argument that another one needs is not set.
+/// An argument requires another argument, which is not set.
 pub fn needs(name: &str, other: &str) -> Diagnostic {
     Diagnostic::error(format!("\"{name}\": all of `{name},{other}` must be specified"), "")
 }
@@ -101,7 +101,7 @@ pub fn header_value(name: &str) -> Diagnostic {
     )
 }
 
-/// A header that the backend sets itself.
+/// The settings have a header that the backend sets itself.
 pub fn reserved_header(name: &str) -> Diagnostic {
     Diagnostic::error("Reserved header", format!("The header {name:?} is set by the backend itself. Remove it."))
 }

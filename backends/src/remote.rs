@@ -1,11 +1,11 @@
 //! The backends `remote` and `cloud`: states, locks and workspaces of a service with the API of HCP Terraform.
 //!
-//! `settings` has the arguments, and `problems` the diagnostics. At the first request, `session` finds the service and
-//! the token, and reads the permissions of the organization. `api` is the client. `workspace` has the properties of a
+//! `settings` has the arguments, and `problems` the diagnostics. `session` finds the service and the token at the first
+//! request, and reads the permissions of the organization. `api` is the client. `workspace` has the properties of a
 //! workspace. `state` is the state of a workspace, and `version` compares versions of tools.
 //!
-//! Remote execution is not supported. If the service executes the runs of a workspace, Weft can read, lock and change
-//! the state of the workspace with the `state` commands, but cannot plan or apply there.
+//! Remote execution is not supported. If the service executes the runs of a workspace, Weft cannot plan or apply there.
+//! The `state` commands can still read, lock and change the state of the workspace.
 
 mod api;
 mod hosted;
@@ -29,7 +29,7 @@ use session::Account;
 pub use settings::{cloud_schema, schema};
 use state::HostedState;
 
-/// The only workspace of the backend `remote`, if the settings have the name of one workspace.
+/// The only workspace of the backend `remote`, if its settings select a single workspace by name.
 const DEFAULT: &str = "default";
 
 /// Makes the backend `remote` from its settings.

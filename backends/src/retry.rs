@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct RequestRetries {
     /// The maximum number of retries.
     pub repeats: u32,
-    /// The first pause. Each further pause is twice as long.
+    /// The first pause. Each later pause is twice as long as the previous one.
     pub first: Duration,
     /// The maximum pause.
     pub longest: Duration,
@@ -18,7 +18,7 @@ pub struct RequestRetries {
 pub enum AttemptResult<T, E> {
     /// The result is final, whether success or failure.
     Final(Result<T, E>),
-    /// Another attempt may succeed. If the server has named a time, not before that time has passed.
+    /// Another attempt may succeed. If the server requested a pause, the second field has its length.
     Again(E, Option<Duration>),
 }
 
@@ -29,8 +29,8 @@ impl RequestRetries {
         self.first.saturating_mul(factor).min(self.longest)
     }
 
-    /// Makes attempts until the result is final or no retries are left. `attempt` gets the number of the attempt, from
-    /// 1.
+    /// Makes attempts until the result is final or all retries are used. `attempt` gets the number of the attempt,
+    /// which is 1 at first.
     pub async fn run<T, E, Work>(&self, mut attempt: impl FnMut(u32) -> Work) -> Result<T, E>
     where
         Work: Future<Output = AttemptResult<T, E>>,
@@ -50,7 +50,7 @@ impl RequestRetries {
     }
 }
 
-/// A random part of up to a tenth of a pause, so that many clients do not retry at the same time.
+/// A random duration of up to a tenth of a pause, so that many clients do not retry at the same time.
 fn jitter(pause: Duration) -> Duration {
     let mut bytes = [0; 1];
     // Without random bytes, there is no jitter.

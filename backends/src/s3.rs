@@ -39,8 +39,8 @@ use settings::S3Settings;
 const DEFAULT: &str = "default";
 /// The suffix of the key of a lock, after the key of its state.
 const LOCK: &str = ".tflock";
-/// The time for reading a state again while its digest differs from the one in DynamoDB, and the pause between two
-/// attempts.
+/// If the digest of a state differs from the digest in DynamoDB, the state is read again. The values are the time
+/// limit, and the pause between two attempts.
 const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(2));
 
 /// Makes the backend from its settings.
@@ -80,7 +80,7 @@ impl Backend for S3 {
         };
         let keys = match self.client.list("listing the workspaces", &prefix).await {
             Ok(keys) => keys,
-            // Without permission to list objects, only the default workspace is known.
+            // Without permission to list objects, only the default workspace is listed.
             Err(error) if refusals::is_denied(&error) => Vec::new(),
             Err(error) => return Err(error),
         };

@@ -12,15 +12,15 @@ use weft_state::remote::BackendError;
 use crate::client::reason;
 use crate::exchange::{Authorize, Call};
 
-/// The time before the expiry of a token at which a new one is requested.
+/// A new token is requested this time before the current token expires.
 const MARGIN: Duration = Duration::from_secs(225);
 /// The time limit of a request for a token.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// The time for which a token is used if the response has no expiry.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// Parts of the messages of Google and Microsoft about assertions (JWT) that are not valid yet or have expired, for
-/// example because the clock is wrong.
+/// Parts of the messages of Google and Microsoft about assertions (JWT) that are not valid yet or have expired. A
+/// common cause is a wrong clock.
 const SKEWED: [&str; 2] = ["must be a short-lived token", "AADSTS700024"];
 
 /// A token.
@@ -38,7 +38,7 @@ impl fmt::Debug for AccessToken {
 }
 
 impl AccessToken {
-    /// A token that does not expire while the process lives.
+    /// A token that does not expire during the life of the process.
     pub fn lasting(text: impl Into<String>) -> AccessToken {
         AccessToken { text: text.into(), expires: None }
     }
@@ -48,8 +48,8 @@ impl AccessToken {
         AccessToken { text: text.into(), expires: Some(expires) }
     }
 
-    /// The token in the response of a token endpoint (RFC 6749, section 5.1). Some services write the seconds as text,
-    /// or return the expiry itself as `expires_on`, in seconds since 1970.
+    /// The token in the response of a token endpoint (RFC 6749, section 5.1). Some services return the number of
+    /// seconds as a string. Others return the time of the expiry as `expires_on`, in seconds since 1970.
     pub fn of_answer(answer: &Json) -> Option<AccessToken> {
         let text = answer.get("access_token")?.as_str()?;
         let number = |value: &Json| match value {

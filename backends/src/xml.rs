@@ -1,9 +1,10 @@
-//! Reads XML responses: the texts of elements with a given name. The responses of S3, STS and Azure are small and flat.
+//! Reads XML responses: the contents of elements with a given name. The responses of S3, STS and Azure are small and
+//! flat.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-/// The texts of all elements with this name, in order. Empty if the input is not XML.
+/// The contents of all elements with this name, in order. Empty if the input is not XML.
 pub fn texts(xml: &[u8], name: &str) -> Vec<String> {
     let mut reader = Reader::from_reader(xml);
     let mut found = Vec::new();
@@ -43,7 +44,7 @@ pub fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
     }
 }
 
-/// The text of the first element with this name.
+/// The content of the first element with this name.
 pub fn text(xml: &[u8], name: &str) -> Option<String> {
     texts(xml, name).into_iter().next()
 }

@@ -108,7 +108,7 @@ async fn a_lock_has_one_holder() {
     let state = stage.backend(json!({})).state("default").unwrap();
     checks::locks(state.as_ref()).await;
     checks::contended_locks(&state).await;
-    // A write by another process than the holder of the lock is refused.
+    // A write is refused if the writing process does not hold the lock.
     let lock = locked(state.lock(&info(&id(1))).await.unwrap());
     assert_eq!(lock.path, "https://states1.blob.core.windows.net/states/team%2Fa%20b");
     let error = state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap_err();
@@ -198,7 +198,7 @@ fn refusal(status: u16, code: &str, detail: &str) -> Refusal {
 #[tokio::test]
 async fn each_refusal_names_the_way_out() {
     let Some(stage) = stage().await else { return };
-    // This account does not have the address of Azurite, so the errors are those of Azure.
+    // The address of this account is not the address of Azurite, so the advice is the advice for Azure.
     let key = json!({"storage_account_name": "states2", "access_key": KEY});
     let signature = json!({"storage_account_name": "states2", "sas_token": "sv=1&sig=secret"});
     let listed = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/";
@@ -291,8 +291,8 @@ async fn a_signature_is_enough() {
     assert!(!error.contains("secret"), "{error}");
 }
 
-/// The requests to other services than the blob service, when a state is read with the account key that Resource
-/// Manager lists.
+/// Reads a state with the account key that Resource Manager lists. Returns the requests to services other than the blob
+/// service.
 async fn listing(stage: &Stage, settings: Value, variables: &[(&str, &str)]) -> Vec<Seen> {
     let mut all = json!({"resource_group_name": "group-1", "subscription_id": "sub-1", "tenant_id": "tenant-1",
         "client_id": "client-1"});

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use weft_backends::catalog::connect;
 use weft_state::remote::{Backend, BackendError, RemoteState};
 
-/// A directory in the place of the home directory.
+/// A temporary directory that replaces the home directory.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -154,7 +154,8 @@ async fn sources_have_the_order_of_the_sdk() {
 #[tokio::test]
 async fn credentials_that_end_are_replaced_and_the_request_repeated() {
     for (code, status) in [("ExpiredToken", 400), ("TokenRefreshRequired", 400), ("InvalidAccessKeyId", 403)] {
-        // Each response of the metadata service has another key. The server accepts only the second key and later ones.
+        // Each response of the metadata service has a new key. The server refuses the first key and accepts all later
+        // keys.
         let given = AtomicUsize::new(0);
         let cloud = Cloud::start(move |seen| match (seen.method.as_str(), seen.path.as_str()) {
             ("PUT", "/latest/api/token") => reply(200, "t"),
@@ -182,7 +183,7 @@ async fn credentials_that_end_are_replaced_and_the_request_repeated() {
         let ids: Vec<String> = cloud.seen().iter().map(Seen::id).filter(|id| !id.is_empty()).collect();
         assert_eq!(ids, ["key0", "key1"], "{code}");
     }
-    // The errors of the table have their own format.
+    // The errors of DynamoDB have a different format.
     let given = AtomicUsize::new(0);
     let cloud = Cloud::start(move |seen| match seen.path.as_str() {
         "/keys" => {
@@ -261,7 +262,7 @@ async fn credentials_that_have_no_successor_are_reported() {
     assert_eq!(cloud.seen().len(), 1, "nothing else can be tried");
 }
 
-/// A process that prints other keys each time: `key0`, `key1` and so on.
+/// A shell command that prints new keys at each call: `key0`, `key1` and so on.
 fn counting_process(home: &Home, more: &str) -> String {
     let count = home.path().join("count");
     let count = count.display();
@@ -271,7 +272,7 @@ fn counting_process(home: &Home, more: &str) -> String {
     )
 }
 
-/// A server for which each source has other keys each time. The first keys are refused with this code.
+/// A server whose sources of credentials return new keys at each request. It refuses the first keys with this code.
 async fn cloud_with_sources(code: &'static str) -> Cloud {
     let given = AtomicUsize::new(0);
     let next = move || format!("key{}", given.fetch_add(1, Ordering::SeqCst));
@@ -544,7 +545,7 @@ async fn logins_with_sso() {
     assert_eq!((&stored["region"], &stored["clientId"]), (&json!("eu-west-1"), &json!("c")));
     assert!(stored["expiresAt"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap() > jiff::Timestamp::now());
     assert_eq!(std::fs::read_dir(home.path().join(".aws/sso/cache")).unwrap().count(), 1);
-    // A token that the service has ended early is renewed too.
+    // A token that the service has revoked before its expiry is renewed too.
     let home = sso_home();
     let mut ended = expired.clone();
     ended["expiresAt"] = json!(later);

@@ -1,4 +1,4 @@
-//! Key providers that are services: AWS KMS with the emulator moto, and the others with a small server of these tests
+//! Key providers that are services: AWS KMS with the emulator moto, and the other services with a small server
 //! (`tests/cases/keys_server.py`).
 
 mod checks;
@@ -42,7 +42,7 @@ fn service(kind: &str, settings: Value, variables: &[(&str, &str)]) -> std::sync
     connect(kind, settings.as_object().unwrap(), &environment).client.unwrap()
 }
 
-/// Makes a key and finds it again, with the same client and with a second one. Returns the metadata of the key.
+/// Makes a key and finds it again, with the same client and with a second client. Returns the metadata of the key.
 fn makes_and_finds(make: &dyn Fn() -> std::sync::Arc<dyn KeyService>) -> Value {
     let client = make();
     let (key, metadata) = client.new_key().unwrap();
@@ -149,7 +149,7 @@ fn keys_of_openbao() {
         let error = service("openbao", settings, &variables).new_key().unwrap_err().to_string();
         assert!(error.contains(want) && error.contains("the key \"k\" of OpenBao at http://127"), "{error}");
     }
-    // OpenBao's metadata does not have the length of the key. It follows from the decrypted key.
+    // OpenBao's metadata does not contain the length of the key. The length is known only after decryption.
     let error = service("openbao", json!({"key_name": "k"}), &variables).key_of(br#"{"ciphertext":"eA=="}"#);
     assert!(error.unwrap_err().to_string().contains("decrypting a key failed: HTTP 400: invalid ciphertext"));
 }
@@ -175,7 +175,7 @@ fn keys_of_azure_vault() {
     (symmetric["symmetric"], symmetric["symmetric_key_size"]) = (json!(true), json!(256));
     let metadata = makes_and_finds(&|| service("azure_vault", symmetric.clone(), &variables));
     assert_eq!((metadata["algo"].as_str(), metadata["authentication_tag"].as_str()), (Some("A256GCM"), Some("dGFn")));
-    // The version and the algorithm of the metadata are used, not those in the settings.
+    // The version and the algorithm in the metadata take precedence over those in the settings.
     let text = metadata.to_string();
     assert!(service("azure_vault", settings, &variables).key_of(text.as_bytes()).is_ok());
 }

@@ -56,8 +56,8 @@ impl Postgres {
     /// Starts a server. `None`, with a loud message, if PostgreSQL is not installed.
     async fn start() -> Option<Postgres> {
         let folder = tempfile::Builder::new().prefix("weft-postgres-").tempdir().unwrap().keep();
-        // The server requires that a user other than root owns the directory of the data. This fails, without harm,
-        // unless the tests run as root.
+        // The server requires that a user other than root owns the directory of the data. If the tests do not run as
+        // root, this command fails, which is harmless.
         let _ = Command::new("chown").arg("postgres").arg(&folder).stderr(Stdio::null()).status();
         let data = folder.join("data");
         let made =
@@ -133,7 +133,7 @@ fn a_connection_outlives_the_runtime_that_opened_it() {
     let Some(server) = first.block_on(Postgres::start()) else { return };
     let state = server.backend("").state("default").unwrap();
     assert_eq!(first.block_on(state.read()).unwrap(), None);
-    // From here on, the first runtime runs no tasks, like a runtime that is about to end.
+    // From now on, the first runtime executes no tasks, like a runtime that is shutting down.
     let limit = Duration::from_secs(20);
     let read = second.block_on(async { tokio::time::timeout(limit, state.read()).await });
     assert_eq!(read.unwrap().unwrap(), None);
@@ -189,7 +189,7 @@ async fn each_refusal_names_the_way_out() {
         INSERT INTO foreign_ones.typed VALUES (1, 'default', '{}');
         CREATE TABLE foreign_ones.states_weft (x int); CREATE TABLE foreign_ones.typed_weft (x int)";
     for statement in prepare.split(';') {
-        // A database cannot be created together with other statements.
+        // Each statement is sent separately, because `CREATE DATABASE` cannot run together with other statements.
         admin.batch_execute(statement).await.unwrap();
     }
     let no_table = json!({"schema_name": "ready", "table_name": "none", "skip_table_creation": true,

@@ -159,18 +159,18 @@ async fn both_locks_are_released_even_if_one_is_not() {
     let both = backend(moto.port, json!({"use_lockfile": true, "dynamodb_table": "locks"})).state("default").unwrap();
     let object = backend(moto.port, json!({"use_lockfile": true})).state("default").unwrap();
     let row = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
-    // The object has another holder.
+    // The lock object has a different holder.
     locked(object.lock(&info("other")).await.unwrap());
     locked(row.lock(&info("own")).await.unwrap());
     let error = both.unlock("own").await.unwrap_err().to_string();
     assert!(error.contains("dynamoDB lock released but s3 failed: lock id \"own\" does not match"), "{error}");
     assert!(row.unlock("own").await.is_err(), "it was released");
-    // The item has another holder.
+    // The lock item has a different holder.
     locked(row.lock(&info("own")).await.unwrap());
     let error = both.unlock("other").await.unwrap_err().to_string();
     assert!(error.contains("s3 lock released but dynamoDB failed: lock id \"other\" does not match"), "{error}");
     assert!(object.unlock("other").await.is_err(), "it was released");
-    // Both have another holder.
+    // Both locks have a different holder.
     let error = both.unlock("other").await.unwrap_err().to_string();
     assert!(error.contains("s3: lock id \"other\" does not match existing lock; dynamoDB: lock id"), "{error}");
 }
@@ -282,13 +282,14 @@ async fn a_write_that_did_not_end_leaves_a_state_that_can_be_read() {
     let next = |found: &Value| found.pointer("/Item/WeftNext/S").cloned();
     done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
     assert_eq!(next(&item().await), None);
-    // The process dies before it writes the state. Here, another expected state prevents the write.
+    // Simulates a process that dies before it writes the state: the write fails because the expected state does not
+    // match.
     assert_eq!(state.write(Bytes::from("[1]"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
     let found = item().await;
     assert_eq!(found.pointer("/Item/Digest/S"), Some(&json!("99914b932bd37a50b983c5e7c90ae93b")));
     assert!(next(&found).is_some());
     assert_eq!(state.read().await.unwrap().unwrap().content, "{}");
-    // The process dies after it wrote the state, and before it wrote the digest.
+    // Simulates a process that dies after writing the state, but before writing the digest.
     let without_table = backend(moto.port, json!({})).state("default").unwrap();
     let before = Expected::Version(without_table.read().await.unwrap().unwrap().version);
     done(without_table.write(Bytes::from("[1]"), &before, None).await.unwrap());

@@ -130,7 +130,7 @@ async fn objects_work(server: &Server, state: &Arc<dyn RemoteState>) {
     let objects = state.objects().unwrap();
     done(objects.create("runs/a b", "1".into()).await.unwrap());
     assert_eq!(objects.create("runs/a b", "2".into()).await.unwrap(), Written::Conflict);
-    // A bucket that keeps versions ignores the condition.
+    // A bucket with versioning ignores the condition.
     server.ask("versions").await;
     assert_eq!(objects.create("runs/a b", "2".into()).await.unwrap(), Written::Conflict);
     server.ask("drop?times=1").await;
@@ -213,11 +213,12 @@ async fn a_write_to_oss_that_did_not_end_leaves_a_state_that_can_be_read() {
     };
     done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
     assert_eq!(digests().await, ["Digest"]);
-    // The process dies before it writes the state. Here, another expected state prevents the write.
+    // Simulates a process that dies before it writes the state: the write fails because the expected state does not
+    // match.
     assert_eq!(state.write(Bytes::from("[1]"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
     assert_eq!(digests().await, ["Digest", "WeftNext"]);
     assert_eq!(state.read().await.unwrap().unwrap().content, "{}");
-    // The process dies after it wrote the state, and before it wrote the digest.
+    // Simulates a process that dies after writing the state, but before writing the digest.
     let without_table = json!({"bucket": "states", "region": "cn-beijing"});
     let without_table = server.backend("oss", &without_table).state("default").unwrap();
     let before = Expected::Version(without_table.read().await.unwrap().unwrap().version);

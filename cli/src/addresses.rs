@@ -15,8 +15,8 @@ pub const SELECTED: &str = "a module, a resource, or an instance of one";
 /// A description of what commands on one object accept, for messages.
 pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
 
-/// An address from an argument, without the spaces and comments between its parts, which OpenTofu allows. A text that
-/// is not an address stays as it is.
+/// Removes the spaces and comments between the parts of an address in an argument. OpenTofu allows them. A text that is
+/// not an address is returned unchanged.
 pub fn compact(text: &str) -> Cow<'_, str> {
     match text.contains(|sign: char| sign.is_whitespace() || sign == '#' || sign == '/') {
         true => weft_syntax::compact_traversal(text).map_or(Cow::Borrowed(text), Cow::Owned),
@@ -24,14 +24,14 @@ pub fn compact(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Parses the address of an instance in an argument. As in OpenTofu, it must not have a negative key, although a state
-/// may have one.
+/// Parses the address of an instance in an argument. As in OpenTofu, the address must not have a negative key, although
+/// addresses in a state may have one.
 pub fn written_instance(text: &str) -> Option<ResourceInstance> {
     compact(text).parse().ok().filter(|address: &ResourceInstance| !address.has_negative_key())
 }
 
-/// Parses the address of a module instance in an argument. It must not be the root module, and must not have negative
-/// keys.
+/// Parses the address of a module instance in an argument. The address must not be that of the root module, and must
+/// not have negative keys.
 pub fn written_module(text: &str) -> Option<ModuleInstance> {
     compact(text).parse().ok().filter(|module: &ModuleInstance| !module.is_root() && !module.has_negative_key())
 }
@@ -44,7 +44,8 @@ pub fn escaped(text: &str) -> String {
 
 /// The errors for a text that is not a valid address, or that is not the address of `wanted`.
 ///
-/// `at` is the position of the text: the file, and where the text begins in it. The list is never empty.
+/// `at` is the file that contains the text, and the position in the file where the text begins. The list of errors is
+/// never empty.
 pub fn invalid_address(text: &str, at: Option<(&str, Position)>, wanted: &str) -> Vec<Diagnostic> {
     let (file, start) = at.unwrap_or(("", Position::START));
     let (_, mut problems) = weft_syntax::parse_traversal(file, Arc::from(text), start);

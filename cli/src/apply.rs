@@ -42,7 +42,7 @@ pub struct Work {
 pub struct ActionInDoubt {
     /// `create`, `update`, `provision`...
     pub action: String,
-    /// What is known about its outcome.
+    /// What is known about the outcome of the action.
     pub known: KnownDoubt,
 }
 
@@ -61,7 +61,7 @@ pub struct ApplyOutcome {
     pub doubts: BTreeMap<String, ActionInDoubt>,
 }
 
-/// The instances that the plan changes or reads, and that have changed since the plan was made.
+/// The instances that the plan changes or reads, if something else has changed them since the plan was made.
 pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let changed = manifest.claims.iter().filter(|claim| {
         let found = match &claim.subject {

@@ -36,7 +36,7 @@ pub use written::{WrittenBackend, json_of};
 
 /// The type of `cloud` blocks.
 pub const CLOUD: &str = "cloud";
-/// The field for the store in front of the backend, in the record of a backend in a plan.
+/// The name of a field in a plan's record of its backend. The field contains the store in front of the backend.
 pub const FRONT: &str = "front";
 
 /// A backend with its settings.
@@ -102,7 +102,7 @@ impl StateBackend {
     /// The backend of the configuration in the current directory, with the settings that `init` has saved.
     ///
     /// # Errors
-    /// Returns an error if the block is invalid, or if it differs from the block that `init` has seen.
+    /// Returns an error if the block is invalid, or if it differs from the block that `init` has processed.
     pub fn configured(context: &Context, arguments: &Arguments) -> Result<StateBackend, Vec<Diagnostic>> {
         let found = if context.strict { sound_root(context, arguments)? } else { root_alone(context, arguments) };
         StateBackend::in_force(&found.root, &context.data_directory)
@@ -111,7 +111,7 @@ impl StateBackend {
     /// The backend of this configuration, with the settings that `init` has saved.
     ///
     /// # Errors
-    /// Returns an error if the block is invalid, or if it differs from the block that `init` has seen.
+    /// Returns an error if the block is invalid, or if it differs from the block that `init` has processed.
     pub fn in_force(root: &CompiledModule, data_directory: &Path) -> Result<StateBackend, Vec<Diagnostic>> {
         let unfit = WrittenBackend::unfit(root);
         let written = if unfit.is_some() { None } else { WrittenBackend::read(root, false)? };
@@ -171,7 +171,7 @@ impl StateBackend {
     /// The names of all workspaces, the default one first.
     ///
     /// # Errors
-    /// Errors of the service.
+    /// Returns errors of the service.
     pub fn workspaces(&self) -> Result<Vec<String>, Diagnostic> {
         match self {
             StateBackend::Local(local) => Ok(local.workspaces()),
@@ -188,7 +188,7 @@ impl StateBackend {
     /// Like [`StateBackend::workspaces`], but only `default` if the backend has no workspaces.
     ///
     /// # Errors
-    /// Errors of the service.
+    /// Returns errors of the service.
     pub fn all_states(&self) -> Result<Vec<String>, Diagnostic> {
         match self.has_workspaces()? {
             true => self.workspaces(),
@@ -199,7 +199,7 @@ impl StateBackend {
     /// Whether the backend supports several workspaces.
     ///
     /// # Errors
-    /// Errors of the service.
+    /// Returns errors of the service.
     pub fn has_workspaces(&self) -> Result<bool, Diagnostic> {
         let StateBackend::Remote(remote) = self else { return Ok(true) };
         let service = Arc::clone(&remote.service);
@@ -220,10 +220,10 @@ impl StateBackend {
         block_on(async move { service.check().await })?.map_err(|error| of_backend(&error))
     }
 
-    /// Deletes the state of a workspace. With `force`, even if the service would keep it.
+    /// Deletes the state of a workspace. With `force`, the state is deleted even if the service would otherwise refuse.
     ///
     /// # Errors
-    /// Errors of the service, or of the file system.
+    /// Returns errors of the service, or of the file system.
     pub fn delete(&self, workspace: &str, force: bool) -> Result<(), Diagnostic> {
         match self {
             StateBackend::Local(local) => {
@@ -245,7 +245,7 @@ impl StateBackend {
 }
 
 impl RemoteBackend {
-    /// The settings as a plan records them, without secrets. An apply takes the secrets from its own environment.
+    /// The settings as a plan records them, without secrets. An apply reads the secrets from its own environment.
     /// `front` is the store in front of the backend.
     pub fn record(&self, front: Option<&str>) -> String {
         let schema = catalog::schema(&self.kind).unwrap_or_default();

@@ -29,7 +29,7 @@ pub struct Command {
     pub operands: &'static str,
     /// A summary in one line, for lists of commands.
     pub about: &'static str,
-    /// Whether the help lists it among the main commands.
+    /// Whether the help lists the command among the main commands.
     pub main: bool,
     /// Its options.
     pub flags: &'static [&'static [Flag]],
@@ -37,7 +37,8 @@ pub struct Command {
     pub mixed: bool,
     /// The response to a mistake in the arguments.
     pub on_mistake: OnMistake,
-    /// Checks the arguments. These mistakes are reported together with an option that cannot be parsed.
+    /// Checks the arguments. The returned problems are reported together with the problem of an option that cannot be
+    /// parsed.
     pub check: fn(&Arguments) -> Vec<Diagnostic>,
     /// Whether `-json` selects the stream of events.
     pub events: bool,
@@ -60,7 +61,7 @@ pub struct Invocation<'a> {
     pub command: &'a Command,
     /// Its arguments.
     pub arguments: Arguments,
-    /// The directory and environment where it runs.
+    /// The directory and environment in which the command runs.
     pub context: Context,
     /// The output.
     pub view: View,
@@ -102,7 +103,7 @@ impl Invocation<'_> {
         Exit::FAILED
     }
 
-    /// Fails for a reason that is only a message in a stream of events, not a diagnostic.
+    /// Reports a problem and fails. In a stream of events, the problem is only a message, not a diagnostic.
     pub fn fail_with_message(&self, problem: Diagnostic, message: &str) -> Exit {
         if self.view.is_json() {
             self.view.event(events::refused(message));
@@ -129,8 +130,8 @@ impl Invocation<'_> {
         Ok(())
     }
 
-    /// Prints a document as JSON: only the document with `-json`, or to a file in addition to the text with
-    /// `-json-into`. Returns true if the caller must not print text.
+    /// Prints a document as JSON. With `-json`, the document is the only output. With `-json-into`, it is written to a
+    /// file in addition to the text output. Returns true if the caller must not print text.
     pub fn document(&self, make: impl FnOnce() -> String) -> Result<bool, Exit> {
         let json = self.arguments.switch("json", false);
         let Some(path) = self.arguments.value("json-into") else {
@@ -150,7 +151,7 @@ impl Invocation<'_> {
 }
 
 impl Command {
-    /// Its words, separated by spaces.
+    /// The words of the command, separated by spaces.
     pub fn name(&self) -> String {
         self.words.join(" ")
     }
@@ -161,7 +162,7 @@ impl Command {
     }
 }
 
-/// The check of commands that report one mistake at a time: it accepts everything.
+/// A [`Command::check`] that accepts all arguments, for commands that report one mistake at a time.
 pub fn unchecked(_: &Arguments) -> Vec<Diagnostic> {
     Vec::new()
 }
@@ -242,12 +243,12 @@ pub const STATE: &[Flag] = &[
     text("state-out", "FILE", "Write the new state to FILE. [default: that of -state]").of(State),
     text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
 ];
-/// Options for the files of the state, for commands that can only change it in place.
+/// Options for the files of the state, for commands that can change the state only in place.
 pub const STATE_IN_PLACE: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
     text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
 ];
-/// Options for the files of the state, for commands that do not write it. Options about writing are accepted and
+/// Options for the files of the state, for commands that do not write the state. Options about writing are accepted and
 /// ignored.
 pub const STATE_TO_READ: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
@@ -316,10 +317,10 @@ const PLACEMENT: Flag = text(
 .of(Section::Planning);
 /// Options for the mode of a plan.
 pub const PLANNING: &[Flag] = &[REFRESH, REFRESH_ONLY, DESTROY, REPLACE, PLACEMENT];
-/// Like [`PLANNING`], for `weft destroy`: its mode is fixed.
+/// Like [`PLANNING`], for `weft destroy`, whose mode is fixed.
 pub const PLANNING_OF_DESTROY: &[Flag] =
     &[REFRESH, REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted(), PLACEMENT];
-/// Like [`PLANNING`], for `weft refresh`: the options have no effect there.
+/// Like [`PLANNING`], for `weft refresh`, where the options have no effect.
 pub const PLANNING_UNLISTED: &[Flag] =
     &[REFRESH.unlisted(), REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted()];
 /// Options that select the part of the configuration that is planned.

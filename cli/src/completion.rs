@@ -117,7 +117,7 @@ impl ShellFile {
         std::fs::read_to_string(&self.path).unwrap_or_default()
     }
 
-    /// Whether the file has the last line, which names this program.
+    /// Whether the file contains the last of the lines. This line names the program.
     fn is_installed(&self) -> bool {
         self.lines.last().is_some_and(|wanted| self.text().lines().any(|line| line == wanted))
     }
@@ -162,7 +162,8 @@ impl ShellFile {
     }
 }
 
-/// The path and the name with which the program was called. If it was called by a link, they are those of the link.
+/// The path and the name with which the program was called. If it was called through a link, both are those of the
+/// link.
 fn called() -> Option<(String, String)> {
     let first = PathBuf::from(std::env::args_os().next()?);
     let name = first.file_name()?.to_str()?.to_owned();

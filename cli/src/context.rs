@@ -25,14 +25,14 @@ const PERSIST_INTERVAL: &str = "TF_STATE_PERSIST_INTERVAL";
 /// Weft's variable for the time between two saves of a state, in seconds. It has no lower limit.
 const OWN_PERSIST_INTERVAL: &str = "WEFT_STATE_PERSIST_INTERVAL";
 
-/// The CLI configuration after reading it.
+/// The CLI configuration as it was read.
 #[derive(Clone, Debug)]
 pub struct CliSettings {
     /// Its settings.
     pub config: CliConfig,
-    /// The environment with which it was read.
+    /// The environment in which the CLI configuration was read.
     pub environment: cli_config::ProcessEnvironment,
-    /// Its problems.
+    /// The problems of the CLI configuration.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -44,7 +44,7 @@ pub struct RootAlone {
     pub root: Arc<CompiledModule>,
     /// The source files, for messages.
     pub sources: SourceFiles,
-    /// Its problems so far, warnings included.
+    /// The problems that were found so far, including warnings.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -148,9 +148,9 @@ impl Context {
     }
 }
 
-/// The time between two saves of a state during a run; `None` if it is saved only at the end. `theirs` is the value of
-/// OpenTofu's variable: whole seconds, at least the default. `own` is the value of Weft's variable, which takes
-/// precedence: seconds without a lower limit, or 0 to save only at the end.
+/// The time between two saves of a state during a run; `None` if the state is saved only at the end. `theirs` is the
+/// value of OpenTofu's variable: whole seconds, at least the default. `own` is the value of Weft's variable, which
+/// takes precedence: seconds without a lower limit, or 0 to save only at the end.
 fn save_interval(theirs: Option<String>, own: Option<String>) -> Option<Duration> {
     if let Some(seconds) = own.and_then(|text| text.parse().ok())
         && let Ok(interval) = Duration::try_from_secs_f64(seconds)

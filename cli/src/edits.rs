@@ -24,10 +24,10 @@ pub enum Change {
     Whole(Box<StateFile>),
 }
 
-/// Locks the state, calls `decide` with it, and writes the change. Reports problems.
+/// Locks the state, calls `decide` with its snapshot, and writes the change. Reports problems.
 ///
 /// # Errors
-/// The exit code. The problems have been reported.
+/// Returns the exit code. The problems have been reported.
 pub fn change<Answer>(
     invocation: &Invocation<'_>,
     place: &StoreLocation,

@@ -14,7 +14,7 @@ use crate::problems;
 
 /// The variable with the token of a pipeline.
 const TOKEN: &str = "WEFT_TOKEN";
-/// The variable with the file of that token. The file is read by each command.
+/// The variable with the file of that token. Each command reads the file.
 const TOKEN_FILE: &str = "WEFT_TOKEN_FILE";
 
 /// The TLS files in the options or the environment. `None` if there are none.

@@ -154,7 +154,7 @@ fn invoke(command: &'static Command, named: &[String], arguments: &[String], lau
     let checked = (command.check)(&invocation.arguments);
     let mistakes: Vec<Diagnostic> = unparsed.into_iter().chain(checked).chain(problem).collect();
     if !mistakes.is_empty() {
-        // As in OpenTofu, the stream begins with the version. The stream of `test` does not.
+        // As in OpenTofu, the stream of every command except `test` begins with the version.
         if command.words != ["test"] {
             invocation.view.event(events::version());
         }
@@ -205,7 +205,7 @@ fn enter(directory: &Path) -> Result<(), Exit> {
     std::env::set_current_dir(directory).or_else(|error| refused(&error))
 }
 
-/// Reports a mistake that is found before the command is known.
+/// Reports a mistake in the arguments before the command.
 fn refuse(problem: &Diagnostic) -> Exit {
     View::plain().diagnostics(std::slice::from_ref(problem));
     Exit::FAILED

@@ -36,7 +36,7 @@ pub fn start() {
         None => BoxMakeWriter::new(std::io::stderr),
     };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
-    // If another subscriber was set before, it stays.
+    // A subscriber that was set earlier is not replaced.
     let _ = if json { builder.json().try_init() } else { builder.try_init() };
 }
 

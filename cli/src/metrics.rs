@@ -1,7 +1,7 @@
 //! Metrics of coordinators and workers in the text format of Prometheus (version 0.0.4), for `-metrics ADDRESS`.
 //!
 //! `docs/operate.md` describes each metric. Labels contain the names of statuses, budgets, workers and placement
-//! labels. Their number is bounded, and they never contain values of a plan or state.
+//! labels. The number of these names is bounded. Labels never contain values of a plan or state.
 
 mod coordinator;
 mod endpoint;
@@ -28,7 +28,7 @@ const FORMS: &str = "PORT on this machine, IP:PORT such as 0.0.0.0:9464, or unix
 /// The address in `-metrics`.
 ///
 /// # Errors
-/// The exit code if the text is not an address. The problem has been reported.
+/// Returns the exit code if the text is not an address. The problem has been reported.
 pub fn address(invocation: &Invocation<'_>) -> Result<Option<MetricsAddress>, Exit> {
     let Some(text) = invocation.arguments.value("metrics") else { return Ok(None) };
     let address = MetricsAddress::parse(text);
@@ -130,7 +130,7 @@ impl Metrics {
         self.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
     }
 
-    /// Adds the days until our own certificate expires. The value is negative afterwards.
+    /// Adds the days until our own certificate expires. The value is negative after the certificate has expired.
     fn certificate(&mut self, expires: Option<SystemTime>) {
         let Some(expires) = expires else { return };
         let now = SystemTime::now();

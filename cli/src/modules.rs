@@ -1,6 +1,7 @@
-//! The manifest of installed modules: `modules/modules.json` in the data directory. It is byte-equal to OpenTofu's.
+//! The manifest of installed modules: `modules/modules.json` in the data directory. Its bytes are equal to those of
+//! OpenTofu's manifest.
 //!
-//! Local modules are read in place. Their entries only record that `init` or `get` has seen the call. [`install`]
+//! Local modules are not copied. Their entries only record that `init` or `get` has processed the call. [`install`]
 //! writes the manifest, and [`FromManifest`] finds modules with it.
 
 pub mod install;
@@ -27,7 +28,7 @@ const LIST: &str = "modules.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ModuleRecord {
-    /// The names of the calls that lead to it, separated by dots; empty for the root module.
+    /// The names of the calls that lead to the module, separated by dots. Empty for the root module.
     #[serde(default)]
     pub key: String,
     /// Its source address, in normalized form.
@@ -62,7 +63,7 @@ struct Document {
 }
 
 impl ModuleManifest {
-    /// Reads the manifest of a data directory before an installation. It is empty if the file does not exist.
+    /// Reads the manifest of a data directory before an installation. The manifest is empty if the file does not exist.
     ///
     /// # Errors
     /// Returns an error if the manifest cannot be read.
@@ -70,7 +71,8 @@ impl ModuleManifest {
         ModuleManifest::read_with(data_directory, problems::manifest_unreadable)
     }
 
-    /// Reads the manifest of a data directory before the modules are loaded. It is empty if the file does not exist.
+    /// Reads the manifest of a data directory before the modules are loaded. The manifest is empty if the file does not
+    /// exist.
     ///
     /// # Errors
     /// Returns an error if the manifest cannot be read.
@@ -124,7 +126,7 @@ impl ModuleManifest {
         Ok(ModuleManifest { records })
     }
 
-    /// The manifest as Go would write the JSON: characters that could end a script in a web page are escaped.
+    /// The manifest as JSON. As in Go, characters that are special in HTML or JavaScript are escaped.
     fn text(&self) -> String {
         let document = Document { modules: Some(self.records.values().cloned().collect()) };
         let text = serde_json::to_string(&document).unwrap_or_default();

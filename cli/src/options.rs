@@ -13,7 +13,7 @@ use weft_graph_format::nearest::nearest;
 pub struct Flag {
     /// The name, without the dashes.
     pub name: &'static str,
-    /// Its argument.
+    /// The kind of its argument.
     pub takes: Takes,
     /// The description in the help text; empty for an unlisted option.
     pub about: &'static str,
@@ -90,7 +90,7 @@ pub enum Takes {
     Text(&'static str),
     /// A whole number that is not negative.
     Number,
-    /// A whole number. The command itself refuses negative ones.
+    /// A whole number. The command itself refuses negative numbers.
     Integer,
     /// A time such as `10s` or `1m30s`.
     Time,
@@ -184,7 +184,7 @@ fn output_option(argument: &str) -> Option<(&'static str, &str)> {
     found.map(|(_, name, value)| (*name, *value))
 }
 
-/// Whether this is an output option. As in OpenTofu, the forms that are not listed above are unknown options.
+/// Whether this is an output option. As in OpenTofu, forms that are not in [`ANYWHERE`] are unknown options.
 fn is_output(flag: &Flag) -> bool {
     flag.name == "deprecation" || ANYWHERE.iter().any(|(_, name, _)| *name == flag.name)
 }
@@ -254,7 +254,7 @@ impl Arguments {
                 Takes::Text(_) => true,
                 Takes::Number => value.parse::<u32>().is_ok(),
                 Takes::Integer => value.parse::<i64>().is_ok(),
-                // As in Go, a negative time is valid. It means none.
+                // As in Go, a negative time is valid. `Arguments::time` ignores it.
                 Takes::Time => nanoseconds(&value).is_ok(),
             };
             if !sound {
@@ -302,7 +302,8 @@ impl Arguments {
         self.value(name).is_some()
     }
 
-    /// A number greater than zero. Zero means the default, as if the option were not given.
+    /// The value of an option with a number, if it is greater than zero. `None` for zero, as if the option were not
+    /// given.
     pub fn count<N: TryFrom<u32>>(&self, name: &str) -> Option<N> {
         let count = self.value(name)?.parse::<u32>().ok().filter(|count| *count > 0)?;
         N::try_from(count).ok()
@@ -372,7 +373,7 @@ mod tests {
             let (_, problem) = Arguments::of_command(&[other.to_owned()], &[FLAGS, crate::command::VIEW], false);
             assert!(matches!(problem, Some(OptionError::Unknown { .. })), "{other}: {problem:?}");
         }
-        // An output option is not even taken as the value of another option.
+        // An output option is not even accepted as the value of another option.
         let (_, problem) = Arguments::of_command(&["-out".to_owned(), "-no-color".to_owned()], &[FLAGS], false);
         assert_eq!(problem, Some(OptionError::NoValue("out".to_owned())));
     }

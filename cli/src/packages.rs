@@ -31,7 +31,7 @@ const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
 
 /// The value of [`REATTACH`] without providers.
 const NOTHING_ATTACHED: &str = "{}";
-/// The variable that names running providers. OpenTofu attaches to them.
+/// The variable that names running providers to which OpenTofu attaches.
 pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
 /// Packages that `init` has installed, for planning.
@@ -45,7 +45,7 @@ impl InstalledPackages {
     /// Finds the packages for these requirements. The lock file and the data directory must match.
     ///
     /// # Errors
-    /// Returns missing and changed packages. `validating` selects the texts of the errors: for validation, or for
+    /// Returns missing and changed packages. `validating` selects the wording of the errors: for validation, or for
     /// planning.
     pub fn find(
         context: &Context,
@@ -58,7 +58,7 @@ impl InstalledPackages {
     /// Like [`InstalledPackages::find`], with additional packages that only the state needs.
     ///
     /// # Errors
-    /// Returns missing and changed packages. `validating` selects the texts of the errors: for validation, or for
+    /// Returns missing and changed packages. `validating` selects the wording of the errors: for validation, or for
     /// planning.
     pub fn find_with(
         context: &Context,
@@ -163,8 +163,8 @@ fn locked(context: &Context) -> Result<(LockFile, BTreeMap<ProviderSource, Packa
     Ok((lock, absent))
 }
 
-/// Checks that the locked packages are installed. Commands that read or change the state call it: as in OpenTofu, they
-/// need the packages, although they start none of them.
+/// Checks that the locked packages are installed. Commands that read or change the state call this function. As in
+/// OpenTofu, these commands need the packages, although they start no provider.
 ///
 /// # Errors
 /// Returns an error if a locked package is not in the data directory, or if the lock file cannot be read.
@@ -175,7 +175,7 @@ pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
 
 /// Checks the lock file and the packages before a saved plan is applied or shown in the directory of a configuration.
 /// As in OpenTofu, the lock file must have the providers of the plan, and the locked packages must be installed. In
-/// other directories a plan needs neither, because it names its packages.
+/// other directories, a plan needs neither the lock file nor the locked packages, because the plan names its packages.
 ///
 /// # Errors
 /// Returns missing packages and missing selections.
@@ -229,8 +229,8 @@ pub fn pool_options(context: &Context) -> PoolOptions {
     }
 }
 
-/// The `provider_deadlines` of the CLI configuration, by plugin name. Its problems are reported when packages are
-/// searched.
+/// The `provider_deadlines` of the CLI configuration, by plugin name. Problems of these settings are reported when
+/// packages are searched.
 fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
     let (config, ..) = context.cli_config();
     let of_source = |(source, limits): (&ProviderSource, &BTreeMap<CallKind, Duration>)| {

@@ -1,4 +1,4 @@
-//! Diagnostics for the other parts of the command line, as constructors: stores, configurations, packages and values.
+//! Diagnostics of the parts of this crate that have no `problems` module of their own, as constructors.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub fn state_changed_meanwhile() -> Diagnostic {
     )
 }
 
-/// Some TLS files are given, but a file that they need is not.
+/// Some TLS files are given, but another required file is missing.
 pub fn incomplete_tls(given: &str, missing: &str, variable: &str) -> Diagnostic {
     Diagnostic::error("Incomplete TLS settings", format!("{given} needs {missing} beside it. Environment: {variable}."))
 }

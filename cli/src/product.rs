@@ -38,8 +38,8 @@ impl Product {
         }
     }
 
-    /// The first line of `version`. Wrappers take the name before the first number as the tool, and the number as its
-    /// version.
+    /// The first line of `version`. Wrappers read the name before the first number as the tool, and the number as the
+    /// version of the tool.
     pub fn version_line(self) -> String {
         match self {
             Product::Weft => format!("OpenTofu v{OPENTOFU_VERSION} compatible: Weft v{WEFT_VERSION}"),

@@ -46,7 +46,8 @@ impl Project {
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read_installed(invocation, &load_tree_beyond);
         if has_errors(&problems) {
-            // Problems of the state's location, its encryption and the packages are reported before the others.
+            // Problems of the state's location, of its encryption and of the packages are reported before other
+            // problems.
             let root = &sound_root(&invocation.context, &invocation.arguments)?.root;
             invocation.context.settle_sealing(root)?;
             if !names_backend(&invocation.arguments) {

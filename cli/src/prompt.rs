@@ -30,8 +30,8 @@ impl Prompt {
         Prompt { bold, ..Prompt::new() }
     }
 
-    /// Asks a question with an explanation. `None` if there is no answer. The terminal does not show the answer if it
-    /// is `secret`.
+    /// Asks a question with an explanation. `None` if there is no answer. If `secret` is set, the terminal does not
+    /// show the answer.
     pub fn answer(&self, question: &str, detail: &str, secret: bool) -> Option<String> {
         let mut text = format!("\n{question}\n");
         for line in detail.lines() {
@@ -99,8 +99,8 @@ impl Prompt {
     }
 }
 
-/// While this exists, SIGINT and SIGTERM end the process. This is the only way to interrupt the reading of a line: once
-/// a command handles these signals, they no longer interrupt system calls.
+/// While this exists, SIGINT and SIGTERM end the process. Otherwise, a user could not interrupt the reading of a line:
+/// once a command handles these signals, they no longer interrupt system calls.
 struct Interruptible {
     /// Dropped after the answer, which ends the watch for signals.
     _answered: oneshot::Sender<()>,

@@ -37,8 +37,8 @@ pub async fn prune_by_age(store: &dyn RunStore, view: &View) {
     }
 }
 
-/// Removes finished runs that began more than this number of days ago, and reports their number. It does not change the
-/// state.
+/// Removes finished runs that began more than this number of days ago, and reports their number. The state is not
+/// changed.
 ///
 /// # Errors
 /// Returns an error if the store fails.

@@ -22,7 +22,8 @@ pub fn encryption_from_environment() -> Option<String> {
 /// A loaded module, its source files, and its problems.
 pub type LoadedRoot = (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>);
 
-/// Loads the configuration with `load`. The values of variables are read first. If that fails, nothing else is loaded.
+/// Loads the configuration with `load`. The values of variables are read first. If the values cannot be read, nothing
+/// else is loaded.
 pub fn load(
     context: &Context,
     arguments: &Arguments,

@@ -2,8 +2,8 @@
 //! immediately.
 //!
 //! A command that can end gracefully creates an [`Attention`]. The latest [`Attention`] receives the signals. If there
-//! is none, a signal ends the process immediately. A dedicated thread waits for signals, so that they work while tasks
-//! keep all other threads busy.
+//! is no [`Attention`], a signal ends the process immediately. A dedicated thread waits for signals, so that they work
+//! while tasks keep all other threads busy.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -29,17 +29,17 @@ static START: Once = Once::new();
 struct Watch {
     /// The listeners. The last one receives the signals.
     attentions: Vec<Listener>,
-    /// The number of existing holds.
+    /// The number of existing [`Hold`]s.
     holds: usize,
-    /// The number of signals that arrived during a hold without an attention.
+    /// The number of signals that arrived while there was a [`Hold`] but no [`Attention`].
     held: usize,
-    /// The number of attentions that were created so far.
+    /// The number of [`Attention`]s that were created so far.
     begun: u64,
 }
 
 struct Listener {
     id: u64,
-    /// The number of signals that it will still accept.
+    /// The number of signals that the listener will still accept.
     left: usize,
     signals: mpsc::UnboundedSender<()>,
 }
@@ -51,7 +51,7 @@ enum SignalResponse {
     End,
     /// A listener handles the signal gracefully.
     Go,
-    /// The attention with this id has received its last signal. The process ends after [`LEAVE_WITHIN`].
+    /// The [`Attention`] with this id has received its last signal. The process ends after [`LEAVE_WITHIN`].
     Last(u64),
 }
 
@@ -114,12 +114,13 @@ impl Drop for Attention {
     }
 }
 
-/// While this exists, one signal that finds no [`Attention`] is kept for the next one.
+/// While this exists, a signal that arrives without an [`Attention`] is stored for the next [`Attention`]. At most one
+/// signal is stored.
 #[derive(Debug)]
 pub struct Hold(());
 
 impl Hold {
-    /// Begins to hold signals.
+    /// Begins to store signals.
     pub fn begin() -> Hold {
         watch();
         WATCH.lock().holds += 1;

@@ -44,7 +44,7 @@ pub fn trusted_keys(path: &str) -> Result<TrustedKeys, Diagnostic> {
 /// The trusted keys, one of which must have signed a plan. `None` if no signature is required.
 ///
 /// # Errors
-/// Errors of [`trusted_keys`].
+/// Returns errors of [`trusted_keys`].
 pub fn required(arguments: &Arguments) -> Result<Option<TrustedKeys>, Diagnostic> {
     let given = arguments.value("require-signature").map(str::to_owned);
     let path = given.or_else(|| environment(REQUIRED)).filter(|path| !path.is_empty());

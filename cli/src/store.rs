@@ -31,8 +31,8 @@ pub use workspaces::Workspaces;
 
 /// The directory of runs.
 pub const RUNS_FOLDER: &str = ".weft";
-/// The directory in the data directory for journals of runs whose state is in a backend that cannot store journals, and
-/// for write-ahead files of runs whose state is in Redis.
+/// The directory in the data directory for files of runs with a remote state. These are journals if the state is in a
+/// backend that cannot store journals, and write-ahead files if the state is in Redis.
 const REMOTE_RUNS: &str = "weft";
 /// The prefix of the path of a state file, in the record of a plan.
 const LOCAL: &str = "local:";
@@ -52,7 +52,7 @@ pub enum StoreLocation {
         server: Box<RedisServer>,
         /// The workspace.
         workspace: SmolStr,
-        /// The encryption of its records.
+        /// The encryption of the records in Redis.
         sealing: Arc<Sealing>,
         /// The directory of write-ahead files.
         folder: PathBuf,
@@ -86,7 +86,7 @@ impl StoreLocation {
     /// directory, unless `root` is given.
     ///
     /// # Errors
-    /// Problems of options, environment or configuration.
+    /// Returns problems of options, environment or configuration.
     pub fn find(
         context: &Context,
         arguments: &Arguments,
@@ -111,7 +111,7 @@ impl StoreLocation {
     /// The location of the state of this workspace, even if another workspace is selected.
     ///
     /// # Errors
-    /// Problems of options, environment or configuration.
+    /// Returns problems of options, environment or configuration.
     pub fn of_workspace(
         context: &Context,
         arguments: &Arguments,
@@ -154,7 +154,7 @@ impl StoreLocation {
     /// The location of the states of all workspaces.
     ///
     /// # Errors
-    /// Problems of options, environment or configuration.
+    /// Returns problems of options, environment or configuration.
     pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<Workspaces, Vec<Diagnostic>> {
         let Some(url) = store_url(arguments) else {
             return StateBackend::configured(context, arguments).map(Workspaces::Backend);
@@ -169,7 +169,7 @@ impl StoreLocation {
         Ok(Workspaces::Store { server: redis::server(arguments, url)?, behind })
     }
 
-    /// The location that options and environment determine. Without them, the location that the plan records.
+    /// The location that options and environment determine. If they determine none, the location that the plan records.
     ///
     /// # Errors
     /// Returns an error if the location of the state is unknown.
@@ -198,8 +198,8 @@ impl StoreLocation {
         }
         let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
-            // Another workspace is selected. Its state is opened, and the lineage decides whether the plan belongs to
-            // it.
+            // Another workspace is selected. The state of this workspace is opened, and the lineage decides whether the
+            // plan belongs to the state.
             Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => {
                 StoreLocation::find(context, arguments, None)
             }
@@ -210,10 +210,10 @@ impl StoreLocation {
     }
 
     /// The store for a command that changes the state outside of runs. Processes that wait for the lock show
-    /// `operation`. With `dated`, each previous state is kept in its own file.
+    /// `operation`. With `dated`, each previous state is saved in its own file.
     ///
     /// # Errors
-    /// The exit code. The problems have been reported.
+    /// Returns the exit code. The problems have been reported.
     pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<StoreLocation, Exit> {
         let Invocation { context, arguments, .. } = invocation;
         let mut place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
@@ -248,7 +248,7 @@ impl StoreLocation {
     /// check off.
     ///
     /// # Errors
-    /// The exit code. The problems have been reported.
+    /// Returns the exit code. The problems have been reported.
     pub fn check_version(&self, invocation: &Invocation<'_>) -> Result<(), Exit> {
         let StoreLocation::Remote(remote) = self else { return Ok(()) };
         let state = Arc::clone(&remote.options.state);
@@ -267,7 +267,7 @@ impl StoreLocation {
     /// The location of another state file.
     ///
     /// # Errors
-    /// Problems of the encryption settings.
+    /// Returns problems of the encryption settings.
     pub fn other_file(
         invocation: &Invocation<'_>,
         path: PathBuf,
@@ -294,8 +294,8 @@ impl StoreLocation {
         }
     }
 
-    /// The location that a plan records. As in OpenTofu, the plan records the backend of the configuration, not
-    /// `-state`.
+    /// The location that a plan records. As in OpenTofu, the plan records the backend of the configuration, not the
+    /// path of `-state`.
     pub fn recorded(&self, context: &Context, arguments: &Arguments, root: &CompiledModule) -> String {
         if let (StoreLocation::Embedded(_), Some(_)) = (self, arguments.text("state"))
             && let (Ok(workspace), Ok(StateBackend::Local(local))) =
@@ -306,7 +306,7 @@ impl StoreLocation {
         self.words()
     }
 
-    /// The directory of the journals of runs, if the state is in a backend that cannot store them.
+    /// The directory of the journals of runs, if the state is in a backend that cannot store journals.
     pub fn journals_here(&self) -> Option<&Path> {
         match self {
             StoreLocation::Remote(remote) if remote.options.state.objects().is_none() => Some(&remote.options.folder),
@@ -373,12 +373,12 @@ fn remote_state(
     Ok(RemoteLocation { backend: remote.clone(), options })
 }
 
-/// Whether options or environment select a backend. Then the backend block of the configuration is ignored.
+/// Whether options or environment select a backend. If so, the backend block of the configuration is ignored.
 pub fn names_backend(arguments: &Arguments) -> bool {
     store_url(arguments).is_some_and(|url| StateBackend::at(&url).is_ok_and(|backend| backend.is_some()))
 }
 
-/// Whether options or environment select a store that is not a backend. The backend of the configuration then holds the
+/// Whether options or environment select a store that is not a backend. If so, the backend of the configuration has the
 /// second copy of the state.
 pub fn names_store(arguments: &Arguments) -> bool {
     store_url(arguments).is_some() && !names_backend(arguments)
@@ -391,7 +391,7 @@ fn store_url(arguments: &Arguments) -> Option<String> {
 }
 
 /// The location of a workspace in the store that options or environment select. `None` if they select no store.
-/// `behind` returns the backend that is behind a store.
+/// `behind` returns the backend for the second copy of the state in Redis.
 fn named(
     context: &Context,
     arguments: &Arguments,
@@ -415,7 +415,8 @@ fn named(
     Ok(Some(StoreLocation::Redis { server: Box::new(server), workspace, sealing, folder, notices, copy }))
 }
 
-/// The backend of the configuration that is behind a store. A backend that this build does not support is ignored.
+/// The backend of the configuration, for the second copy of a state in Redis. A backend that this build does not
+/// support is ignored.
 fn behind(
     context: &Context,
     arguments: &Arguments,
@@ -428,7 +429,7 @@ fn behind(
     }
 }
 
-/// Whether the configuration has a backend that can be behind a store.
+/// Whether the configuration has a backend that can have the second copy of a state in Redis.
 pub fn is_behind(root: &CompiledModule) -> bool {
     let written = root.settings.cloud.as_ref().or(root.settings.backend.as_ref());
     written.is_some_and(|block| catalog::kind(&block.kind) == BackendKind::Known)

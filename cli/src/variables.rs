@@ -40,7 +40,7 @@ pub struct Gathered {
     pub broken: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
-/// The source of a value for an undeclared variable. It decides how the value is reported.
+/// The source of a value for an undeclared variable. The source decides how the value is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueSource {
     File,
@@ -133,8 +133,8 @@ pub fn given_again<'a>(
         Ok(value) => drop(given.insert(name.into(), value)),
         Err(found) => problems.extend(found),
     };
-    // The type `any` may mean that the variable has no type. The values of such variables are texts. Therefore a text
-    // that is not an expression is taken literally.
+    // The type `any` may mean that the variable has no type. The values of such variables are strings. Therefore, text
+    // that is not an expression is used literally.
     let parsed = |name: &str, text: &str, source: &str| match types(name) {
         Some(Type::Dynamic) => {
             parsed(name, Some(&Type::Dynamic), text, source).or_else(|_| parsed(name, None, text, source))
@@ -228,8 +228,8 @@ fn bad_option(text: &str) -> Diagnostic {
     problems::invalid_var_option(text)
 }
 
-/// A value that was given as text. It is taken literally for strings, numbers, booleans and variables without a type.
-/// Otherwise it is parsed as an expression.
+/// Converts a value that was given as text. For strings, numbers, booleans and variables without a type, the text is
+/// used literally. For other types, the text is parsed as an expression.
 pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
     let literal = match ty {
         None => true,

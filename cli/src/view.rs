@@ -136,8 +136,8 @@ impl View {
         &self.style
     }
 
-    /// An escape sequence for texts that OpenTofu colors even if the output is not a terminal. Scripts look for it.
-    /// Empty with `-no-color`.
+    /// An escape sequence for texts that OpenTofu colors even if the output is not a terminal. Scripts look for this
+    /// sequence. Empty with `-no-color`.
     pub fn escape(&self, code: &str) -> String {
         if self.plain { String::new() } else { format!("\u{1b}[{code}m") }
     }
@@ -157,7 +157,7 @@ impl View {
         self.sources.lock().snippets.files.extend(snippets.files.iter().map(|(n, l)| (n.clone(), l.clone())));
     }
 
-    /// From now on, each line of text is also an event. For commands without their own events.
+    /// Makes each following line of text an event, too. This is for commands without their own events.
     pub fn tell_lines(&self) {
         self.told.store(true, Ordering::Relaxed);
         self.event(events::version());
@@ -185,8 +185,8 @@ impl View {
         }
     }
 
-    /// Prints a warning as part of the output of a command. As in OpenTofu, it has a box and colors unless `-no-color`
-    /// is given. If the output is a stream of events, the warning is an event.
+    /// Prints a warning as part of the output of a command. As in OpenTofu, the warning has a box and colors unless
+    /// `-no-color` is given. If the output is a stream of events, the warning is an event.
     pub fn warning_in_output(&self, warning: Diagnostic) {
         /// The widths of text inside and outside of a box, in columns.
         const WIDTHS: (usize, usize) = (75, 77);
@@ -223,7 +223,7 @@ impl View {
         }
     }
 
-    /// Runs `write`, which writes above the standing lines.
+    /// Runs `write`, whose output appears above the standing lines.
     fn above(&self, write: impl FnOnce()) {
         let standing = self.standing.lock();
         erase(&standing);

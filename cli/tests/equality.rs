@@ -1,12 +1,12 @@
 //! A test that a plan file computes the same values as the configuration once everything is known.
 //!
-//! It plans generated expressions over results of resources while the results are unknown, and applies the plan file.
-//! Then it plans the same configuration again with everything known. That plan must be empty.
+//! The test plans generated expressions over results of resources while the results are unknown, and applies the plan
+//! file. Then the test plans the same configuration again with everything known. That plan must be empty.
 //!
 //! Two differences are allowed, if a second apply removes them. First, the type of a value can be unknown in the plan.
 //! As in OpenTofu, a provider can then get a value that differs from the planned one, and the apply reports this.
-//! Second, a branch that is not taken may have marked the result as sensitive in the plan. Then only the sensitivity
-//! may change.
+//! Second, a branch that is not taken may have marked the result as sensitive in the plan. In this case, only the
+//! sensitivity may change.
 //!
 //! `WEFT_CASES` sets the number of configurations. `WEFT_SEED` sets the seed, which the test prints.
 
@@ -143,8 +143,8 @@ fn expressions(seed: u64) -> Vec<String> {
             let made = loop {
                 let choices: Vec<u8> = (0..BYTES).map(|_| bytes.next()).collect();
                 let made = anything(&mut Choices::new(&choices), DEPTH);
-                // A state cannot contain infinity, and loses the last digit of a logarithm. The value would change with
-                // each plan.
+                // A state cannot contain infinity, and loses the last digit of a logarithm. In both cases, the value
+                // would change with each plan.
                 if !made.contains("log(") {
                     break made;
                 }

@@ -96,7 +96,7 @@ fn a_plan_is_applied_elsewhere_without_the_configuration() {
     expect(&stale, 1);
     assert!(err(&stale).contains("Saved plan is stale") && err(&stale).contains("there was no state"));
 
-    // In the directory of the configuration, nothing is left to do.
+    // In the directory of the configuration, the plan has no changes.
     std::fs::copy(there.path().join("terraform.tfstate"), here.path().join("terraform.tfstate")).unwrap();
     expect(&weft(here.path(), &["plan", "-detailed-exitcode"]), 0);
     expect(&weft(here.path(), &["plan", "-detailed-exitcode", "-var", "greeting=Hi"]), 2);

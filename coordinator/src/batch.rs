@@ -1,13 +1,13 @@
-//! Batches of steps. A batch whose answer is lost is sent again. It must then have the same effect as one that was sent
-//! once.
+//! Batches of steps. If the answer to a batch is lost, the batch is sent again. Sending a batch twice must have the
+//! same effect as sending it once.
 
 use std::collections::BTreeSet;
 
 use weft_state::StoreStep;
 
 /// The number of leading steps that can form one batch, at most `most`. A batch does not contain both a reopen and a
-/// failure of the same operation: if it were repeated, it would reopen the failure, which the store refuses to record a
-/// second time.
+/// failure of the same operation: if such a batch were repeated, it would reopen the failed operation, but the store
+/// refuses to record the same failure a second time.
 pub fn batch_length<'s>(steps: impl IntoIterator<Item = &'s StoreStep>, most: usize) -> usize {
     let (mut reopened, mut failed) = (BTreeSet::new(), BTreeSet::new());
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! The client of [`crate::server`]: the requests of command lines to a coordinator, and the connection of a worker to
-//! it.
+//! The client of [`crate::server`]: it sends the requests of command lines to a coordinator, and connects workers to
+//! coordinators.
 
 use std::collections::BTreeMap;
 
@@ -54,9 +54,9 @@ pub enum WatchEvent {
 /// The end of a watched term.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchEnd {
-    /// The run.
+    /// The summary of the run at its end.
     pub run: Option<RunListing>,
-    /// Addresses in doubt.
+    /// Addresses of operations in doubt.
     pub in_doubt: Vec<String>,
     /// Addresses of unfinished operations.
     pub unfinished: Vec<String>,
@@ -88,7 +88,7 @@ pub struct EventStream {
     stream: Streaming<proto::RunEvent>,
     address: String,
     trouble: Trouble,
-    /// The end or error that followed the last batch. The next batch returns it.
+    /// The end or error that followed the last batch. The next call of `batch` returns this end or error.
     after: Option<Result<Option<WatchEvent>, ClientError>>,
 }
 
@@ -214,7 +214,8 @@ impl Client {
     /// Submits a plan and returns the id of its run.
     ///
     /// # Errors
-    /// Returns an error if the coordinator refuses: an invalid plan, claims held by another run, a stale plan.
+    /// Returns an error if the coordinator refuses: the plan is invalid or stale, or another run has claims on the same
+    /// instances.
     pub async fn submit(&mut self, submission: Submission) -> Result<String, ClientError> {
         let request = proto::SubmitRunRequest {
             plan: submission.plan,
@@ -281,8 +282,8 @@ impl Client {
         Ok(RunDetails { run: listing(response.summary.unwrap_or_default()), operations })
     }
 
-    /// The id and the plan file of a run. If `run` is `None`, of the newest unfinished run, and the result is `None` if
-    /// there is none.
+    /// The id and the plan file of a run. If `run` is `None`, selects the newest unfinished run, and returns `None` if
+    /// no run is unfinished.
     ///
     /// # Errors
     /// Returns an error if the named run does not exist.
@@ -397,10 +398,10 @@ impl Client {
     }
 }
 
-/// Opens a worker's stream. Both ends close when the connection breaks; the worker then calls this again and sends a
-/// new greeting. An order to settle names the process that made the attempt. If that was a process of this machine,
-/// this function adds to the order whether it is dead. (The worker of an `apply` that watches its run has the label
-/// `home` with the run's id, so that it receives the home operations.)
+/// Opens a worker's stream. Both ends close when the connection breaks. The worker then calls this function again and
+/// sends a new greeting. An order to settle names the process that made the attempt. If that process ran on this
+/// machine, this function adds to the order whether the process is dead. (The worker of an `apply` that watches its run
+/// has the label `home` with the run's id, so that it receives the home operations.)
 ///
 /// # Errors
 /// Returns an error if the coordinator does not respond.

@@ -1,24 +1,25 @@
 //! The coordinator of a run as one state machine. [`Coordinator::step`] takes an event and returns instructions.
 //!
-//! It has no clock, network, store or randomness. Time is a number of milliseconds that comes with each event and never
-//! decreases, every collection is ordered, and equal histories give equal instructions.
+//! The state machine has no clock, network, store or randomness. Time is a number of milliseconds that comes with each
+//! event and never decreases, every collection is ordered, and equal histories give equal instructions.
 //!
 //! Invariants:
 //! - A status changes only through [`crate::status::transition`], and only after the store has answered. Skips and
 //!   reopens are exceptions, since they follow from other operations alone.
-//! - An illegal transition ends the term at once. No output of that step is sent, and the workers are ordered to leave.
+//! - An illegal transition ends the term at once. No output of that step is sent, and the workers are ordered to leave
+//!   the run.
 //! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.
 //! - [`Order::Acknowledged`] is sent only after the result is durable, or is known to be unnecessary.
-//! - An operation is retried only if the last attempt left no intent, if its call is known not to have been made, or if
-//!   evidence shows that the call took no effect.
+//! - An operation is retried only if its last attempt has no intent, if the attempt is known to have made no call, or
+//!   if evidence shows that the call had no effect.
 //! - The store answers in the order of the steps, so one queue maps answers to steps.
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 //!
-//! The memory consists of parts with private fields, each in its own file: [`operations`] (the states of operations),
-//! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`heirs`]
-//! (results from spools), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies), [`records`] and
-//! [`results`], [`doubts`], [`checks`], [`course`], [`clock`], [`meter`] (figures) and [`outbox`]. The other files
-//! handle events, and change the parts through their methods.
+//! The memory of the state machine consists of parts with private fields, each in its own file: [`operations`] (the
+//! states of operations), [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`]
+//! (workers), [`heirs`] (results from spools), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
+//! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`], [`meter`] (figures) and [`outbox`]. The
+//! other files handle events, and change the parts through their methods.
 
 mod absence;
 mod ahead;
@@ -113,7 +114,7 @@ struct Pace {
     meter: Meter,
 }
 
-/// One term of one run. Each field is a part of its memory that keeps its own invariants.
+/// One term of one run. Each field is a part of the memory, and maintains its own invariants.
 #[derive(Debug)]
 pub struct Coordinator {
     outline: Arc<Outline>,
@@ -221,8 +222,8 @@ impl Coordinator {
         self.outline.position(operation).map(|position| self.operations.status(position))
     }
 
-    /// Workers of earlier terms that hold open intents or doubts and are not connected. The caller sends
-    /// [`Event::Dead`] for each of these processes that is known to be dead.
+    /// Disconnected workers of earlier terms that have open intents or doubts. The caller sends [`Event::Dead`] for
+    /// each of these workers that is known to be dead.
     pub fn absent_holders(&self) -> Vec<WorkerId> {
         self.roster.absent()
     }
@@ -233,7 +234,7 @@ impl Coordinator {
     }
 
     /// The time in milliseconds of the next change that no event announces: a token becomes free, or an operation is
-    /// retried. The caller sends [`Event::Due`] then.
+    /// retried. The caller sends [`Event::Due`] at that time.
     pub fn wakes_at(&self) -> Option<u64> {
         let is_over = self.outbox.is_finished() || !self.course.may_begin();
         let now = self.clock.now();
@@ -311,8 +312,8 @@ impl Coordinator {
         })
     }
 
-    /// Updates the counts after an operation came to rest, or left its rest. When all operations of a shard rest, its
-    /// worker closes the shard.
+    /// Updates the counts after an operation came to rest or became active again. When all operations of a shard are at
+    /// rest, its worker closes the shard.
     fn rests(&mut self, position: Position, rest: Rest) {
         let shard = self.outline.at(position).shard;
         let holder = self.backlog.worker(shard);
@@ -336,7 +337,7 @@ impl Coordinator {
         }
     }
 
-    /// Skips the operations that this operation blocks now.
+    /// Skips the operations that depend on this operation, because it now blocks them.
     fn spoil(&mut self, position: Position) -> Handled {
         for blocked in self.nodes.spoil(position) {
             if self.operations.status(blocked) == Status::Pending {
@@ -358,8 +359,8 @@ impl Coordinator {
     }
 
     fn skip(&mut self, position: Position, because: Position) -> Handled {
-        // The operation may be queued: its needs are done in the store, but a live result that it reads was computed
-        // again and failed.
+        // The operation may be queued: its dependencies are done in the store. But a live result that the operation
+        // reads had to be computed again, and that failed.
         self.backlog.unqueue(self.outline.at(position).shard, self.nodes.height(position), position);
         self.happen(position, Happening::Skip)?;
         let because = self.outline.at(because).index;

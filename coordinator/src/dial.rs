@@ -1,4 +1,4 @@
-//! How command lines and workers connect to a coordinator.
+//! Connections from command lines and workers to coordinators.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub enum ClientError {
     Tls {
         /// The address.
         address: String,
-        /// What is wrong.
+        /// The cause of the failure.
         failure: TlsFailure,
     },
     /// The coordinator does not allow the request.
@@ -56,7 +56,7 @@ pub enum ClientError {
         /// The reason: which caller lacks which role for which state.
         reason: String,
     },
-    /// The token has characters that a header cannot have.
+    /// The token has characters that are not allowed in a header.
     #[error("the token has characters that no token has")]
     Token,
     /// No coordinator responds at the address.
@@ -84,7 +84,7 @@ impl ClientError {
     }
 }
 
-/// Where a coordinator listens.
+/// The address of a coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// On the network, with TLS.
@@ -156,7 +156,7 @@ impl Interceptor for AddToken {
     }
 }
 
-/// A channel to a coordinator.
+/// A channel to a coordinator that adds the token to each request.
 pub(crate) type Line = InterceptedService<Channel, AddToken>;
 
 impl Dialer {

@@ -1,4 +1,5 @@
-//! The door of a coordinator: the sockets on which it listens, who may connect, and what each caller may request.
+//! Accepts connections to a coordinator: the sockets on which it listens, who may connect, and what each caller may
+//! request.
 //!
 //! A connection comes over TLS with a certificate, or over a Unix socket from a process of the same user. The role that
 //! a request needs is checked before its body is read.
@@ -24,9 +25,9 @@ use crate::figures::Meters;
 use crate::handshakes::Handshakes;
 use crate::wire::Wire;
 
-/// The time limit of a TLS handshake. Half-open connections end then.
+/// The time limit of a TLS handshake. A connection without a completed handshake is closed after this time.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// The time that a refused caller has to read the reason.
+/// How long the connection of a refused caller stays open, so that the caller can read the reason.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The capacity of the queue of accepted connections.
 const ACCEPTED: usize = 64;
@@ -60,7 +61,7 @@ impl Guard {
 pub(crate) enum Listening {
     /// On a network address, with TLS.
     Tcp(TcpListener),
-    /// On a file of this machine.
+    /// On a Unix socket of this machine.
     Unix {
         /// The listener.
         listener: UnixListener,
@@ -168,7 +169,7 @@ fn of_same_user(stream: UnixStream) -> Option<Wire> {
     Some(Wire::unix(stream, Peer::SameUser { user }))
 }
 
-/// Makes the TLS handshake. A refused caller receives the reason as an alert.
+/// Performs the TLS handshake. A refused caller receives the reason as an alert.
 async fn greet(stream: TcpStream, guard: &Guard) -> Option<Wire> {
     let tls = guard.tls.as_ref()?;
     let from = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
@@ -183,8 +184,8 @@ async fn greet(stream: TcpStream, guard: &Guard) -> Option<Wire> {
     }
 }
 
-/// Closes a connection so that the other side can read what was sent last. Closing it with unread bytes would reset the
-/// connection.
+/// Closes a connection so that the other side can still read the last bytes that were sent. If unread bytes remained,
+/// closing would reset the connection.
 async fn hang_up(mut stream: TcpStream) {
     let _ = stream.shutdown().await;
     let mut unread = [0; 1024];

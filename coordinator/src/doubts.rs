@@ -14,7 +14,7 @@ use crate::operation_event::{OperationEvent, OperationEventKind};
 pub struct KnownDoubt {
     /// Why the outcome is unknown, or the result of a look-up.
     pub reason: String,
-    /// An object that the operation may have made.
+    /// An object that the operation may have created.
     pub candidate: Option<Box<Candidate>>,
 }
 
@@ -32,8 +32,8 @@ impl KnownDoubt {
     }
 }
 
-/// What a term knows about its operations in doubt, by their numbers in the plan. The term and the callers that ask
-/// about doubts share it.
+/// What a term knows about its operations in doubt, by their numbers in the plan. This data is shared by the term and
+/// the callers that ask about doubts.
 #[derive(Debug, Default)]
 pub(crate) struct KnownDoubts(Mutex<BTreeMap<u32, KnownDoubt>>);
 
@@ -60,7 +60,7 @@ impl KnownDoubts {
         }
     }
 
-    /// What is known about an operation. `None` if it is not in doubt, or if the term did not handle it.
+    /// What is known about an operation. `None` if the operation is not in doubt, or if the term did not handle it.
     pub(crate) fn get(&self, operation: u32) -> Option<KnownDoubt> {
         self.0.lock().get(&operation).cloned()
     }

@@ -82,9 +82,9 @@ pub struct RunOutcome {
     pub in_doubt: Vec<String>,
     /// Addresses of unfinished operations, in the plan's order.
     pub unfinished: Vec<String>,
-    /// Addresses where an object of a superseded attempt was found and kept.
+    /// Addresses where an object of a superseded attempt was found and recorded as a stray.
     pub strays: Vec<String>,
-    /// Why the store failed the run.
+    /// The error of the store, if it ended the run.
     pub store_error: Option<StoreError>,
     /// The steps that were not acknowledged when the store failed, in order. The store may have recorded some of them.
     pub unrecorded: Vec<StoreStep>,
@@ -158,15 +158,15 @@ struct Told {
     doubts: Arc<KnownDoubts>,
 }
 
-/// The age of the lease, on a clock that includes the time of suspends: a term that was suspended beyond its lease
-/// grants no call.
+/// The age of the lease, on a clock that continues while the machine is suspended. So a term that was suspended for
+/// longer than its lease grants no call.
 struct LeaseAge {
     clock: Moment,
     freshness: Freshness,
 }
 
 impl LeaseAge {
-    /// A lease that was just taken.
+    /// The age of a lease that was just acquired.
     fn new() -> LeaseAge {
         LeaseAge { clock: Moment::now(), freshness: Freshness::new(LEASE_PAUSE, Duration::ZERO) }
     }
@@ -175,7 +175,7 @@ impl LeaseAge {
 impl Driver {
     /// Begins a term.
     fn new(surroundings: Surroundings, mut options: RunOptions, term: Term) -> Result<Driver, OutlineError> {
-        // The term is random.
+        // Terms have random numbers, so the term serves as the seed.
         options.spread = term.lease.token.term as u64;
         let Surroundings { store, run, plan, hub, watchers, events, collects } = surroundings;
         let (core, instructions) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
@@ -291,7 +291,8 @@ impl Driver {
                 self.outbound.taken(&steps, &answers);
                 self.step(Event::Stored(answers));
             }
-            // A store that compares tokens would answer the same.
+            // Another process has taken over the run. A store that compares tokens reports this for each step, with the
+            // same effect.
             Err(StoreError::Superseded(_)) => self.step(Event::Fenced),
             Err(error) => {
                 error!(run = %self.run, "the store failed: {error}");
@@ -304,8 +305,8 @@ impl Driver {
         }
     }
 
-    /// Passes on a line. If a watcher is so slow that lines would displace the events of operations, the line is
-    /// dropped.
+    /// Sends a line to the watchers. If a watcher is so slow that lines would displace the events of operations, the
+    /// line is dropped.
     fn tell_line(&self, line: OutputLine) {
         if self.watchers.len() < WATCH_LINES {
             // Without watchers, the send fails, which is fine.
@@ -320,7 +321,7 @@ impl Driver {
         self.take(instructions);
     }
 
-    /// Checks whether disconnected workers that hold something are dead processes of this machine.
+    /// Checks whether disconnected workers with open intents or doubts are dead processes of this machine.
     fn look_for_the_dead(&mut self) {
         for holder in self.core.absent_holders() {
             if is_dead(&holder) {
@@ -345,7 +346,7 @@ impl Driver {
                 }
                 Instruction::Finish(finish) => {
                     if finish.reason == FinishReason::Fenced {
-                        // The queued steps belong to a term that is over.
+                        // The queued steps belong to a term that has ended.
                         self.outbound.clear();
                     }
                     self.finish = Some(finish);
@@ -399,7 +400,7 @@ impl Driver {
         }
     }
 
-    /// The end of a term that the state machine did not end itself.
+    /// The end of a term, if the state machine did not end it.
     fn unfinished(&self) -> Finish {
         let rests = |index: u32| self.core.status(index).is_some_and(Status::is_settled);
         let operations = &self.core.outline().operations;
@@ -426,7 +427,7 @@ impl Driver {
             _ => Ok(Released::Unknown),
         };
         let (reason, status, store_error) = match released {
-            // The term was already over when another process took over the run.
+            // The term had already ended when another process took over the run.
             Ok(Released::Fenced) | Err(StoreError::Superseded(_)) => (FinishReason::Fenced, None, None),
             Ok(Released::With(status)) => (finish.reason, Some(status), store_error),
             Ok(Released::Unknown) => (finish.reason, None, store_error),
@@ -492,7 +493,7 @@ async fn patient_batch(
     }
 }
 
-/// Begins a term of a run on an existing hub. The arguments say where its events and notices go.
+/// Begins a term of a run on an existing hub.
 pub(crate) async fn begin_term(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -512,10 +513,10 @@ pub(crate) async fn begin_term(
     Ok(BegunTerm { driver, inbox, events, watchers, doubts })
 }
 
-/// The process that takes a lease, and the earlier lease that it may replace.
+/// The process that acquires a lease, and the earlier lease that it may replace.
 pub(crate) struct TakenBy<'service> {
     pub(crate) holder: &'service Holder,
-    /// A lease that did not move for a TTL.
+    /// The earlier lease, if it was not renewed for a TTL.
     pub(crate) unmoved: Option<LeaseView>,
 }
 

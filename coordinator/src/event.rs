@@ -8,20 +8,20 @@ use weft_state::{OpCounts, StoreAnswer, StoreStep, TermEnding, TokenGrant, Token
 
 use crate::operation_event::OperationEvent;
 
-/// A worker that connected, as one run sees it.
+/// The greeting of a connected worker, reduced to the data for one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// `NAME/INCARNATION`: the worker and its process.
     pub worker: WorkerId,
     /// The number of the worker's connection. Later connections have higher numbers.
     pub connection: u64,
-    /// Its labels.
+    /// The labels of the worker.
     pub labels: BTreeMap<String, String>,
     /// The maximum number of concurrent tasks.
     pub capacity: u32,
-    /// Checksums of its provider packages; empty if the worker did not list any.
+    /// Checksums of the worker's provider packages. Empty if the worker listed none.
     pub packages: Vec<String>,
-    /// Tasks of this run without an acknowledgement.
+    /// The worker's unacknowledged tasks of this run.
     pub held: Vec<HeldTask>,
 }
 
@@ -30,17 +30,17 @@ pub struct Hello {
 pub enum Event {
     /// A worker connected or reconnected.
     Joined(Hello),
-    /// A worker is about to leave: it finishes what it began and takes nothing new.
+    /// A worker is about to leave. It finishes the operations that it began, and accepts no others.
     Leaving(WorkerId),
     /// A worker that was about to leave stays.
     Stays(WorkerId),
     /// A worker's stream broke. It may reconnect.
     Left(WorkerId),
-    /// A worker's process is known to be dead, and its providers with it.
+    /// The process of a worker and its provider processes are known to be dead.
     Dead(WorkerId),
     /// A worker sent a report.
     Said(WorkerId, Report),
-    /// A worker sent a line that a provisioner wrote. It is only shown to watchers; no decision depends on it.
+    /// A worker sent a line that a provisioner wrote. The line is only shown to watchers; no decision depends on it.
     Line(OutputLine),
     /// The store answered the oldest steps, in order.
     Stored(Vec<StoreAnswer>),
@@ -65,10 +65,10 @@ pub enum Event {
 /// How a run ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cancel {
-    /// No new calls. Running calls continue to their end.
+    /// No new call begins. Running calls continue to their end.
     Drain,
-    /// Providers are asked to stop. What they return within [`crate::timing::STOP_WAIT`] is recorded. Calls that are
-    /// open after that are in doubt.
+    /// Providers are asked to stop. Results that they return within [`crate::timing::STOP_WAIT`] are recorded. Calls
+    /// that are still open after this time are in doubt.
     Stop,
     /// The run ends at once. Open calls are in doubt.
     Leave,
@@ -86,13 +86,13 @@ pub struct UserResolution {
 /// `weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The object exists and has this id: read it and keep it.
+    /// The object exists and has this id. The object is read and recorded in the state.
     Adopt(String),
-    /// The attempt took no effect: the operation is pending again.
+    /// The attempt had no effect: the operation is pending again.
     Absent,
-    /// Try again, and accept a duplicate.
+    /// Retry the operation, and accept that this may create a duplicate.
     Retry,
-    /// Give up the operation, and keep no object.
+    /// Abandon the operation, and record no object.
     Forget,
 }
 
@@ -121,7 +121,7 @@ impl Decision {
 /// An instruction of the core to its driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Instruction {
-    /// Send these steps to the store, behind all earlier steps. Answer with [`Event::Stored`] in the same order.
+    /// Send these steps to the store, after all earlier steps. Answer with [`Event::Stored`] in the same order.
     Store(Vec<StoreStep>),
     /// Ask the store for tokens of budgets. Answer with [`Event::Tokens`]. The next such instruction comes after the
     /// answer.
@@ -142,7 +142,7 @@ pub enum Instruction {
 /// The end of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finish {
-    /// How to RELEASE the lease; `None` when the lease is lost.
+    /// How to RELEASE the lease; `None` if the lease was lost.
     pub release: Option<TermEnding>,
     /// The reason.
     pub reason: FinishReason,
@@ -156,7 +156,7 @@ pub struct Finish {
     pub defect: Option<Defect>,
 }
 
-/// An illegal transition. It is a defect of Weft, and ends the term.
+/// An illegal transition. It is a bug of Weft, and ends the term.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address} (operation {operation}) cannot become {to}: it is {from}, and {message}")]
 pub struct Defect {
@@ -166,7 +166,7 @@ pub struct Defect {
     pub address: String,
     /// The state of the operation before the transition.
     pub from: String,
-    /// The state that the operation cannot enter from there.
+    /// The state that the operation cannot enter from `from`.
     pub to: String,
     /// What happened.
     pub message: String,
@@ -175,7 +175,7 @@ pub struct Defect {
 /// Why a term ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// Nothing is left to do.
+    /// No work remains.
     Complete,
     /// The user asked the run to end, and the running operations have ended.
     Drained,
@@ -185,10 +185,11 @@ pub enum FinishReason {
     Fenced,
     /// No worker can carry out the remaining operations.
     NoWorker,
-    /// Only resolutions were requested, and they are settled.
+    /// Only resolutions were requested, and they were carried out.
     Resolved,
-    /// The store refused a step that it must accept. Nothing more is done.
+    /// The store refused a step that it must accept. The term ends at once.
     StoreRefused,
-    /// An illegal transition, which is a defect of Weft. Nothing more is done. The next term begins from the store.
+    /// An illegal transition, which is a bug of Weft. The term ends at once. The next term begins with the content of
+    /// the store.
     Defect,
 }

@@ -1,6 +1,6 @@
-//! Counts of a coordinator about itself, for its metrics. Plain data; the command line renders it.
+//! The metrics of a coordinator as plain data. The command line renders them.
 //!
-//! Names in it are names of budgets, labels, workers and statuses, and never values of plans or states. Each list is
+//! Metrics contain names of budgets, labels, workers and statuses, but never values of plans or states. Each list is
 //! bounded, so that no plan makes a coordinator store an unlimited number of names.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::fleet::WorkerListing;
 /// The upper bounds of the buckets of a histogram, in milliseconds. The last bucket has no bound.
 pub const BOUNDS_MS: [u64; 14] = [1, 2, 5, 10, 20, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000, 300_000];
 
-/// The maximum number of names in one list. Further ones are counted under [`OTHERS`].
+/// The maximum number of names in one list. Further names are counted under [`OTHERS`].
 pub const MOST_NAMES: usize = 200;
 
 /// The name under which all names beyond [`MOST_NAMES`] are counted.
@@ -23,7 +23,7 @@ pub const OTHERS: &str = "others";
 /// A histogram of times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// The numbers of times by bucket: up to each bound, and beyond the last one.
+    /// The number of measured times in each bucket: up to each bound, and beyond the last bound.
     pub parts: [u64; BOUNDS_MS.len() + 1],
     /// The sum of the times in microseconds.
     pub sum_us: u64,
@@ -75,13 +75,13 @@ impl Named {
 /// Numbers that only grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// The times from when an operation could start to its dispatch.
+    /// The times between the moment when an operation could start and its dispatch.
     pub dispatch: Histogram,
     /// The times from sending a batch of steps to the durable answer of the store.
     pub store: Histogram,
     /// The number of renewals of leases.
     pub renewals: u64,
-    /// The number of renewals that the store did not answer.
+    /// The number of renewals to which the store did not respond.
     pub failed_renewals: u64,
     /// Refused connections and requests, by reason.
     pub refused: Named,
@@ -92,7 +92,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Adds the counts of another one.
+    /// Adds the counts of another value.
     pub fn append(&mut self, other: &Counted) {
         self.dispatch.append(&other.dispatch);
         self.store.append(&other.store);
@@ -158,7 +158,7 @@ impl RunFigures {
 pub struct Figures {
     /// The number of runs of the store by status.
     pub runs: BTreeMap<RunStatus, u64>,
-    /// The sum over the runs that this coordinator carries out.
+    /// The sum of the figures of the runs that this coordinator carries out.
     pub active: RunFigures,
     /// The number of runs that this coordinator carries out.
     pub active_runs: u64,
@@ -180,12 +180,12 @@ struct Metered {
 pub struct Meters(Mutex<Metered>);
 
 impl Meters {
-    /// Counts a refused connection or request. `reason` is one of a few words.
+    /// Counts a refused connection or request. `reason` is one of a small set of words.
     pub(crate) fn refused(&self, reason: &'static str) {
         self.0.lock().counted.refused.add(reason, 1);
     }
 
-    /// Adds what a run counted.
+    /// Adds the counts of a run.
     pub(crate) fn count(&self, counted: &Counted) {
         self.0.lock().counted.append(counted);
     }
@@ -195,7 +195,7 @@ impl Meters {
         self.0.lock().active.insert(run.clone(), figures);
     }
 
-    /// A run has ended here.
+    /// Removes the figures of a run that has ended at this coordinator.
     pub(crate) fn forget_run(&self, run: &RunId) {
         self.0.lock().active.remove(run);
     }

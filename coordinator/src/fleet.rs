@@ -7,11 +7,11 @@ use serde::Serialize;
 /// What a worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerStatus {
-    /// It takes operations.
+    /// The worker accepts operations.
     Ready,
-    /// The operator drains it: it finishes its operations, and takes no others.
+    /// The operator drains the worker. It finishes its operations, and accepts no others.
     Draining,
-    /// It is about to leave.
+    /// The worker is about to leave.
     Leaving,
 }
 
@@ -29,18 +29,18 @@ impl WorkerStatus {
 /// A connected worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkerListing {
-    /// Its name.
+    /// The name of the worker.
     pub name: String,
-    /// Its labels.
+    /// The labels of the worker.
     pub labels: BTreeMap<String, String>,
     /// The version of Weft; empty if the worker did not send it.
     pub version: String,
-    /// Its status, as [`WorkerStatus::word`].
+    /// The status of the worker, as [`WorkerStatus::word`].
     pub status: String,
-    /// The number of operations that it has, over all runs.
+    /// The number of operations that the worker has, over all runs.
     pub tasks: u32,
-    /// The maximum number of its concurrent operations.
+    /// The maximum number of concurrent operations of the worker.
     pub capacity: u32,
-    /// The identity of the peer that connected it.
+    /// The identity of the peer at the worker's end of the connection.
     pub identity: String,
 }

@@ -24,8 +24,8 @@ const BEARER: &str = "Bearer ";
 struct Need {
     /// The caller must have one of these roles.
     roles: &'static [Role],
-    /// The maximum size of its body. `None` for a stream of frames: it has no end, and its frames are limited
-    /// elsewhere.
+    /// The maximum size of the request's body in bytes. `None` for a stream of frames, which has no total size. Another
+    /// limit applies to its frames.
     bytes: Option<usize>,
 }
 
@@ -44,12 +44,12 @@ fn need(path: &str) -> Need {
         "/weft.cluster.v1.Runs/DrainWorker" => small(&[Role::Admin]),
         "/weft.cluster.v1.Runs/ReadPlan" => small(&[Role::Plan]),
         "/weft.cluster.v1.Runs/ResolveDoubt" | "/weft.cluster.v1.Runs/LookUpDoubts" => small(&[Role::Resolve]),
-        // A method that is missing from this table.
+        // Methods that are missing from this table require the role `admin`.
         _ => small(&[Role::Admin]),
     }
 }
 
-/// Puts a gate in front of a service.
+/// Wraps a service in a [`Gate`].
 #[derive(Clone)]
 pub(crate) struct GateLayer(pub(crate) Arc<Guard>, pub(crate) Arc<Meters>);
 
@@ -61,7 +61,7 @@ impl<S> Layer<S> for GateLayer {
     }
 }
 
-/// A service behind a gate.
+/// A service whose requests are checked by the gate.
 #[derive(Clone)]
 pub(crate) struct Gate<S> {
     guard: Arc<Guard>,
@@ -127,7 +127,8 @@ async fn admit(guard: &Guard, mut request: Request) -> Result<Request, Status> {
     })
 }
 
-/// The identity of the caller: the owner of the connection's certificate or socket, otherwise of the token.
+/// The identity of the caller: the owner of the connection's certificate or socket, or otherwise the owner of the
+/// token.
 async fn caller(guard: &Guard, peer: Peer, token: Option<String>) -> Result<Peer, Status> {
     let (Peer::Unknown, Some(tokens), Some(token)) = (&peer, &guard.tokens, token) else { return Ok(peer) };
     tokens.verify(&token).await.map(Peer::Token).map_err(|error| {
@@ -147,7 +148,7 @@ fn presented(request: &Request) -> Option<String> {
 pub(crate) struct Admitted {
     /// The identity of the caller.
     pub(crate) peer: Peer,
-    /// Whether it may carry out operations of any run.
+    /// Whether the caller may carry out operations of any run.
     pub(crate) is_worker: bool,
 }
 

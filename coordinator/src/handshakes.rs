@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 /// The maximum number of concurrent handshakes. Further connections are closed at once. Established connections are not
 /// counted.
 const MAX_HANDSHAKES: usize = 1024;
-/// The maximum number of handshakes from one address while at least half of [`MAX_HANDSHAKES`] are running. With fewer,
-/// one address is not limited.
+/// The maximum number of handshakes from one address while at least half of [`MAX_HANDSHAKES`] are running. While fewer
+/// are running, there is no limit for a single address.
 const MAX_OF_ADDRESS: usize = 128;
 /// The bits of an IPv6 address that name a network. Addresses of one network are counted together, because one machine
-/// may have all of them.
+/// may have all addresses of a network.
 const NETWORK: u128 = !0 << 64;
 
 /// The running handshakes.
@@ -24,11 +24,11 @@ pub(crate) struct Handshakes(Arc<Mutex<Counts>>);
 #[derive(Debug, Default)]
 struct Counts {
     all: usize,
-    /// The numbers by address. Contains only addresses with running handshakes.
+    /// The number of running handshakes by address. Contains only addresses with running handshakes.
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// A running handshake. It ends when this is dropped.
+/// A running handshake. The handshake counts as ended when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     all: Handshakes,
@@ -36,7 +36,7 @@ pub(crate) struct Handshake {
 }
 
 impl Handshakes {
-    /// Begins a handshake, unless there are too many.
+    /// Begins a handshake. Returns `None` if too many handshakes are running.
     pub(crate) fn begin(&self, from: IpAddr) -> Option<Handshake> {
         let from = match from.to_canonical() {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK)),

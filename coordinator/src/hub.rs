@@ -25,9 +25,10 @@ use crate::transport::CoordinatorEnd;
 pub(crate) struct Link {
     pub(crate) outgoing: mpsc::Sender<CoordinatorFrame>,
     pub(crate) incoming: mpsc::Receiver<Result<WorkerFrame, FrameError>>,
-    /// Whether silence is no sign of death: a worker in the same process lives as long as the coordinator.
+    /// Whether the worker may be silent without being disconnected. A worker in the same process lives as long as the
+    /// coordinator.
     pub(crate) patient: bool,
-    /// Who is at the other end.
+    /// The identity of the caller at the worker's end of the connection.
     pub(crate) peer: Peer,
     /// Whether the worker may carry out operations of any run. The worker of a command line may only carry out the home
     /// operations of its own run.
@@ -44,12 +45,12 @@ struct Connected {
     outgoing: mpsc::Sender<CoordinatorFrame>,
     /// Distinguishes connections of the same worker.
     connection: u64,
-    /// The worker announced that it is about to leave.
+    /// Whether the worker announced that it is about to leave.
     leaving: bool,
-    /// Runs for which the worker holds tasks, or sent reports while they were not registered. These runs must receive a
-    /// new greeting.
+    /// Unregistered runs of which the worker has tasks, or about which it sent reports. When such a run is registered,
+    /// it must receive a new greeting.
     unheard: BTreeSet<RunId>,
-    /// Dropped to end the connection.
+    /// The hub drops this sender to end the connection.
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
@@ -57,7 +58,7 @@ struct Connected {
 struct State {
     workers: BTreeMap<String, Connected>,
     runs: BTreeMap<RunId, EventSender>,
-    /// The names of the workers that the operator drains. They may be disconnected.
+    /// The names of the workers that the operator drains. A drained worker may be disconnected.
     drained: BTreeSet<String>,
     /// The number of tasks of each worker, by run.
     loads: BTreeMap<RunId, BTreeMap<WorkerId, u32>>,
@@ -255,7 +256,7 @@ impl Hub {
         (connection, hung_up)
     }
 
-    /// Passes the reports of a worker to the runs, until the worker is silent or gone.
+    /// Passes the reports of a worker to the runs, until the worker is silent for too long or disconnects.
     async fn listen(&self, id: &WorkerId, link: &mut Link, mut hung_up: tokio::sync::oneshot::Receiver<()>) {
         let mut heartbeat = 0;
         let mut beats = tokio::time::interval(WORKER_HEARTBEAT);
@@ -366,9 +367,9 @@ impl Hub {
         }
     }
 
-    /// Registers a run, and sends it an event for each connected worker. A worker that holds tasks of the run, or that
-    /// sent reports about the run before, is disconnected instead. It connects and greets again, so that no report is
-    /// missed.
+    /// Registers a run, and sends it an event for each connected worker. A worker is disconnected instead if it has
+    /// tasks of the run, or sent reports about the run earlier. The worker then reconnects with a new greeting, so that
+    /// no report is missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();
@@ -391,8 +392,8 @@ impl Hub {
         Listening { run: run.clone(), hub: Arc::downgrade(&self.state), meters: Arc::clone(&self.meters) }
     }
 
-    /// Sends a frame to a worker, if `connection` is still its connection. A worker that does not take its frames is
-    /// disconnected.
+    /// Sends a frame to a worker, if `connection` is still the worker's connection. A worker that does not receive its
+    /// frames in time is disconnected.
     pub(crate) fn send(&self, id: &WorkerId, connection: u64, frame: CoordinatorFrame) {
         let mut state = self.state.lock();
         let is_asked = |worker: &&mut Connected| worker.id == *id && worker.connection == connection;
@@ -402,8 +403,8 @@ impl Hub {
         }
     }
 
-    /// Closes all connections once their frames have arrived, including those that are being opened: a term may end
-    /// before its worker has greeted.
+    /// Closes all connections after their frames have arrived. Connections that are being opened are closed too,
+    /// because a term may end before the greeting of its worker arrives.
     pub(crate) fn hang_up(&self) {
         let mut state = self.state.lock();
         state.closed = true;
@@ -435,8 +436,8 @@ impl Hub {
         workers.map(listing).collect()
     }
 
-    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether it is connected. A worker
-    /// stays drained when it connects again, while this coordinator runs.
+    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether the worker is connected. A
+    /// drained worker stays drained after a reconnect, as long as this coordinator runs.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {
             let mut state = self.state.lock();
@@ -488,7 +489,7 @@ impl Hub {
     }
 }
 
-/// A worker's greeting, reduced to what concerns one run.
+/// A worker's greeting, reduced to the data for one run.
 fn for_run(id: &WorkerId, connection: u64, greeting: &Greeting, run: &RunId) -> Hello {
     Hello {
         worker: id.clone(),

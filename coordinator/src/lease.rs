@@ -1,5 +1,5 @@
-//! Conclusions from the time without a renewal of a lease, for its holder and for a challenger. Plain functions over
-//! data; the caller passes in times of one clock.
+//! Decides from the time since the last renewal of a lease: whether the holder must pause, and whether a challenger may
+//! take over. These are plain functions over data; the caller passes times of one clock.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// The freshness of a lease that was just taken. New calls may begin for `pause` without a renewal.
+    /// The freshness of a lease that was just acquired. New calls may begin for `pause` without a renewal.
     pub fn new(pause: Duration, now: Duration) -> Freshness {
         Freshness { pause, renewed: now, paused: false }
     }
 
-    /// Records a successful renewal. It counts from the time when it was sent, because a challenger counts from when
-    /// the store received it, and the answer may have come late.
+    /// Records a successful renewal. Its time is the time when the request was sent. A challenger measures from the
+    /// time when the store received the request, and the answer to the holder may be late.
     pub fn renewed(&mut self, sent: Duration) {
         self.renewed = self.renewed.max(sent);
     }
@@ -33,16 +33,16 @@ impl Freshness {
     }
 }
 
-/// The result of checking a held lease.
+/// The result of a check of another process's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// The first check.
     First,
-    /// The lease has moved: its holder is alive. The wait begins again.
+    /// The lease was renewed, so its holder is alive. The wait begins again.
     Moved,
-    /// The lease has not moved, but not for long enough.
+    /// The lease was not renewed since the last check, but the TTL has not passed yet.
     Waits,
-    /// The lease has not moved for a TTL: it may be taken.
+    /// The lease was not renewed for a TTL: it may be taken over.
     Unmoved,
 }
 

@@ -4,7 +4,7 @@
 //! Modules in reading order:
 //!
 //! - [`outline`]: a coordinator's view of a plan. [`status`]: the state of an operation.
-//! - [`event`] and [`core`]: the state machine of one run. It is pure.
+//! - [`event`] and [`core`]: the state machine of one run, as pure functions without input or output.
 //! - [`plan`], [`placement`], [`retry`] and [`process`]: the inputs of a run.
 //! - [`transport`] and [`hub`]: the connections of workers.
 //! - [`driver`]: runs one term of one run on a store.

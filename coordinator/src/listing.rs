@@ -14,12 +14,12 @@ use crate::process::worker_name;
 pub use waits::WAITS_LISTED;
 use waits::Waits;
 
-/// The number of operations by status. The sum is the number of all operations.
+/// The number of operations by status. The sum of the fields is the number of all operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OperationCounts {
-    /// Not begun, or leased.
+    /// Operations that have not begun or are leased.
     pub pending: u32,
-    /// With an open intent.
+    /// Operations with an open intent.
     pub running: u32,
     /// Committed.
     pub done: u32,
@@ -41,7 +41,7 @@ impl From<OpCounts> for OperationCounts {
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunListing {
-    /// Its id.
+    /// The id of the run.
     pub id: String,
     /// `running stopped done failed in-doubt`.
     pub status: String,
@@ -51,13 +51,13 @@ pub struct RunListing {
     pub started: String,
     /// The number of operations by status.
     pub counts: OperationCounts,
-    /// The user of the process that carried out the run last; empty if the store does not know it.
+    /// The user of the process that carried out the run last; empty if the store does not know this user.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user: String,
     /// The machine of that process.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub host: String,
-    /// The end in RFC 3339, UTC; empty while the run is unfinished, or if the store does not know it.
+    /// The end in RFC 3339, UTC; empty while the run is unfinished, or if the store does not know the end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ended: String,
     /// The numbers of changes that the run has made; `None` if they are not known.
@@ -66,7 +66,7 @@ pub struct RunListing {
     /// The end in milliseconds since 1970.
     #[serde(skip)]
     pub ended_unix_ms: Option<u64>,
-    /// The holder of the lease, as text.
+    /// The process that has the lease, as text.
     #[serde(skip)]
     pub holder: String,
     /// Milliseconds since 1970.
@@ -94,8 +94,8 @@ impl RunListing {
     }
 }
 
-/// The maximum number of runs whose operations a list reads to count their changes. Only runs for which the store keeps
-/// no totals are read.
+/// The maximum number of runs whose operations are read to count their changes for a list. This is only necessary for
+/// runs whose totals are not in the store.
 const COUNTED_RUNS: usize = 20;
 /// The maximum number of finished operations of a run whose changes are counted. Reading more would make the list slow.
 const COUNTED_OPERATIONS: u32 = 10_000;
@@ -130,7 +130,7 @@ pub fn kept_objects(details: &RunDetails) -> Vec<Diagnostic> {
 /// An operation of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OperationListing {
-    /// Its address.
+    /// The address of the operation.
     pub address: String,
     /// `create`, `update`...
     pub action: String,
@@ -138,26 +138,26 @@ pub struct OperationListing {
     pub status: String,
     /// The provider instance as text; empty if there is none.
     pub provider_instance: String,
-    /// The name of the worker that made the last attempt; empty before the first.
+    /// The name of the worker that made the last attempt; empty before the first attempt.
     pub worker: String,
-    /// The last attempt; 0 before the first.
+    /// The number of the last attempt; 0 before the first attempt.
     pub attempt: u32,
     /// The key of the deposed object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deposed: Option<String>,
-    /// A create that failed without proof that nothing was created.
+    /// Whether this is a create that failed without proof that no object was created.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absence_unproven: bool,
-    /// A create that failed and left an object in the state. The run does not retry it.
+    /// Whether this is a create that failed and left an object in the state. The run does not retry such a create.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub object_kept: bool,
-    /// The addresses of the first unfinished operations that it waits for. At most [`WAITS_LISTED`].
+    /// The addresses of the first unfinished operations that this operation waits for. At most [`WAITS_LISTED`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
     /// Whether an attempt had an intent, so that a real object may have changed.
     #[serde(skip)]
     pub intended: bool,
-    /// Its number in the plan.
+    /// The number of the operation in the plan.
     #[serde(skip)]
     pub operation: u32,
     /// Encoded diagnostics of a failure.
@@ -171,7 +171,7 @@ pub struct RunDetails {
     /// The run.
     #[serde(flatten)]
     pub run: RunListing,
-    /// Its operations, in the plan's order.
+    /// The operations of the run, in the plan's order.
     pub operations: Vec<OperationListing>,
 }
 
@@ -204,11 +204,10 @@ impl RunDetails {
     }
 }
 
-/// The run that `weft runs resume` resumes; `runs` is newest first. The newest run that still holds its claims comes
-/// first, because nothing else can change its instances until it ends. Then comes the newest run that is not done. A
-/// run that ended with failures is over once a later run has done its work: it holds nothing, and its plan is outdated.
-/// A run that the user abandoned is resumed only by name.
-/// run that the user abandoned is resumed only by name.
+/// The run that `weft runs resume` resumes; `runs` is newest first. The first choice is the newest run that still has
+/// claims, because no other run can change the instances of those claims until that run ends. The second choice is the
+/// newest run that is not done. A run that ended with failures cannot be resumed after a later run has done its work:
+/// it has no claims, and its plan is outdated. A run that the user abandoned is resumed only by name.
 pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     let newer = runs.iter().position(|run| run.status == RunStatus::Done).unwrap_or(runs.len());
     let holds = |run: &RunHeader| match run.status {

@@ -1,4 +1,4 @@
-//! Events of operations, and their encoding for the way from a coordinator to a command line.
+//! Events of operations, and their encoding between a coordinator and a command line.
 
 use weft_proto::cluster as proto;
 use weft_protocol::{Candidate, ShownName};
@@ -11,9 +11,9 @@ use crate::process::worker_name;
 pub struct OperationEvent {
     /// The operation's number.
     pub operation: u32,
-    /// Its address.
+    /// The address of the operation.
     pub address: String,
-    /// The key of the deposed object, if the operation concerns one.
+    /// The key of the deposed object, if the operation changes a deposed object.
     pub deposed: Option<String>,
     /// `create`, `update`...
     pub action: String,
@@ -65,16 +65,18 @@ pub enum OperationEventKind {
     },
     /// The outcome is unknown, and no evidence was found.
     InDoubt {
-        /// Why, as text for the user.
+        /// Why no evidence was found, as text for the user.
         reason: String,
-        /// An object that the operation may have made.
+        /// An object that the operation may have created.
         candidate: Option<Box<Candidate>>,
     },
-    /// A superseded attempt reported an object that differs from the recorded one. The object is kept.
+    /// A superseded attempt reported an object that differs from the recorded object. The reported object is recorded
+    /// as a stray.
     Stray,
-    /// No connected worker may take the shard of this operation.
+    /// The shard of this operation may be assigned to no connected worker.
     Waiting,
-    /// No worker has been connected for [`crate::timing::NO_WORKER_NOTICE`]. This operation is the first that waits.
+    /// No worker has been connected for [`crate::timing::NO_WORKER_NOTICE`]. This operation is the first that waits for
+    /// a worker.
     NoWorker,
 }
 
@@ -98,7 +100,7 @@ impl OperationEventKind {
 }
 
 impl OperationEvent {
-    /// The event for the wire. Only the name of the worker travels, not its incarnation.
+    /// The event for the wire. It contains only the name of the worker, not its incarnation.
     pub(crate) fn into_wire(self) -> proto::OperationEvent {
         let status = self.what.word().to_owned();
         let (mut reason, mut intended, mut shown, mut candidate) = (String::new(), false, None, None);

@@ -1,5 +1,6 @@
-//! Orders on their way to workers. Each order belongs to the connection for which it was decided. A worker that
-//! reconnects may have lost earlier orders, so it gets none of them.
+//! Orders on their way to workers. Each order belongs to the connection for which it was decided. After a reconnect, a
+//! worker receives none of the unsent orders for its earlier connection, because it may have lost orders that came
+//! before them.
 
 use std::collections::BTreeMap;
 
@@ -39,8 +40,8 @@ impl Orders {
         self.lines.get(worker).map(|line| line.connection)
     }
 
-    /// Adds orders for a worker. Without a connection they are dropped: the worker receives new ones when it
-    /// reconnects.
+    /// Adds orders for a worker. If the worker is not connected, the orders are dropped: the worker receives new orders
+    /// when it reconnects.
     pub fn add(&mut self, worker: &WorkerId, orders: Vec<Order>) {
         if let Some(line) = self.lines.get_mut(worker) {
             line.unsent.extend(orders);

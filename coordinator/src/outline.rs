@@ -45,28 +45,28 @@ impl ShardKey {
     }
 }
 
-/// A shard: a part of the plan that one worker at a time holds.
+/// A shard: a part of the plan that is leased to one worker at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlineShard {
-    /// Its key.
+    /// The key of the shard.
     pub key: ShardKey,
     /// Labels that its worker must have.
     pub labels: BTreeMap<String, String>,
     /// The maximum number of its operations that run at the same time. `None` sets no limit.
     pub concurrency: Option<u32>,
-    /// The limit on open provider instances at each worker. Workers enforce it.
+    /// The limit on open provider instances at each worker. Workers enforce this limit.
     pub bound: Option<InstanceBound>,
     /// Checksums of the provider package, as in the lock file. The worker of the shard must have a package with one of
-    /// them. Empty if the shard needs no package, or if every worker is trusted to have it.
+    /// these checksums. Empty if the shard needs no package, or if every worker is assumed to have the package.
     pub packages: Vec<String>,
-    /// The budgets that its provider calls take tokens from.
+    /// The budgets from which the shard's provider calls take tokens.
     pub budgets: Vec<BudgetIndex>,
-    /// The rule for retries of refused operations. `None` if they are never retried.
+    /// The rule for retries of refused operations. `None` if refused operations are never retried.
     pub retry: Option<Arc<RetryRule>>,
 }
 
 impl OutlineShard {
-    /// A shard that any worker may take.
+    /// A shard that may be assigned to any worker.
     pub fn new(key: ShardKey) -> OutlineShard {
         OutlineShard {
             key,
@@ -81,8 +81,8 @@ impl OutlineShard {
 }
 
 impl OutlineShard {
-    /// The workers that may hold the shard, for metrics: its labels. The pool of operations at home has the same name
-    /// in all runs.
+    /// The labels of the shard, which name its pool of workers in metrics. The pool of home operations has the same
+    /// name in all runs.
     pub fn pool(&self) -> BTreeMap<String, String> {
         match self.labels.contains_key(HOME) {
             true => [(HOME.to_owned(), String::new())].into(),
@@ -118,19 +118,19 @@ pub enum OperationKind {
     Provision,
 }
 
-/// A requirement of an operation or a waiter.
+/// A dependency of an operation or a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
     /// The operation with this number ([`OutlineOperation::index`]) is done.
     Operation(u32),
-    /// Everything that this waiter names is done (index into [`Outline::waiters`]).
+    /// All dependencies of this waiter are done (index into [`Outline::waiters`]).
     Waiter(u32),
 }
 
 /// Parts of a result that operations of other shards read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlineExport {
-    /// The parts. None contains another.
+    /// The parts. No part contains another part.
     pub paths: Vec<Path>,
     /// The shards that read exactly these parts, ascending.
     pub readers: Vec<ShardIndex>,
@@ -139,38 +139,39 @@ pub struct OutlineExport {
 /// One tracked operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlineOperation {
-    /// Its number in the plan. Numbers are unique and ascend in [`Outline::operations`], with gaps.
+    /// The number of the operation in the plan. Numbers are unique and ascend in [`Outline::operations`], with gaps.
     pub index: u32,
-    /// Its kind.
+    /// The kind of the operation.
     pub kind: OperationKind,
-    /// Its subject as text: a resource instance, `output.NAME`, the name of a value.
+    /// The subject of the operation as text: a resource instance, `output.NAME`, or the name of a value.
     pub address: String,
-    /// The key of the deposed object, if it concerns one.
+    /// The key of the deposed object, if the operation changes a deposed object.
     pub deposed: Option<String>,
     /// The word in messages and JSON: `create`, `update`, `read`, ...
     pub action: String,
-    /// Its shard.
+    /// The shard that contains the operation.
     pub shard: ShardIndex,
-    /// The operations and waiters that must be done before it.
+    /// The operations and waiters that must be done before this operation.
     pub needs: Vec<Need>,
-    /// The parts of its result that other shards read.
+    /// The parts of the operation's result that other shards read.
     pub exports: Vec<OutlineExport>,
-    /// The operation changes real objects, so an intent comes before the call. Its address is a resource instance.
+    /// Whether the operation changes real objects, so that it needs an intent before the call. The address of such an
+    /// operation is a resource instance.
     pub changes_world: bool,
     /// Whether the result is stored with the run. `false` for live (ephemeral) values, which are computed again after a
     /// resume.
     pub journalled: bool,
-    /// A create whose object can be looked up with strong consistency if the outcome is unknown.
+    /// Whether this is a create whose object can be looked up with strong consistency if the outcome is unknown.
     pub probe_by_identity: bool,
-    /// After a doubt or failure, the object is read by its known id, and the operation continues from its actual state.
-    /// For updates and deletes.
+    /// Whether a retry after a doubt or failure first reads the object by its known id, and continues from the object's
+    /// actual state. Set for updates and deletes.
     pub reads_first: bool,
-    /// A create whose name is looked up before the call ([`weft_graph_format::lookups`]).
+    /// Whether this is a create that looks up the name of the object before the call ([`weft_graph_format::lookups`]).
     pub looks_first: bool,
 }
 
 impl OutlineOperation {
-    /// An operation without needs; `changes_world` and `reads_first` are set as usual for the kind.
+    /// An operation without dependencies. The kind determines `changes_world` and `reads_first`.
     pub fn new(index: u32, kind: OperationKind, address: impl Into<String>, action: &str, shard: u32) -> Self {
         use OperationKind::{Create, Delete, Provision, Update};
         OutlineOperation {
@@ -190,8 +191,8 @@ impl OutlineOperation {
         }
     }
 
-    /// The number of provider calls that its next attempt makes, as counted by budgets. The plan of a change is not
-    /// counted, because the provider computes it itself.
+    /// The number of provider calls that its next attempt makes, as counted by budgets. Planning a change is not
+    /// counted, because the provider plans without a call to its service.
     pub fn calls(&self, reads_first: bool) -> u32 {
         match self.kind {
             OperationKind::Create => 1 + u32::from(reads_first || self.looks_first),
@@ -201,7 +202,7 @@ impl OutlineOperation {
         }
     }
 
-    /// Whether there is evidence that always settles a doubt about this operation.
+    /// Whether the search for evidence always settles a doubt about this operation.
     pub fn can_settle(&self) -> bool {
         self.reads_first || self.probe_by_identity
     }
@@ -213,10 +214,11 @@ impl OutlineOperation {
     }
 }
 
-/// A set of operations that several others wait for. It is stored once, so that N readers of M results cost N + M.
+/// A set of operations that several other operations wait for. The set is stored once, so that N readers of M results
+/// cost N + M.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiter {
-    /// Its members.
+    /// The members of the set.
     pub needs: Vec<Need>,
 }
 
@@ -242,7 +244,7 @@ pub struct Outline {
     pub check_subjects: BTreeMap<u32, CheckedObject>,
 }
 
-/// Something that a run changes or reads.
+/// A subject, such as a resource instance, that a run changes or reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunClaim {
     /// The subject.
@@ -288,12 +290,12 @@ pub enum OutlineError {
     /// Operation numbers do not ascend.
     #[error("operation {0} is not in ascending order")]
     Order(u32),
-    /// A need names something that is not in the plan.
+    /// A dependency names an operation or waiter that is not in the plan.
     #[error("{of} waits for {need:?}, which is not in the plan")]
     Unknown {
         /// The waiting operation or waiter.
         of: String,
-        /// Its need.
+        /// The dependency that is not in the plan.
         need: Need,
     },
     /// A shard is not in the plan.

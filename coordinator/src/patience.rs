@@ -12,7 +12,8 @@ pub(crate) struct Patience {
     /// Whether at least one attempt failed.
     pub(crate) tried: bool,
     wait: Duration,
-    /// How long the server has been refusing, as the sum of the pauses. It is reset when the server does not respond.
+    /// How long the server has been refusing, as the sum of the pauses. The sum is reset when the server does not
+    /// respond.
     refusing: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Placement rules: which workers may hold which shards, and how many operations of a shard run at the same time.
+//! Placement rules: which shards may be assigned to which workers, and how many operations of a shard run concurrently.
 //!
 //! ```toml
 //! [[rule]]                                # each region has workers of its own
@@ -27,8 +27,8 @@
 //!
 //! A rule matches a provider instance if all its patterns match; `*` matches any text. Each rule adds the labels and
 //! the limits that no earlier rule has set. All provider instances of a rule share its bound `instances`. A call takes
-//! tokens from every budget whose limit matches. The labels and budgets of a plan are fixed when it is made, and are
-//! part of its file.
+//! tokens from every budget whose limit matches. The labels and budgets of a plan are fixed when the plan is made, and
+//! are stored in the plan file.
 
 mod limit;
 mod rule;
@@ -55,7 +55,7 @@ pub const PLACEMENT_FILE: &str = "placement.toml";
 /// The maximum size of a file of placement rules in bytes.
 pub const MAX_BYTES: u64 = 1 << 20;
 
-/// Placement rules, as a file has them.
+/// The content of a file of placement rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementRules {
@@ -70,7 +70,7 @@ pub struct PlacementRules {
 /// The effect of the rules of a file on one plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resolved {
-    /// The demands on workers.
+    /// The requirements for workers.
     pub placement: Placement,
     /// The limits on calls.
     pub limits: CallLimits,
@@ -100,7 +100,7 @@ impl PlacementRules {
     /// The effect of the rules on the shards of a plan. `file` is the name of the rules' file in messages.
     ///
     /// # Errors
-    /// Returns an error if a label refers to something that a matching provider instance does not have.
+    /// Returns an error if a label has a placeholder for which a matching provider instance has no value.
     pub fn resolve(&self, plan: &PlanFile, file: &str) -> Result<Resolved, Vec<Diagnostic>> {
         let placed = self.place(plan, file);
         let limited = limit::resolve(&self.limits, &self.retries, plan, file);
@@ -119,15 +119,16 @@ impl PlacementRules {
     }
 
     /// The budgets of a provider instance with this configuration, for reads while a plan is made. If the instance
-    /// lacks a value for a label of a limit, the limit gives no budget. [`PlacementRules::resolve`] reports that.
+    /// lacks a value for a label of a limit, the limit gives no budget. [`PlacementRules::resolve`] reports the missing
+    /// value.
     pub fn budgets_of(&self, instance: &ProviderInstance, config: &Value) -> Vec<CallBudget> {
         limit::budgets_of(&self.limits, instance, config)
     }
 
-    /// The demands of the rules on the workers of a plan, and warnings about rules that match nothing.
+    /// The requirements of the rules for the workers of a plan, and warnings about rules that match nothing.
     ///
     /// # Errors
-    /// Returns an error if a label refers to something that a matching provider instance does not have.
+    /// Returns an error if a label has a placeholder for which a matching provider instance has no value.
     fn place(&self, plan: &PlanFile, file: &str) -> Result<(Placement, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut used = vec![false; self.rules.len()];
         let mut placement = Placement::default();
@@ -163,7 +164,7 @@ impl PlacementRules {
     }
 }
 
-/// Adds labels that are not set yet.
+/// Adds the labels whose names are not set yet.
 fn add(labels: &mut BTreeMap<String, String>, more: BTreeMap<String, String>) {
     for (name, value) in more {
         labels.entry(name).or_insert(value);

@@ -12,18 +12,18 @@ use crate::outline::{HOME, Outline, OutlineShard, ShardKey, outline};
 use crate::placement::labels_text;
 use crate::problems;
 
-/// A plan, as a coordinator carries it out.
+/// A plan in the form that a coordinator carries out.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
     /// The coordinator's view of the plan.
     pub outline: Arc<Outline>,
-    /// The encoded fragment of each shard, in the outline's order. The coordinator does not decode it.
+    /// The encoded fragment of each shard, in the outline's order. The coordinator does not decode fragments.
     pub fragments: Vec<Arc<[u8]>>,
     /// blake3 of the plan file.
     pub digest: Digest,
-    /// Inputs that the plan does not contain. Workers receive them, and they are never stored.
+    /// Inputs that the plan does not contain. These inputs are sent to workers and never stored.
     pub inputs: BTreeMap<String, Vec<u8>>,
-    /// Names of the inputs that the plan needs. A coordinator that takes over a run has none of them.
+    /// Names of the inputs that the plan needs. A coordinator that takes over a run has no inputs.
     pub wanted: Vec<String>,
 }
 
@@ -34,7 +34,8 @@ pub(crate) fn is_of_command_line(name: &str, labels: &BTreeMap<String, String>) 
 }
 
 impl RunPlan {
-    /// The run plan of a plan file. The plan itself is not kept: there may be millions of operations.
+    /// The run plan of a plan file. The run plan does not contain the whole plan, which may have millions of
+    /// operations.
     ///
     /// # Errors
     /// Returns an error if a part of the plan cannot be encoded for a worker.
@@ -70,8 +71,8 @@ impl RunPlan {
         }
     }
 
-    /// The shards whose labels no worker has. `None` if there are no such shards, or if no worker is connected yet: the
-    /// run then waits for workers.
+    /// The shards whose labels no worker has. `None` if there are no such shards. Also `None` if no worker is connected
+    /// yet, because the run then waits for workers.
     pub fn unfit(&self, workers: &BTreeMap<String, BTreeMap<String, String>>) -> Option<Unfit> {
         let fits = |shard: &OutlineShard| workers.values().any(|labels| has_labels(labels, &shard.labels));
         let demanding = self.outline.shards.iter().filter(|shard| !shard.labels.is_empty());
@@ -89,10 +90,10 @@ impl RunPlan {
     }
 }
 
-/// Shards that no connected worker may hold.
+/// Shards that may be assigned to no connected worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
-    /// The shards, with the labels that their rules demand.
+    /// The shards, with the labels that their rules require.
     pub shards: Vec<(ShardKey, BTreeMap<String, String>)>,
     /// The connected workers with their labels.
     pub workers: BTreeMap<String, BTreeMap<String, String>>,
@@ -121,7 +122,7 @@ impl fmt::Display for Unfit {
     }
 }
 
-/// The first texts of a list, and the number of the remaining ones.
+/// The first strings of a list, and the number of the remaining strings.
 fn listed(texts: impl Iterator<Item = String>, count: usize) -> String {
     let mut text = texts.take(LISTED).collect::<Vec<_>>().join("; ");
     if count > LISTED {
@@ -130,7 +131,7 @@ fn listed(texts: impl Iterator<Item = String>, count: usize) -> String {
     text
 }
 
-/// Whether `labels` includes all `demanded` labels.
+/// Whether `labels` contains all labels of `demanded`.
 pub(crate) fn has_labels(labels: &BTreeMap<String, String>, demanded: &BTreeMap<String, String>) -> bool {
     demanded.iter().all(|(name, value)| labels.get(name) == Some(value))
 }

@@ -28,7 +28,7 @@ pub(crate) fn incomplete_plan() -> Diagnostic {
     )
 }
 
-/// A plan that does not belong to the state that it is applied to.
+/// A plan that was not made for the state to which it is applied.
 pub fn other_state(why: Unrelated) -> Diagnostic {
     match why {
         Unrelated::OtherState => Diagnostic::error(
@@ -66,7 +66,7 @@ pub fn defect(defect: &Defect) -> Diagnostic {
     Diagnostic::error("Run stopped by a defect", detail)
 }
 
-/// An operation that a worker gave up before it called the provider.
+/// An operation that a worker abandoned before it called the provider.
 pub(crate) fn no_answer(reason: String) -> Diagnostic {
     Diagnostic::error("The provider did not answer", reason)
 }
@@ -116,7 +116,7 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
     }
 }
 
-/// A label that refers to something that a provider instance does not have.
+/// A label with a placeholder for which a provider instance has no value.
 pub(crate) fn label_not_known(file: &str, rule: RuleName, shard: &Shard, name: &str) -> Diagnostic {
     let subject = match shard {
         Shard::Provider(instance) => instance.to_string(),

@@ -1,8 +1,9 @@
-//! The identity of a worker's process, in a form that lets another process on the same machine tell whether it is dead.
+//! The identity of a worker's process. From this identity, another process on the same machine can determine whether
+//! the worker is dead.
 //!
 //! `BOOT:PIDNS:PID:START`: the machine's boot id, the number of the pid namespace, the process id, and the process's
 //! start time in clock ticks since boot. Equal identities mean the same process. Only a process with the same boot id
-//! and pid namespace can tell whether another one is dead.
+//! and pid namespace can determine whether another process is dead.
 //!
 //! A leading zero of `START` means that the worker has a spool: another process of the same name may deliver its
 //! results. Versions without spools ignore the zero.
@@ -36,7 +37,7 @@ pub fn incarnation_with_spool() -> String {
 /// Whether a worker has a spool, so that another process of the same name may deliver its results.
 pub fn has_spool(worker: &WorkerId) -> bool {
     let start = worker.0.rsplit_once(':').map_or("", |(_, start)| start);
-    // A number has no leading zero.
+    // Without this prefix, the start time has no leading zero.
     start.len() > SPOOL.len() && start.starts_with(SPOOL)
 }
 
@@ -58,7 +59,7 @@ pub fn worker_name(worker: &WorkerId) -> &str {
     worker.0.split_once('/').map_or(worker.0.as_str(), |(name, _)| name)
 }
 
-/// Whether the process of a worker is known to be dead. `false` when it is alive or unknown.
+/// Whether the process of a worker is known to be dead. `false` if the process is alive or its status is unknown.
 pub fn is_dead(worker: &WorkerId) -> bool {
     let Some((_, incarnation)) = worker.0.split_once('/') else { return false };
     let Some((elsewhere, start)) = incarnation.rsplit_once(':') else { return false };
@@ -86,8 +87,8 @@ fn place() -> String {
     }
 }
 
-/// The start time of a process in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)). `None` if it does not exist
-/// or is a zombie.
+/// The start time of a process in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)). `None` if the process does
+/// not exist or is a zombie.
 fn start_time(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name of the command is in parentheses and may contain any character.

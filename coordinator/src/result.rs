@@ -19,7 +19,7 @@ impl Default for JournalledResult {
     }
 }
 
-/// The form in the journal. The version comes first, so that a reader recognizes a later form.
+/// The form in the journal. The version comes first, so that a reader can recognize a later version of the form.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u8,

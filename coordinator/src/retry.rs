@@ -1,8 +1,9 @@
-//! Retries of operations whose calls the provider refused temporarily: which errors count, how often to retry, and
-//! after which pause. Plain functions over data.
+//! Retries of operations whose calls the provider refused temporarily: which errors count, how often to retry, and how
+//! long to wait before each retry. Plain functions over data.
 //!
-//! A retry is a further attempt, as after a resume: the FAIL of the first attempt is durable before it, and the retry
-//! has its own intent. Only errors that a provider returned count, and a create that left an object is not repeated.
+//! A retry is a new attempt, as after a resume: the FAIL of the previous attempt is durable before the retry begins,
+//! and the retry has its own intent. Only errors that a provider returned count. A create that left an object is not
+//! repeated.
 
 use std::sync::LazyLock;
 
@@ -11,18 +12,18 @@ use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::limits::CallRetry;
 use weft_identity::pattern::Pattern;
 
-/// The number of further attempts of an operation, if no rule says otherwise. With the pauses below, the last one
+/// The maximum number of retries of an operation, if no rule says otherwise. With the pauses below, the last retry
 /// begins some minutes after the first refusal.
 pub const RETRY_ATTEMPTS: u32 = 10;
-/// The time in seconds in which further attempts begin, if no rule says otherwise. Quotas of services are per second or
-/// per minute; a quota that is exhausted for longer needs an operator.
+/// The time in seconds after the first refusal in which retries may begin, if no rule says otherwise. Quotas of
+/// services are per second or per minute; a quota that is exhausted for longer needs an operator.
 pub const RETRY_SECONDS: u32 = 600;
 /// The maximum number of attempts that a rule may allow.
 pub const MOST_ATTEMPTS: u32 = 100;
 /// The maximum time in seconds that a rule may allow: a day.
 pub const MOST_SECONDS: u32 = 86_400;
 
-/// The longest pause before the second attempt, in milliseconds. It doubles with each attempt.
+/// The longest pause before the second attempt, in milliseconds. The longest pause doubles with each attempt.
 const FIRST_PAUSE_MS: u64 = 1_000;
 /// The longest pause before any attempt, in milliseconds.
 const LONGEST_PAUSE_MS: u64 = 60_000;
@@ -33,7 +34,7 @@ const KNOWN: &str = include_str!("retry/patterns.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KnownErrors {
-    /// Texts that name steps after a create has taken effect.
+    /// Strings in error messages that name a step after the create has taken effect.
     after_create: Vec<String>,
     provider: Vec<ProviderErrors>,
 }
@@ -54,13 +55,13 @@ static ERRORS: LazyLock<Option<KnownErrors>> = LazyLock::new(|| toml::from_str(K
 pub struct RetryRule {
     attempts: u32,
     milliseconds: u64,
-    /// Texts in lower case.
+    /// Strings in lower case that mark an error as a temporary refusal.
     patterns: Vec<String>,
 }
 
 impl RetryRule {
     /// The rule for a provider, by its source without host, such as `hashicorp/aws`. `own` is the rule of the placement
-    /// file for it.
+    /// file for this provider.
     pub fn new(source: &str, own: Option<&CallRetry>) -> RetryRule {
         let usual = CallRetry { attempts: RETRY_ATTEMPTS, seconds: RETRY_SECONDS, patterns: Vec::new() };
         let own = own.unwrap_or(&usual);
@@ -80,7 +81,7 @@ impl RetryRule {
         errors.peek().is_some() && errors.all(|problem| self.matches(&problem.summary) || self.matches(&problem.detail))
     }
 
-    /// Whether errors of a create name a step that follows after the create has taken effect.
+    /// Whether errors of a create name a step that runs after the create has taken effect.
     pub fn is_after_create(diagnostics: &[Diagnostic]) -> bool {
         let words = || ERRORS.iter().flat_map(|known| &known.after_create);
         let names_one = |text: &str| {
@@ -95,20 +96,21 @@ impl RetryRule {
         self.patterns.iter().any(|pattern| has_word(&text, pattern))
     }
 
-    /// The pause in milliseconds before the next attempt, or `None` if there is none. `refusals` were counted so far,
-    /// the first of them `since` milliseconds ago. `spread` is any number; different numbers give different pauses.
+    /// The pause in milliseconds before the next attempt, or `None` if there is no further attempt. `refusals` is the
+    /// number of refusals so far. The first refusal was `since` milliseconds ago. `spread` is any number; different
+    /// numbers give different pauses.
     pub fn pause(&self, refusals: u32, since: u64, spread: u64) -> Option<u64> {
         if refusals == 0 || refusals > self.attempts {
             return None;
         }
         let longest = FIRST_PAUSE_MS.saturating_mul(1 << (refusals - 1).min(30)).min(LONGEST_PAUSE_MS);
-        // Half of the pause is certain, and half depends on the spread.
+        // Half of the longest pause is fixed, and the other half depends on the spread.
         let pause = longest / 2 + spread % (longest / 2 + 1);
         (since.saturating_add(pause) <= self.milliseconds).then_some(pause)
     }
 }
 
-/// Whether a text contains a pattern that is not followed by a letter or digit.
+/// Whether a string contains a pattern that is not followed by a letter or digit.
 fn has_word(text: &str, pattern: &str) -> bool {
     let ends = |neighbour: Option<char>| !neighbour.is_some_and(char::is_alphanumeric);
     !pattern.is_empty()

@@ -5,9 +5,9 @@ use std::fmt;
 /// A rule of a file, as messages name it: `rule 1`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RuleName {
-    /// Its table, with a capital letter.
+    /// The name of the rule's table in the file, with a capital letter.
     pub(crate) table: &'static str,
-    /// Its position, from 0.
+    /// The position of the rule among the rules of its table, from 0.
     pub(crate) index: usize,
 }
 

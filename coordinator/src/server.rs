@@ -31,8 +31,8 @@ use crate::term::{RunError, other_state};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
 use weft_protocol::diagnostics::encode_diagnostics;
 
-/// The maximum length of a status message. It travels in headers, percent-encoded, and HTTP/2 peers accept 16 KiB of
-/// these.
+/// The maximum length of a status message. The message is sent percent-encoded in the headers, and HTTP/2 peers accept
+/// 16 KiB of headers.
 const STATUS_BYTES: usize = 4096;
 
 /// The maximum length of the path of a Unix socket. (`sun_path` in unix(7) has 108 bytes, including the terminating
@@ -45,8 +45,8 @@ const SOCKET_MODE: u32 = 0o600;
 /// Why a coordinator cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// The address is on the network and there is no TLS. Traffic on the network must be encrypted, and callers must be
-    /// known.
+    /// The address is on the network, but there is no TLS. Traffic on the network must be encrypted, and callers must
+    /// be authenticated.
     #[error(
         "on a network address a coordinator needs TLS: make certificates with `weft certs init` and `weft certs issue`, \
          and name them with -tls-ca, -tls-cert and -tls-key. On one machine, listen on a Unix socket: -listen unix:PATH"
@@ -84,10 +84,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on an address of this machine; port 0 takes any free one.
+    /// Listens on an address of this machine; port 0 selects any free port.
     ///
     /// # Errors
-    /// Returns an error if the address is in use, or is a network address and there is no TLS.
+    /// Returns an error if the address is in use, or if it is a network address but there is no TLS.
     pub async fn bind(service: Arc<Service>, address: &Address, guard: Guard) -> Result<Server, ListenError> {
         let refused = |error| ListenError::Refused { address: address.to_string(), error };
         let (listening, address) = match address {
@@ -105,7 +105,7 @@ impl Server {
     /// Serves on a socket that is already listening. Must be called in a runtime.
     ///
     /// # Errors
-    /// Returns an error if the socket cannot be used, or is on the network and there is no TLS.
+    /// Returns an error if the socket cannot be used, or if it is on the network but there is no TLS.
     pub fn inherit(service: Arc<Service>, socket: Inherited, guard: Guard) -> Result<Server, ListenError> {
         let (listening, address) = match socket {
             Inherited::Tcp(_) if guard.tls.is_none() => return Err(ListenError::NeedsTls),
@@ -131,12 +131,12 @@ impl Server {
         Arc::clone(&self.guard)
     }
 
-    /// The address on which it listens.
+    /// The address on which the server listens.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Serves until the future ends. Also takes over runs that other coordinators left.
+    /// Serves until the future ends. Also takes over runs whose coordinators have ended.
     ///
     /// # Errors
     /// Returns an error if the server fails.
@@ -166,7 +166,7 @@ impl Server {
     }
 }
 
-/// Listens on a Unix socket that only the user of this process may open. A file that a dead process left is replaced.
+/// Listens on a Unix socket that only the user of this process may open. The file of a dead process is replaced.
 async fn listen_on_file(path: &Path, address: &Address) -> Result<Listening, ListenError> {
     let refused = |error| ListenError::Refused { address: address.to_string(), error };
     if path.as_os_str().len() > SOCKET_PATH {
@@ -373,7 +373,7 @@ impl proto::runs_server::Runs for Edge {
     }
 }
 
-/// Forwards notices until the run ends or the watcher leaves.
+/// Forwards notices until the run ends or the watcher disconnects.
 async fn follow(
     service: Arc<Service>,
     run: RunId,
@@ -471,8 +471,8 @@ fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
     RunId::parse(text).map(Some).ok_or_else(|| Status::invalid_argument(format!("{text:?} is not the id of a run")))
 }
 
-/// The reason why a run does not begin. It is a message and not a status: it may name thousands of instances, and a
-/// status travels in headers.
+/// The reason why a run does not begin. The reason is sent as a message instead of a status. It may name thousands of
+/// instances, but a status is sent in headers, which are limited.
 fn refusal(error: RunError) -> Result<proto::Refusal, Status> {
     match error {
         RunError::Store(_) | RunError::NoRun(_) => Err(refuse(error)),

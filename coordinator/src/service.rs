@@ -70,7 +70,7 @@ pub struct Submission {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// Whether no command watches the run, so that there is no worker at home.
+    /// Whether the run has no watching command line, and so no worker at home.
     pub detach: bool,
     /// Whether the state and the run must be stored encrypted.
     pub sealed: bool,
@@ -126,8 +126,8 @@ impl Service {
     /// Stores a plan as a new run and begins it.
     ///
     /// # Errors
-    /// Returns an error if the plan cannot be read, if it needs workers that cannot connect, if its claims are refused,
-    /// or if it must be stored encrypted and the store does not encrypt.
+    /// Returns an error if the plan cannot be read, or its claims are refused. Also returns an error if the plan needs
+    /// workers that cannot connect, or must be encrypted but the store does not encrypt.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
@@ -163,7 +163,7 @@ impl Service {
         }
     }
 
-    /// Waits a short time for workers with the labels that a plan demands.
+    /// Waits a short time for workers with the labels that a plan requires.
     async fn wait_for_labels(&self, plan: &RunPlan) -> Result<(), RunError> {
         let since = Instant::now();
         while let Some(unfit) = plan.unfit(&self.hub.labels()) {
@@ -195,7 +195,7 @@ impl Service {
     }
 
     /// Begins a term in the background, and returns it. If another call is already beginning a term of this run, that
-    /// one continues and `None` is returned.
+    /// call continues, and this call returns `None`.
     async fn start(
         self: &Arc<Self>,
         run: &RunId,
@@ -239,12 +239,12 @@ impl Service {
         Ok(Some(RunDetails::new(&view, &self.plan(&run).await?.outline)))
     }
 
-    /// Subscribes to the notices of a run. `None` if this coordinator does not carry it out.
+    /// Subscribes to the notices of a run. `None` if this coordinator does not carry out the run.
     pub fn watch(&self, run: &RunId) -> Option<broadcast::Receiver<RunEvent>> {
         self.active.lock().get(run).map(|active| active.watchers.subscribe())
     }
 
-    /// The id of the given run, or of the newest one if `run` is `None`.
+    /// The id of the given run, or of the newest run if `run` is `None`.
     ///
     /// # Errors
     /// Returns an error if the store does not respond.
@@ -274,7 +274,7 @@ impl Service {
         Ok(Some((run, bytes.0)))
     }
 
-    /// The given run, or the newest unfinished one.
+    /// The given run, or the newest unfinished run if `run` is `None`.
     async fn given_or_unfinished(&self, run: Option<RunId>) -> Result<Option<RunId>, RunError> {
         match run {
             Some(run) => Ok(Some(run)),
@@ -295,8 +295,9 @@ impl Service {
         }
     }
 
-    /// Looks for runs whose coordinator is gone, until this process ends. A lease that has not moved for a TTL is taken
-    /// over. If only one process can use the store, the runs of its predecessor are continued at once.
+    /// Takes over runs whose coordinator has died, until this process ends. A lease that was not renewed for a TTL is
+    /// taken over. If only one process at a time can use the store, the runs of the previous process are continued at
+    /// once.
     pub async fn take_over_runs(self: Arc<Self>) {
         for run in self.store.interrupted() {
             self.take_over(&run, None).await;
@@ -331,8 +332,8 @@ impl Service {
         }
     }
 
-    /// Takes over a run. Inputs that a plan does not contain are never stored, so they are lost with the coordinator
-    /// that had them. A run that needs such inputs is stopped cleanly, and `weft runs resume` provides them again.
+    /// Takes over a run. Inputs that a plan does not contain are never stored, so they are lost when their coordinator
+    /// dies. A run that needs such inputs is stopped cleanly, and `weft runs resume` provides the inputs again.
     async fn take_over(self: &Arc<Self>, run: &RunId, view: Option<LeaseView>) {
         let holder = view.as_ref().map(|view| view.holder.to_string()).unwrap_or_default();
         info!(%run, holder, "taking over the run, because its coordinator is gone");

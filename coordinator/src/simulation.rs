@@ -12,7 +12,7 @@ use crate::term::{self, RunError};
 /// Claims the subjects of the run, and reads the input of its term.
 ///
 /// # Errors
-/// Returns an error if the run cannot begin, with the way in which its lease is to be released.
+/// Returns an error if the run cannot begin. The error says how to release the lease.
 pub async fn prepare(
     store: &dyn RunStore,
     lease: &Lease,

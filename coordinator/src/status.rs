@@ -8,7 +8,7 @@
 //! in-doubt -> done | pending | failed              only by evidence
 //! ```
 //!
-//! Operations that change nothing outside have no intent: `leased -> done | failed`.
+//! Operations that change no real object have no intent: `leased -> done | failed`.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Status {
     /// Nothing has happened yet, or the operation may be retried.
     #[default]
     Pending,
-    /// A worker has it.
+    /// A worker has the operation.
     Leased,
     /// An intent is durable.
     Intended,
@@ -31,7 +31,7 @@ pub enum Status {
     Failed,
     /// An input failed or is in doubt.
     Skipped,
-    /// There was an intent, and the worker is gone or cannot tell the outcome.
+    /// There is an intent, but the worker was lost or does not know the outcome.
     InDoubt,
 }
 
@@ -70,9 +70,9 @@ impl From<OpStatus> for Status {
 /// An event in the life of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Happening {
-    /// A worker receives it.
+    /// A worker receives the operation.
     Lease,
-    /// The worker is gone before the intent, or has returned the operation.
+    /// The worker was lost before the intent, or returned the operation.
     Unlease,
     /// The intent is durable.
     Intend,
@@ -80,13 +80,13 @@ pub enum Happening {
     Commit,
     /// The failure is durable.
     Fail,
-    /// The worker is gone or cannot tell the outcome.
+    /// The worker was lost or does not know the outcome.
     Doubt,
     /// Evidence shows that the attempt took effect.
     SettleDone,
-    /// Evidence shows that the attempt did not take effect, or the user accepts a duplicate.
+    /// Evidence shows that the attempt had no effect, or the user accepts a duplicate.
     SettlePending,
-    /// The user gives up the operation, or evidence shows a failure.
+    /// The user abandons the operation, or evidence shows a failure.
     SettleFailed,
     /// An input failed or is in doubt.
     Skip,
@@ -128,7 +128,7 @@ impl fmt::Display for Happening {
     }
 }
 
-/// The status after an event; `None` for every transition that is not in the protocol.
+/// The status after an event; `None` if the protocol does not have this transition.
 pub fn transition(status: Status, happening: Happening) -> Option<Status> {
     use Happening as H;
     use Status as S;

@@ -1,10 +1,10 @@
-//! Positions of distinct kinds, and tables that are indexed by one kind only.
+//! Typed positions, and tables that can be indexed only by positions of one type.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A position in a table of one kind.
+/// A position in a table.
 pub(crate) trait TableIndex: Copy {
     /// The position with this number.
     fn new(number: usize) -> Self;
@@ -57,7 +57,7 @@ place! {
     BudgetIndex
 }
 place! {
-    /// The position of a worker among all that a term knows.
+    /// The position of a worker among all workers that a term knows.
     WorkerIndex
 }
 

@@ -21,8 +21,8 @@ use crate::plan::Unfit;
 pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
 
-/// How often a held lease is checked while waiting for it to stop moving. Checking more often than the holder renews it
-/// would only cost requests.
+/// How often the lease of another process is checked for renewals. More frequent checks would cost requests, and not be
+/// useful, because the holder renews the lease less often.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Why a run cannot begin or be resumed.
@@ -43,7 +43,7 @@ pub enum RunError {
     /// Another run has the id.
     #[error("there is already a run {0} with another plan")]
     Exists(RunId),
-    /// Another process carries out the run.
+    /// Another process has the lease of the run.
     #[error("run {run} is being carried out by {}", .view.holder)]
     Held {
         /// The run.
@@ -51,14 +51,14 @@ pub enum RunError {
         /// The holder.
         view: Box<LeaseView>,
     },
-    /// A subject of the run has changed, is held by another run, or is in doubt.
+    /// The claims are refused: a subject of the run has changed, is claimed by another run, or is in doubt.
     #[error("the run cannot claim what its plan changes: {}", claims_refused(.stale, .held, .doubts))]
     Refused {
         /// Subjects that have changed since the plan was made.
         stale: Vec<Stale>,
-        /// Subjects that other runs hold.
+        /// Subjects that other runs have claimed.
         held: Vec<HeldSubject>,
-        /// Subjects that an earlier run left in doubt.
+        /// Subjects that are in doubt since an earlier run.
         doubts: Vec<Doubt>,
     },
     /// The plan was made for another state.
@@ -74,7 +74,7 @@ pub enum RunError {
         .0.join(", ")
     )]
     NoWorkerAtHome(Vec<String>),
-    /// Placement rules demand labels that no connected worker has.
+    /// Placement rules require labels that no connected worker has.
     #[error("{0}")]
     NoWorkerFits(Box<Unfit>),
     /// No operation at the address is in doubt.
@@ -108,10 +108,10 @@ pub enum RunError {
         /// The address that has the object.
         owner: String,
     },
-    /// The coordinator requires a signature of the plan, and the plan has no valid one.
+    /// The coordinator requires a signature of the plan, but the plan has no valid signature.
     #[error("the coordinator accepts only signed plans, and the signature of this one does not count: {0}")]
     NotSigned(SignatureError),
-    /// The coordinator requires signatures, and a run has already used this one.
+    /// The coordinator requires signatures, but a run has already used the signature of this plan.
     #[error(
         "a signature is for one run, and run {0} has used this plan. To continue that run: weft runs resume {0}. Otherwise \
          make a new plan"
@@ -135,7 +135,7 @@ fn claims_refused(stale: &[Stale], held: &[HeldSubject], doubts: &[Doubt]) -> St
 /// Creates a run in the store.
 ///
 /// # Errors
-/// Returns an error if the store does not respond, or the id is taken.
+/// Returns an error if the store does not respond, or if another run has the id.
 pub async fn create(store: &dyn RunStore, run: NewRun) -> Result<(), RunError> {
     let id = run.id.clone();
     match store.create_run(run).await? {
@@ -144,7 +144,7 @@ pub async fn create(store: &dyn RunStore, run: NewRun) -> Result<(), RunError> {
     }
 }
 
-/// A new run of a plan. It becomes durable when it is created.
+/// A new run of a plan. The run becomes durable when [`create`] stores it.
 pub fn new_run(id: RunId, started_unix_ms: u64, outline: &Outline, plan: Opaque) -> NewRun {
     let operations = u32::try_from(outline.operations.len()).unwrap_or(u32::MAX);
     NewRun { id, started_unix_ms, operations, plan, starts_now: false }
@@ -157,8 +157,8 @@ pub(crate) struct Term {
     pub(crate) beginning: Beginning,
 }
 
-/// Takes the lease of a run and claims the subjects of the run. If another process holds the lease, waits until it has
-/// not moved for a TTL.
+/// Acquires the lease of a run and claims the subjects of the run. If another process has the lease, waits until the
+/// lease was not renewed for a TTL.
 pub(crate) async fn begin(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -180,8 +180,8 @@ pub(crate) async fn begin(
     }
 }
 
-/// Takes the lease of a run. If another process holds the lease and may be alive, waits until the lease has not moved
-/// for a TTL. `unmoved` is a lease that was already seen not to move for that long.
+/// Acquires the lease of a run. If another process has the lease and may be alive, waits until the lease was not
+/// renewed for a TTL. `unmoved` is a lease for which the caller has already waited this long.
 ///
 /// # Errors
 /// Returns an error if the run does not exist, its holder is alive, or the store does not respond.
@@ -206,7 +206,7 @@ pub async fn take_lease(
                 unmoved = Some(view);
                 continue;
             }
-            // The holder is alive: the lease moved, or the store refused to take it.
+            // The holder is alive: it renewed the lease, or the store refused the takeover.
             Look::Moved | Look::Unmoved => return Err(RunError::Held { run: run.clone(), view: Box::new(view) }),
             Look::First | Look::Waits => {}
         }
@@ -237,8 +237,8 @@ pub(crate) async fn prepare(
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     }
     let mut snapshot = store.snapshot().await.map_err(stopped)?;
-    // A run that has begun may have created the state itself. While there is no state, its lineage is not final: a run
-    // that was killed before its first call may find another one.
+    // A run that has begun may have created the state itself. While no state exists, its lineage is not final: a run
+    // that was killed before its first call may find a state with another lineage.
     let is_settled = view.ops.is_empty() && !(had_claims && snapshot.is_new());
     let planned = outline.lineage.as_deref().filter(|_| is_settled);
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
@@ -285,7 +285,7 @@ async fn claim(
             Err((RunError::Fenced(lease.run.clone()), TermEnding::Stopped))
         }
         Ok(ClaimAnswer::Refused { stale, held, doubts }) => {
-            // The run holds nothing, so its claims need not be kept.
+            // The run got no claims, so it is finished and need not be resumed.
             Err((RunError::Refused { stale, held, doubts }, TermEnding::Finished))
         }
         Err(error) => Err((error.into(), TermEnding::Stopped)),

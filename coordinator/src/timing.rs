@@ -2,52 +2,52 @@
 
 use std::time::Duration;
 
-/// The time without a change of its heartbeat counter after which a run's lease may be taken over, on the challenger's
-/// own clock. It is long enough for a pause of a busy machine or a restart of the store, and short enough for a user to
+/// A run's lease may be taken over if its heartbeat counter did not change for this time on the challenger's own clock.
+/// The time is long enough for a pause of a busy machine or a restart of the store, but short enough for a user to
 /// wait.
 pub const LEASE_TTL: Duration = Duration::from_secs(10);
 
-/// How often a lease is renewed. Several tries fit into half a TTL.
+/// The interval between two renewals of a lease. Half a TTL is long enough for several attempts.
 pub const RENEW_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The time without a renewal after which no new call starts.
 pub const LEASE_PAUSE: Duration = Duration::from_secs(5);
 
-/// The age of an intent after which a worker does not act on it. A coordinator that is being replaced may have granted
-/// the call, and the call must not begin after the successor has looked for evidence.
+/// The age after which a worker no longer acts on an intent. A coordinator that is being replaced may have granted the
+/// call, but the call must not begin after the successor has looked for evidence.
 pub const INTENT_MAX_AGE: Duration = Duration::from_millis(2500);
 
 /// How often workers and coordinators send a heartbeat over an idle stream.
 pub const WORKER_HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// The time of silence after which a worker counts as disconnected: its stream hangs.
+/// The time without a frame after which a worker counts as disconnected, because its stream may hang.
 pub const WORKER_SILENCE: Duration = Duration::from_secs(8);
 
 /// The interval of pings on an HTTP/2 connection. Streams of workers have their own heartbeats. Pings detect dead peers
-/// of other calls, and of connections without a stream.
+/// during other calls, and on connections without a stream.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
 /// The time limit for the answer to a ping.
 pub const KEEP_ALIVE_WAIT: Duration = Duration::from_secs(4);
 
-/// The time that a disconnected worker has to reconnect with its results before others look for evidence. It covers a
-/// restart of the network or of the coordinator.
+/// How long a disconnected worker may take to reconnect with its results before other workers look for evidence. This
+/// time suffices for a restart of the network or of the coordinator.
 pub const RECONNECT_GRACE: Duration = Duration::from_secs(6);
 
 /// The time that a coordinator waits for workers before it leases the shards of a run that it takes over. Otherwise the
-/// first worker would get all of them.
+/// first worker would get all shards.
 pub const GATHER: Duration = Duration::from_millis(1500);
 
-/// The time that a new run waits before it leases shards. Every connected worker is known to the run by then. Otherwise
-/// the first worker would get all shards.
+/// The time that a new run waits before it leases shards. After this time, the run knows every connected worker.
+/// Otherwise the first worker would get all shards.
 pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
 
-/// The time that a new run waits for workers with the labels that its plan demands, before it is refused. Workers that
-/// start at the same time as the coordinator, or reconnect, are connected by then.
+/// How long a new run waits for workers with the labels that its plan requires, before the run is refused. This time
+/// suffices for workers that reconnect, or start at the same time as the coordinator.
 pub const LABELS_WAIT: Duration = Duration::from_secs(5);
 
-/// The time after which a run that has work and no worker reports that. Workers that start at the same time have
-/// connected by then, and the user has not yet noticed the silence.
+/// A run with work but without workers reports this after this time. The time suffices for workers that start at the
+/// same time to connect, but the user has not yet noticed the silence.
 pub const NO_WORKER_NOTICE: Duration = Duration::from_secs(5);
 
 /// The interval of ticks for the state machine: a fraction of the shortest time above.
@@ -57,11 +57,11 @@ pub const TICK: Duration = Duration::from_millis(250);
 /// thousands of operations a second, and few enough that a lost worker loses little.
 pub const WINDOW: u32 = 256;
 
-/// The maximum number of concurrent orders to settle at one worker. Each may read from a provider.
+/// The maximum number of concurrent orders to settle at one worker. Each order may cause a read by a provider.
 pub const SETTLE_WINDOW: u32 = 64;
 
-/// The maximum number of steps in one batch for the store. A batch waits once for durability, and is sent again as a
-/// whole after an error.
+/// The maximum number of steps in one batch for the store. A batch waits once for durability. After an error, the whole
+/// batch is sent again.
 pub const STORE_BATCH: usize = 512;
 
 /// The maximum number of orders in one frame to a worker. A frame stays well below [`FRAME_BYTES`] even with large
@@ -81,7 +81,7 @@ pub const CHANNEL_FRAMES: usize = 1024;
 /// instead.
 pub const WATCH_EVENTS: usize = 65_536;
 
-/// The number of waiting events from which lines of provisioners are no longer passed on to watchers. Lines must not
+/// If this number of events waits for a watcher, lines of provisioners are no longer sent to watchers. Lines must not
 /// displace events of operations.
 pub const WATCH_LINES: usize = WATCH_EVENTS / 4;
 
@@ -89,21 +89,21 @@ pub const WATCH_LINES: usize = WATCH_EVENTS / 4;
 /// about a second, and a user who asked twice does not want to wait much longer.
 pub const STOP_WAIT: Duration = Duration::from_secs(5);
 
-/// The time limit for the store to record the last steps of a run that is left, and to release the lease.
+/// The time limit for the store to record the last steps of a run that ends at once, and to release the lease.
 pub const LEAVE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The time limit for the store to end a finished run. A backend may have to write a large state over a slow network.
 pub const END_DEADLINE: Duration = Duration::from_secs(600);
 
-/// The first pause before a request to a store is retried. It doubles up to [`STORE_RETRY_MOST`].
+/// The first pause before a request to a store is retried. The pause doubles up to [`STORE_RETRY_MOST`].
 pub const STORE_RETRY_FIRST: Duration = Duration::from_millis(50);
 
 /// The longest pause between two attempts at a request to a store.
 pub const STORE_RETRY_MOST: Duration = Duration::from_secs(2);
 
-/// The time for which requests to a server that returns errors are retried before the term ends. It lets an
-/// administrator make room or lift a restriction, but a wrong setting does not block a run forever. Requests to a
-/// server that does not respond at all are retried without a limit: the user sees that, and can stop the run.
+/// If a server returns errors, requests are retried for this time before the term ends. This time lets an administrator
+/// free space or lift a restriction, but a wrong setting does not block a run forever. If a server does not respond at
+/// all, requests are retried without a limit: the user sees the retries, and can stop the run.
 pub const STORE_REFUSED_MOST: Duration = Duration::from_secs(120);
 
 const _: () = {

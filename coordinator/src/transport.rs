@@ -1,6 +1,6 @@
 //! The transport of frames between a coordinator and a worker: a pair of channels of encoded frames of
-//! `weft.cluster.v1` (`CoordinatorFrame` one way, `WorkerFrame` the other). Over the network, the frames of a stream
-//! are forwarded to and from the same two ends.
+//! `weft.cluster.v1` (`CoordinatorFrame` to the worker, `WorkerFrame` to the coordinator). Over the network, a stream
+//! transports the frames between the same two ends.
 
 use tokio::sync::mpsc;
 use weft_protocol::EncodedFrame;

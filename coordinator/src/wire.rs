@@ -18,7 +18,7 @@ pub(crate) struct Wire {
     peer: Peer,
 }
 
-/// A connection to a coordinator. It remembers why TLS broke it.
+/// A connection to a coordinator. If TLS breaks the connection, the reason is stored.
 pub(crate) struct Dialed {
     stream: Stream,
     trouble: Trouble,

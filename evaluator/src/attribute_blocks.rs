@@ -1,8 +1,8 @@
 //! Attributes that may be written as nested blocks.
 //!
 //! Providers of the older SDK declare some collections of objects as attributes, to distinguish an empty collection
-//! from a missing one. Configurations still write them as blocks (`ingress { ... }` of a security group). OpenTofu
-//! accepts both forms for every attribute whose type is a list or set of objects, but only one form per body.
+//! from a missing one. Configurations still write these attributes as blocks (`ingress { ... }` of a security group).
+//! OpenTofu accepts both forms for every attribute whose type is a list or set of objects, but only one form per body.
 
 use smol_str::SmolStr;
 use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};

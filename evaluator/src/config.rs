@@ -149,7 +149,7 @@ pub struct ModuleSettings {
     pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
     /// The `backend` block. Only the root module has one.
     pub backend: Option<Arc<BackendBlock>>,
-    /// The `cloud` block, whose type is `cloud`. Only the root module has one.
+    /// The `cloud` block, as a block of the type `cloud`. Only the root module has one.
     pub cloud: Option<Arc<BackendBlock>>,
     /// The `encryption` block. Only the root module has one.
     encryption_block: Option<Arc<FoundBlock>>,
@@ -190,20 +190,20 @@ pub struct Variable {
     pub typed: bool,
     /// Defaults of optional attributes.
     pub defaults: TypeDefaults,
-    /// `default`
+    /// The `default` argument.
     pub(crate) default: Option<Expression>,
-    /// `description`
+    /// The `description` argument.
     pub description: Option<String>,
-    /// `sensitive`
+    /// The `sensitive` argument.
     pub sensitive: bool,
-    /// `ephemeral`
+    /// The `ephemeral` argument.
     pub ephemeral: bool,
-    /// `nullable`
+    /// The `nullable` argument.
     pub nullable: bool,
-    /// `deprecated`
+    /// The `deprecated` argument.
     pub deprecated: Option<String>,
-    /// `const`. If true, callers must give a value that is known before planning. If false, the variable cannot be used
-    /// before planning.
+    /// The `const` argument. If true, callers must give a value that is known before planning. If false, the variable
+    /// cannot be used before planning.
     pub constant: Option<bool>,
     /// `validation` blocks.
     pub validations: Vec<Condition>,
@@ -231,17 +231,17 @@ pub struct Local {
 pub struct Output {
     /// Its name.
     pub name: SmolStr,
-    /// `value`
+    /// The `value` argument.
     pub(crate) value: Expression,
-    /// `description`
+    /// The `description` argument.
     pub description: Option<String>,
-    /// `sensitive`
+    /// The `sensitive` argument.
     pub sensitive: bool,
-    /// `ephemeral`
+    /// The `ephemeral` argument.
     pub ephemeral: bool,
-    /// `deprecated`
+    /// The `deprecated` argument.
     pub deprecated: Option<String>,
-    /// `depends_on`
+    /// The `depends_on` argument.
     pub depends_on: Vec<Reference>,
     /// `precondition` blocks.
     pub preconditions: Vec<Condition>,
@@ -268,11 +268,11 @@ pub(crate) enum Repetition {
     /// One instance without a key.
     #[default]
     Single,
-    /// `count`
+    /// `count`: the number of instances.
     Count(Expression),
-    /// `for_each`
+    /// `for_each`: a map or a set of strings, with one instance for each key.
     ForEach(Expression),
-    /// `enabled`
+    /// `enabled`: whether the single instance exists.
     Enabled(Expression),
 }
 
@@ -297,15 +297,15 @@ pub struct ResourceBlock {
     pub provider: Option<ProviderReference>,
     /// The `provider` argument, if it is an expression.
     pub(crate) provider_value: Option<Expression>,
-    /// `depends_on`
+    /// The `depends_on` argument.
     pub depends_on: Vec<Reference>,
-    /// `lifecycle`
+    /// The `lifecycle` block.
     pub lifecycle: Lifecycle,
     /// `provisioner` blocks, in order.
     pub provisioners: Vec<Provisioner>,
     /// The `connection` block for all provisioners.
     pub connection: Option<Connection>,
-    /// The check block around it.
+    /// The check block that contains the resource block.
     pub check: Option<SmolStr>,
     /// The arguments of the resource type.
     pub body: BodySource,
@@ -321,23 +321,23 @@ pub struct ResourceBlock {
 /// A `lifecycle` block.
 #[derive(Clone, Debug, Default)]
 pub struct Lifecycle {
-    /// `create_before_destroy`
+    /// The `create_before_destroy` argument.
     pub create_before_destroy: Option<bool>,
-    /// `prevent_destroy`
+    /// The `prevent_destroy` argument.
     pub(crate) prevent_destroy: Option<Expression>,
-    /// `destroy`
+    /// The `destroy` argument.
     pub destroy: Option<bool>,
-    /// `destroy`, if it is not a literal truth value.
+    /// The `destroy` argument, if it is not a literal truth value.
     pub(crate) unclear_destroy: Option<Expression>,
     /// Whether `ignore_changes` is `all`.
     pub ignore_all: bool,
     /// The paths in `ignore_changes`.
     pub ignore_changes: Vec<(weft_graph_format::path::Path, SourceRange)>,
-    /// `replace_triggered_by`
+    /// The `replace_triggered_by` argument.
     pub(crate) replace_triggered_by: Vec<Expression>,
-    /// `precondition`
+    /// `precondition` blocks.
     pub preconditions: Vec<Condition>,
-    /// `postcondition`
+    /// `postcondition` blocks.
     pub postconditions: Vec<Condition>,
 }
 
@@ -346,17 +346,17 @@ pub struct Lifecycle {
 pub struct ModuleCall {
     /// Its name.
     pub name: SmolStr,
-    /// `source`
+    /// The `source` argument.
     pub(crate) source: Expression,
-    /// `version`
+    /// The `version` argument.
     pub(crate) version: Option<Expression>,
     /// The repetition.
     pub(crate) repetition: Repetition,
-    /// `providers`: the configurations that are passed to the child.
+    /// The `providers` argument: the configurations that are passed to the child.
     pub providers: Vec<PassedProvider>,
     /// The ranges of invalid keys on the left side of `providers`.
     pub keyed_providers: Vec<SourceRange>,
-    /// `depends_on`
+    /// The `depends_on` argument.
     pub depends_on: Vec<Reference>,
     /// Arguments.
     pub(crate) arguments: BTreeMap<SmolStr, (Expression, SourceRange)>,
@@ -398,8 +398,8 @@ impl CompiledModule {
         }
     }
 
-    /// Whether objects can belong to this provider configuration: it has a block, or it is a default configuration of
-    /// the root module that needs none.
+    /// Whether objects can belong to this provider configuration. It must either have a block, or be a default
+    /// configuration of the root module that needs no block.
     pub fn has_provider(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
         (wanted.module.is_root() && wanted.alias.is_none()) || self.has_provider_block(wanted)
     }
@@ -444,12 +444,13 @@ impl CompiledModule {
 }
 
 impl ResourceBlock {
-    /// Whether it has preconditions or postconditions.
+    /// Whether the resource has preconditions or postconditions.
     pub fn has_conditions(&self) -> bool {
         !(self.lifecycle.preconditions.is_empty() && self.lifecycle.postconditions.is_empty())
     }
 
-    /// The local name of its provider: from the `provider` argument, or the part of the type before the first `_`.
+    /// The local name of the resource's provider: from the `provider` argument, or the part of the type before the
+    /// first `_`.
     pub fn provider_local_name(&self) -> SmolStr {
         match &self.provider {
             Some(reference) => reference.local_name.clone(),

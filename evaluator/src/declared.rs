@@ -1,6 +1,7 @@
 //! The declarations that planning needs, as plain data, and the evaluation of destroy-time provisioners.
 //!
-//! Planning uses them for objects that evaluation never reaches, because their instance or block no longer exists.
+//! Planning uses the declarations for objects that evaluation never reaches, because their instance or block no longer
+//! exists.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub struct DeclaredResource {
     pub repeats: ExpansionKind,
     /// `lifecycle { destroy }`
     pub destroy: Option<bool>,
-    /// Whether it has preconditions or postconditions.
+    /// Whether the resource has preconditions or postconditions.
     pub has_conditions: bool,
     /// `prevent_destroy`, if its value is constant.
     pub protection: Option<Protection>,
@@ -40,7 +41,7 @@ pub struct DeclaredResource {
 
 /// The settings of a `removed` block.
 pub struct Removal {
-    /// Whether objects are destroyed. `None` if the block does not say, which means that they are forgotten.
+    /// Whether objects are destroyed. `None` if the block does not set this, which means that objects are forgotten.
     pub destroy: Option<bool>,
     farewell: Farewell,
 }

@@ -21,7 +21,7 @@ use crate::config::{BodyContent, BodySource};
 use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
 use crate::problems;
 
-/// The maximum nesting of blocks. Real schemas are far below it.
+/// The maximum nesting of blocks. Real schemas are far below this limit.
 const DEEPEST_BLOCKS: usize = 64;
 
 /// Decodes a body. The value is complete even after errors: invalid parts are unknown.
@@ -153,7 +153,8 @@ impl Decoder {
         for (name, nested) in &schema.blocks {
             let found = items.remove(name.as_str()).unwrap_or_default();
             if let (true, Some(rule)) = (found.is_empty(), declared.attributes.get(name)) {
-                // An attribute whose `dynamic` blocks are empty is null. The provider checks whether it is required.
+                // An attribute whose `dynamic` blocks are empty is null. The provider checks whether the attribute is
+                // required.
                 fields.insert(name.clone(), Value::null(rule.ty.clone()));
                 continue;
             }
@@ -236,7 +237,7 @@ impl Decoder {
         items
     }
 
-    /// Decodes one written block. Returns `None` if it has the wrong number of labels.
+    /// Decodes one written block. Returns `None` if the block has the wrong number of labels.
     fn written(
         &mut self,
         tree: &Arc<Tree>,
@@ -311,13 +312,13 @@ impl Decoder {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
                 let body = content(self, &iteration);
-                // The block may not exist, so its problems are reported when it does. A non-empty set has at least one
-                // block.
+                // It is not known yet whether the block exists, so its problems are reported only when it does. A
+                // non-empty set has at least one block.
                 let problems: Vec<Diagnostic> = match collection.open().1 {
                     Kind::Set(_) => Vec::new(),
                     _ => self.diagnostics.drain(before..).collect(),
                 };
-                // Arguments and blocks are checked against the schema in any case.
+                // Arguments and blocks are checked against the schema even if the block may not exist.
                 let is_of_schema = |problem: &Diagnostic| problem.cause == Cause::Schema;
                 let (of_schema, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(is_of_schema);
                 self.diagnostics.extend(of_schema);
@@ -405,8 +406,8 @@ impl Decoder {
     }
 }
 
-/// Combines blocks of which some come from an unknown collection. All of them are unknown, and the formula is their
-/// concatenation.
+/// Combines blocks of which some come from an unknown collection. The result is unknown, and its formula is the
+/// concatenation of all blocks.
 fn unknown_blocks(nested: &NestedBlock, items: Vec<Item>) -> Value {
     let ty = nested.implied_type();
     let mut parts = Vec::new();

@@ -67,7 +67,7 @@ pub fn document(root: &Arc<CompiledModule>, inputs: &DocumentInputs<'_>) -> Json
     Json::Object(whole)
 }
 
-/// Adds a member unless it is empty.
+/// Adds a member, unless its value is empty.
 fn add(object: &mut Map<String, Json>, name: &str, value: impl Into<Json>) {
     let value = value.into();
     let empty = match &value {
@@ -159,7 +159,7 @@ fn repetition(object: &mut Map<String, Json>, repetition: &Repetition) {
     }
 }
 
-/// The key of a provider instance, as an expression. OpenTofu 1.12 does not describe it.
+/// The key of a provider instance, as an expression. OpenTofu 1.12 does not describe the key.
 fn provider_key(key: &ProviderKey) -> Map<String, Json> {
     match key {
         ProviderKey::Literal(Key::String(text), _) => constant_expression(text.as_str().into()),

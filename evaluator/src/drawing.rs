@@ -41,7 +41,7 @@ pub struct Drawing {
 const ROOT: &str = "root";
 
 impl Drawing {
-    /// The vertex with this name. If it does not exist, creates it.
+    /// The vertex with this name. Creates the vertex if it does not exist.
     pub fn vertex(&mut self, name: &str, label: &str, shape: VertexKind) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;

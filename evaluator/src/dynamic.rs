@@ -40,7 +40,7 @@ fn role(name: &str) -> NameRole<'static> {
     }
 }
 
-/// Parses a `dynamic` block. Reports the problem if it is invalid.
+/// Parses a `dynamic` block. Reports the problem if the block is invalid.
 pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Vec<Diagnostic>) -> Option<DynamicBlock> {
     let content = tree.content(block.body, &role);
     diagnostics.extend(content.problems);
@@ -163,7 +163,7 @@ impl Iteration {
             value: value.mark(collection.marks()).add_origin(collection.origin()),
         };
         if collection.formula().is_some() && collection.is_known() && !collection.is_null() {
-            // The value is known now, but apply computes it again. The blocks are known only after that.
+            // The value is known now, but apply computes it again. The blocks are known only after this computation.
             return Ok(None);
         }
         match collection.open().1 {

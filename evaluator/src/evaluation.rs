@@ -1,8 +1,8 @@
 //! Evaluates compiled modules concurrently. Every declaration is evaluated once, on first use.
 //!
-//! Each module instance has a cell for every declaration. The first reader starts a task for it, and all others wait
-//! for the same task, so deep references do not use the stack. Cycles are refused before evaluation, by static
-//! references, so tasks cannot wait for each other.
+//! Each module instance has a cell for every declaration. The first reader starts a task for the declaration, and all
+//! other readers wait for the same task. So deep references do not use the stack. Static references show cycles before
+//! evaluation, so tasks cannot wait for each other.
 
 mod assertion;
 mod calls;
@@ -77,7 +77,7 @@ pub(crate) struct Evaluation {
     pub(crate) environment: Environment,
     pub(crate) given: GivenVariables,
     pub(crate) dependencies: Dependencies,
-    /// Resources that must be replaced create-first because a dependent requires it.
+    /// Resources that must be replaced create-first because a dependent requires this order.
     pub(crate) create_first: BTreeSet<SmolStr>,
     /// Configured resources with import blocks.
     pub(crate) imported: BTreeSet<SmolStr>,
@@ -89,8 +89,8 @@ pub(crate) struct Evaluation {
     pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
     /// The selected parts; `None` for everything.
     pub(crate) selected: Option<Selected>,
-    /// Whether the evaluation is for an output that only apply reaches. Resources outside the selection then have their
-    /// values in the state.
+    /// Whether the evaluation is for an output that only apply reaches. Resources outside the selection then have the
+    /// values that the state contains.
     pub(crate) late: AtomicBool,
     /// Invalid references. Their blocks are not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
@@ -110,13 +110,13 @@ pub(crate) struct Numbers {
 }
 
 impl Evaluation {
-    /// The purpose, for its questions.
+    /// The purpose of the evaluation. Its methods answer questions about it.
     pub(crate) fn purpose(&self) -> Purpose {
         self.brief.purpose
     }
 }
 
-/// Evaluates a whole configuration. Problems are reported to `glue`. Returns `Failed` if one of them was an error.
+/// Evaluates a whole configuration. Problems are reported to `glue`. Returns `Failed` if there was an error.
 ///
 /// The configuration must have been loaded without errors.
 pub async fn evaluate_configuration(
@@ -137,7 +137,7 @@ pub struct Begun {
 /// Starts to evaluate a configuration that was loaded without errors. Problems are reported to `glue`.
 ///
 /// # Errors
-/// Returns an error if the configuration is invalid as a whole. Nothing is evaluated then.
+/// Returns an error if the configuration is invalid as a whole. In this case, nothing is evaluated.
 pub async fn begin_evaluation(
     root: Arc<CompiledModule>,
     glue: Arc<dyn Glue>,
@@ -258,8 +258,8 @@ fn asking(root: &Arc<CompiledModule>) -> impl Iterator<Item = ConfigResource> {
     })
 }
 
-/// The dependencies of all resources that set `create_before_destroy`, except data sources. They must be replaced
-/// create-first too. `asks` selects the resources that count.
+/// The dependencies of all resources that set `create_before_destroy`, except data sources. These dependencies must be
+/// replaced create-first too. `asks` selects the resources that count.
 fn spread_create_first(
     root: &Arc<CompiledModule>,
     dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,

@@ -1,6 +1,6 @@
 //! The interface that evaluation calls: schemas, plans of desired instances, results of providers.
 //!
-//! `planner` implements it for plans, and with unknown values for validation.
+//! The crate `planner` implements the interface. For validation, it returns unknown values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ use crate::config::ResourceBlock;
 use crate::purpose::Purpose;
 use crate::selection::Selection;
 
-/// Something failed and was reported. Dependents are skipped without another diagnostic.
+/// A failure that has been reported. Dependents are skipped without another diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 
@@ -56,7 +56,7 @@ impl Brief {
 pub struct BlockRules {
     /// The header of the block.
     pub range: SourceRange,
-    /// The check block around it.
+    /// The check block that contains the resource block.
     pub check: Option<SmolStr>,
     /// `ignore_changes`.
     pub ignored: Ignored,
@@ -75,11 +75,11 @@ pub struct BlockRules {
 /// The value of `ignore_changes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ignored {
-    /// Nothing.
+    /// No attributes.
     Nothing,
-    /// These paths.
+    /// The attributes at these paths.
     Paths(Vec<Path>),
-    /// Everything.
+    /// All attributes.
     All,
 }
 
@@ -147,14 +147,15 @@ pub struct DesiredInstance {
     pub address: ResourceInstance,
     /// Its provider.
     pub provider: ProviderInstance,
-    /// Its decoded arguments. Every attribute and block of the schema is present, null or empty if it is not given.
+    /// Its decoded arguments. Every attribute and block of the schema is present, null or empty if the configuration
+    /// does not set it.
     pub config: Value,
     /// The schema of `config`.
     pub schema: Arc<Schema>,
     /// The settings of its block, without the arguments.
     pub block: Arc<BlockRules>,
-    /// What the instance waits for in addition to the origins of its arguments: repetition, `depends_on`, the values
-    /// that its preconditions read, and the key of the provider.
+    /// The origins that the instance waits for, in addition to the origins of its arguments: repetition, `depends_on`,
+    /// the values that its preconditions read, and the key of the provider.
     pub waits: Option<Origin>,
     /// The origins of its preconditions, including their checks at apply.
     pub checked: Option<Origin>,
@@ -164,8 +165,9 @@ pub struct DesiredInstance {
     pub create_first: bool,
     /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
     pub direct: Vec<AbsResource>,
-    /// What a data source or an ephemeral object waits for because of modules and values in `depends_on`, and because of
-    /// the `depends_on` of calls: everything that these need. Addresses of configured resources.
+    /// Addresses of the configured resources that a data source or an ephemeral object waits for because of
+    /// `depends_on`. These are all resources that modules and values in its own `depends_on` need, and those that the
+    /// `depends_on` of calls need.
     pub awaited: Arc<[SmolStr]>,
     /// The object that is imported as this instance.
     pub import: Option<ImportWish>,
@@ -178,13 +180,13 @@ pub struct DesiredInstance {
 pub struct Trigger {
     /// The resource.
     pub resource: AbsResource,
-    /// The key of the instance, if one is named.
+    /// The key of the instance, if the reference names a single instance.
     pub key: Option<InstanceKey>,
     /// The path in the value; empty for the whole.
     pub path: Path,
 }
 
-/// The instances of a repeated block.
+/// The instances of a resource or a module call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
     /// The kind of repetition.
@@ -212,7 +214,7 @@ pub struct Provision {
     pub kind: SmolStr,
     /// Whether a failure is ignored.
     pub continues: bool,
-    /// Its decoded arguments. Their problems are in the formula, and appear when it runs.
+    /// Its decoded arguments. Their problems are in the formula, and appear when the provisioner runs.
     pub config: Value,
     /// The header of the block.
     pub range: SourceRange,
@@ -229,7 +231,8 @@ pub struct Protection {
     pub range: SourceRange,
     /// A name in the expression that only exists in instances, such as `count.index`, with its range.
     pub of_instances: Option<(&'static str, SourceRange)>,
-    /// Problems of the names in the expression. They are reported when the resource is planned, and do not stop that.
+    /// Problems of the names in the expression. They are reported when the resource is planned, but do not stop its
+    /// planning.
     pub wrong: Vec<Diagnostic>,
 }
 
@@ -238,11 +241,11 @@ pub struct Protection {
 pub enum ExpansionKind {
     /// No repetition.
     Single,
-    /// `count`
+    /// Instances by `count`, with integer keys.
     Count,
-    /// `for_each`
+    /// Instances by `for_each`, with string keys.
     ForEach,
-    /// `enabled`
+    /// At most one instance, by `enabled`.
     Enabled,
 }
 
@@ -259,11 +262,11 @@ pub struct OpenCheck {
     pub message: Value,
     /// The source range of a failure: the condition, or the value that a validation rule refuses.
     pub range: SourceRange,
-    /// The header of the validation rule, if the condition belongs to one.
+    /// The header of the validation rule, if the condition belongs to a validation rule.
     pub rule: Option<SourceRange>,
-    /// What the check waits for in addition to its own references.
+    /// The origins that the check waits for, in addition to its own references.
     pub waits: Option<Origin>,
-    /// Whether the condition is true now, and is evaluated again because ephemeral values may change.
+    /// Whether the condition is true now, but is evaluated again because ephemeral values may change.
     pub again: bool,
 }
 
@@ -312,7 +315,7 @@ pub struct RootOutput {
     pub sensitive: bool,
     /// The deprecation notice.
     pub deprecated: Option<String>,
-    /// What must have happened before the value is stored, in addition to its origin.
+    /// The origins that must have finished before the value is stored, in addition to the origin of the value.
     pub waits: Option<Origin>,
 }
 
@@ -339,17 +342,17 @@ pub enum ImportBy {
 pub struct Managed {
     /// The planned value. Unknown parts have formulas, and all parts have an origin.
     pub value: Value,
-    /// Whether the object is created. Then its provisioners run, and [`Glue::provision`] is called next.
+    /// Whether the object is created. If so, its provisioners run, and [`Glue::provision`] is called next.
     pub created: bool,
 }
 
 /// The inputs of a provider instance that can disappear: an instance with a key, or an instance in a called module. The
-/// state remembers them.
+/// state remembers these inputs.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderBasis {
     /// `each.value`, if the block has `for_each`.
     pub each_value: Option<Value>,
-    /// The arguments that are a root variable or a part of one, even if module calls pass it on: `token` is
+    /// The arguments that are a root variable or a part of one, even if module calls pass the variable on: `token` is
     /// `var.tokens.eu`.
     pub variables: BTreeMap<SmolStr, RootVariable>,
 }
@@ -412,7 +415,7 @@ pub trait Glue: Send + Sync + 'static {
         Value::unknown(Type::Dynamic)
     }
 
-    /// The placeholder for a missing instance of a resource of this schema.
+    /// The placeholder for a missing instance of a resource with this schema.
     fn gap(&self, schema: &Schema, _: ExpansionKind) -> Value {
         Value::unknown(schema.block.implied_type())
     }
@@ -443,11 +446,11 @@ pub trait Glue: Send + Sync + 'static {
     /// Opens an ephemeral resource, or plans to open it at apply.
     async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
-    /// Records the expansion of a resource, and its protection if it has any.
+    /// Records the expansion of a resource, and its protection if the resource has any.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
 
-    /// Called when all desired instances of a resource are planned. If it fails, the readers of the resource are not
-    /// evaluated.
+    /// Called when all desired instances of a resource are planned. If the call fails, the readers of the resource are
+    /// not evaluated.
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
         let _ = resource;
         Ok(())

@@ -140,7 +140,7 @@ pub(crate) fn dynamic_without_for_each(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Missing required argument", detail).at(at).cause(Cause::Schema)
 }
 
-/// An `iterator` that is not a single name. `is_path` says that it consists of several names, like a reference.
+/// An `iterator` that is not a single name. `is_path` says that the value consists of several names, like a reference.
 pub(crate) fn dynamic_iterator(is_path: bool, at: SourceRange) -> Diagnostic {
     let detail = "The argument \"iterator\" must be a plain name without quotes, such as iterator = rule.";
     let summary = if is_path { "Invalid dynamic iterator name" } else { "Invalid expression" };

@@ -27,7 +27,7 @@ pub enum Purpose {
     /// impure functions run.
     Inspect {
         /// Whether the state is complete. A resource without stored objects then has no instances. Otherwise, its
-        /// instances are unknown, because it may not be applied yet.
+        /// instances are unknown, because the resource may not be applied yet.
         settled: bool,
     },
 }
@@ -75,7 +75,7 @@ impl Purpose {
         matches!(self, Purpose::Plan(_))
     }
 
-    /// Whether blocks are repeated. Otherwise one instance stands for all.
+    /// Whether `count`, `for_each` and `enabled` are expanded. Otherwise, one instance stands for all.
     pub(crate) fn repeats(self) -> bool {
         !self.is_validation()
     }
@@ -114,7 +114,7 @@ impl Purpose {
         matches!(self, Purpose::Inspect { settled: true } | Purpose::Plan(_))
     }
 
-    /// Whether a block waits for everything that it refers to, even if its value does not need it.
+    /// Whether a block waits for everything that it refers to, even for targets that its value does not need.
     pub(crate) fn waits_for_references(self) -> bool {
         !self.is_validation()
     }

@@ -51,12 +51,12 @@ pub struct Reference {
     pub leads_on: bool,
     /// The first attribute after the subject or its key, if the next step is one.
     pub attribute: Option<SmolStr>,
-    /// The range of that attribute, with its dot.
+    /// The range of `attribute`, with its dot.
     pub attribute_range: Option<SourceRange>,
-    /// For a resource: the steps after that attribute, with their ranges.
+    /// For a resource: the steps after `attribute`, with their ranges.
     pub rest: Vec<(ValueStep, SourceRange)>,
     /// Whether the reference names an output of a module within `try` or `can`. If the output does not exist, `try` or
-    /// `can` handles that.
+    /// `can` handles the error.
     pub tried: bool,
 }
 

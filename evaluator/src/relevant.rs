@@ -27,7 +27,7 @@ pub struct Changed {
 }
 
 /// The attributes that contribute to changes. An empty path is the whole object. An instance without a key stands for
-/// all instances of a repeated resource. Arguments of types without a schema are skipped.
+/// all instances of a resource with `count` or `for_each`. Arguments of types without a schema are skipped.
 pub fn relevant_attributes(
     root: &Arc<CompiledModule>,
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
@@ -165,7 +165,8 @@ impl<'a> Search<'a> {
 }
 
 /// Visits the references of the arguments at a path. A path ends at the first argument, because its expression is one
-/// unit. Paths do not lead into repeated blocks; without a further step the whole body is visited.
+/// unit. Paths do not lead into blocks that may occur several times. If a path has no further step, the whole body is
+/// visited.
 fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Reference> {
     let mut bodies = vec![body.clone()];
     let (mut found, mut schema) = (Vec::new(), schema);

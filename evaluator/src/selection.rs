@@ -22,12 +22,12 @@ pub enum Selection {
 pub struct SelectedAddress {
     /// The module.
     pub module: ModuleInstance,
-    /// The resource in it; `None` for the module and its descendants.
+    /// The resource in the module; `None` for the module and its descendants.
     pub resource: Option<(Resource, InstanceKey)>,
 }
 
 impl SelectedAddress {
-    /// Parses an address from an option. As in OpenTofu, it has no negative key.
+    /// Parses an address from an option. As in OpenTofu, keys cannot be negative.
     pub fn parse(text: &str) -> Option<SelectedAddress> {
         if let Ok(found) = text.parse::<ResourceInstance>() {
             let negative = found.has_negative_key();
@@ -42,7 +42,7 @@ impl SelectedAddress {
     }
 
     /// Whether the target matches an instance. As in OpenTofu, only the last step of a target can omit its key. A
-    /// target in a repeated module must have the key of the module.
+    /// target in a module with keys must contain the key of the module.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         let (own, steps) = (&self.module.0, &address.module.0);
         match &self.resource {

@@ -18,7 +18,7 @@ use crate::config::{SourceFiles, parse_arguments};
 pub struct FileValue {
     /// The variable.
     pub name: SmolStr,
-    /// Its value, or the reason why it has none.
+    /// The value of the variable, or the reason why the variable has no value.
     pub value: Result<Value, Vec<Diagnostic>>,
     /// Its position.
     pub range: Option<SourceRange>,
@@ -62,7 +62,7 @@ impl VariablesFile {
     }
 }
 
-/// Reports declarations of variables. Other messages about them would be less helpful.
+/// Reports declarations of variables. Other messages about declarations would be less helpful.
 fn declarations(tree: &Tree) -> Vec<Diagnostic> {
     let role = |name: &str| if name == "variable" { NameRole::Block(&["name"]) } else { NameRole::Hidden };
     let body = tree.content(tree.root_id(), &role).body;

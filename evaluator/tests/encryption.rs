@@ -158,13 +158,13 @@ fn the_environment_overrides_the_configuration() {
         assert!(encryption.problems.is_empty(), "{:?}", encryption.problems);
         assert_eq!(printed(&encryption), expected);
     }
-    // A setting that one source enforces cannot be revoked by the other.
+    // If one source enforces encryption, the other source cannot turn it off.
     let (root, _) = load(&MAIN.replace("enforced = false", "enforced = true"), Some("state {\n  enforced = false\n}"));
     assert!(
         printed(&root.settings.encryption.unwrap())
             .contains("state: aes_gcm.main, unencrypted.open, aes_gcm.main enforced")
     );
-    // The settings of one source are complete.
+    // Settings of a single source are enough.
     let (root, _) = load("", Some("method \"unencrypted\" \"x\" {}\nplan {\n  method = method.unencrypted.x\n}\n"));
     assert_eq!(printed(&root.settings.encryption.unwrap()), "plan: unencrypted.x\nmethod unencrypted.x: \n");
     assert!(load("", None).0.settings.encryption.is_none());

@@ -5,7 +5,7 @@ use std::path::Path;
 use weft_evaluator::config::{CompiledModule, ModulePlaces, ModuleRequest, StaticInputs, load_tree_from};
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// Records the requests. A module named `gone` does not exist, all others are in `m`.
+/// Records the requests. A module named `gone` does not exist, but all other modules are in the directory `m`.
 #[derive(Default)]
 struct Asked(Vec<(String, String, Option<String>)>);
 

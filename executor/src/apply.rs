@@ -18,11 +18,12 @@ use crate::resource::{marked, settle_unknowns};
 use crate::shard::provider::is_alive;
 use crate::subject::{Problems, has_errors};
 
-/// The remaining work before the call.
+/// The result of the preparations for a call.
 enum Prepared {
-    /// There is no call: the operation is done.
+    /// No call is needed: the operation is done.
     Done(Done),
-    /// The call. If the name was looked up before it, the import id with which no object was found.
+    /// A call is needed. The last field is the import id that a look-up before the call used, if there was a look-up.
+    /// No object had this id.
     Call(Begun, FinalPlan, Option<String>),
 }
 
@@ -37,7 +38,8 @@ pub(crate) async fn apply(context: &mut TaskContext) -> TaskOutcome {
     if deletes { placeless(result) } else { result }
 }
 
-/// Removes the position from diagnostics of a delete: its block is gone, or does not describe the object.
+/// Removes the position from diagnostics of a delete: the block of the object was removed, or does not describe the
+/// deleted object.
 fn placeless(result: TaskOutcome) -> TaskOutcome {
     match result {
         TaskOutcome::Failed { writes, diagnostics, absence_unproven } => {
@@ -56,9 +58,9 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         Err(problems) => return TaskOutcome::failed(problems),
     };
     let refused = |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false };
-    // If the change cannot begin, an object that is replaced stays deposed: the next plan creates the new object, and
-    // deletes the old one. The old object becomes the current one again if the provider could not be opened, or created
-    // nothing.
+    // If the change cannot begin, the old object of a replacement stays deposed. The next plan creates the new object,
+    // and deletes the old object. But if the provider could not be opened or created nothing, the old object becomes
+    // the current object again.
     let config = match change.configuration(&shard, &context.host).await {
         Ok(config) => config,
         Err(problems) => return refused(TaskWrites::default(), problems::not_begun(problems)),
@@ -147,7 +149,7 @@ async fn prepare(context: &TaskContext, change: &Change<'_>, mut begun: Begun) -
     Ok(Prepared::Call(begun, plan, absent))
 }
 
-/// Whether an object equals the planned one.
+/// Whether an object equals the planned object.
 pub(crate) fn as_planned(
     change: &Change<'_>,
     planned: &weft_graph_format::value::Value,
@@ -227,7 +229,7 @@ fn judge(
         found.push(problems::unknown_result(&subject, &provider, &path));
     }
     let nothing_named = action == Action::Create && object.state.is_null();
-    // A create without an object and without an error: an object may exist whose id is lost.
+    // The provider returned neither an object nor an error for a create. An object whose id is lost may exist.
     let unnamed = nothing_named && !has_errors(&found);
     if !has_errors(&found) {
         found.extend(contradictions(change, plan, &begun, &object, legacy_type_system, &provider));
@@ -244,10 +246,11 @@ fn judge(
             put(&record, change.was_tainted()).map(|stored| change.put(stored, false))
         }
         (Action::Create, false) => {
-            // An object that failed halfway may be destroyed, because it is replaced that way.
+            // After a failure, the incomplete object may be destroyed even if `skip_destroy` is set: the next plan has
+            // to replace it.
             let record = &change.planned.record;
             let record = StateRecord { skip_destroy: record.skip_destroy && !failed, ..record.clone() };
-            // After a failed earlier attempt, the object that this one replaces became the current one again.
+            // After a failed earlier attempt, the object that this change replaces became the current object again.
             let again = context.task.attempt > Attempt(1);
             put(&record, failed || change.planned.provisioned).map(|s| change.put(s, again))
         }

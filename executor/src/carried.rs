@@ -72,7 +72,7 @@ pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
 }
 
 /// The value, reduced to the parts that the paths lead to. Other attributes and keys are removed, and other elements of
-/// lists and tuples are null. Each path leads to the same part in both values.
+/// lists and tuples are null. Each path leads to the same part in the original value and in the reduced value.
 pub(crate) fn only(value: &Value, paths: &[Path]) -> Value {
     let steps: Vec<&[ValueStep]> = paths.iter().map(|path| path.0.as_slice()).collect();
     only_steps(value, &steps)
@@ -98,7 +98,8 @@ fn only_steps(value: &Value, paths: &[&[ValueStep]]) -> Value {
                     entries.insert(name.clone(), only_steps(part, &named(name)));
                 }
             }
-            // A map without some keys may have another element type. An object has the same paths.
+            // A map without some of its keys may have another element type. So the result is an object, in which the
+            // same paths are valid.
             Value::object(entries)
         }
         Kind::List(items) | Kind::Tuple(items) => {

@@ -44,7 +44,7 @@ pub(crate) struct Change<'s> {
 /// The configuration of a change; null for a delete. Without marks.
 pub(crate) struct Configuration {
     value: Value,
-    /// Its sensitive paths.
+    /// The sensitive paths of the configuration.
     sensitive: Vec<Path>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Seen {
     Object(Box<ObjectState>),
     /// The object does not exist.
     Nothing,
-    /// It is unknown whether the object exists, for this reason.
+    /// It is unknown whether the object exists. The text is the reason.
     Unclear(String),
 }
 
@@ -213,8 +213,8 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// A write of a new object to the state. After an earlier attempt (`again`), the object that it replaces may be the
-    /// current one again.
+    /// A write of a new object to the state. After an earlier attempt (`again`), the replaced object may be the current
+    /// object again.
     pub(crate) fn put(&self, object: Box<InstanceObject>, again: bool) -> TaskWrites {
         let aside = self.replaces.filter(|_| again).map(|key| self.write(ObjectChange::DeposeAs(key.clone())));
         let objects = aside.into_iter().chain([self.write(ObjectChange::Put(object))]).collect();
@@ -268,8 +268,8 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// Looks up an object by an import id or an identity, and reads it. If the object is known to be the `planned` one,
-    /// parts that an import cannot read (for example, a password) come from the plan.
+    /// Looks up an object by an import id or an identity, and reads it. The object may be known to be the `planned`
+    /// object. If so, parts that an import cannot read, such as a password, come from the plan.
     pub(crate) async fn find(&self, begun: &mut Begun, target: ImportTarget, planned: Option<&Value>) -> Seen {
         let imported = begun.provider.import_resource_state(&self.kind.name, target).await;
         let reply = match imported {
@@ -311,7 +311,7 @@ impl<'s> Change<'s> {
     }
 
     /// The import id that finds the object of a create in doubt with strong consistency. `None` if the type does not
-    /// promise that.
+    /// promise strong consistency.
     ///
     /// # Errors
     /// Returns an error if a part of the id is unknown.

@@ -41,7 +41,7 @@ pub(crate) struct RunContext {
     pub(crate) id: RunId,
     pub(crate) live: LiveResults,
     pub(crate) objects: Arc<LiveObjects>,
-    /// Whether providers were asked to end their calls early. Errors after that may be a consequence.
+    /// Whether providers were asked to end their calls early. Later errors may be a consequence of this request.
     stopping: AtomicBool,
 }
 
@@ -101,7 +101,8 @@ impl TaskContext {
         Ok(())
     }
 
-    /// The result of an operation that is done. Its value is kept for readers in this shard and encoded for others.
+    /// The result of an operation that is done. Its value is stored for readers in this shard, and encoded for other
+    /// shards.
     pub(crate) fn done(&self, value: Option<&Value>, writes: TaskWrites, diagnostics: Problems) -> Done {
         let nothing = Value::null(Type::Dynamic);
         let value = value.unwrap_or(&nothing);

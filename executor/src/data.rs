@@ -37,7 +37,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
                 .into_iter()
                 .map(|problem| Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK))
                 .collect();
-            // The null tells assertions that there is nothing to check. The state keeps the object of the plan.
+            // Assertions ignore a data source that is null. The state keeps the object of the plan.
             let nothing = Value::null(kind.block.implied_type());
             return Ok(context.done(Some(&nothing), TaskWrites::default(), said));
         }

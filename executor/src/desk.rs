@@ -122,7 +122,7 @@ impl Desk {
                 DeskAction::Call(run, task) => {
                     let running = self.running.get_mut(&(run, task));
                     if let Some(grant) = running.and_then(|running| running.grant.take()) {
-                        // If the task has ended in the meantime, it reports that itself.
+                        // If the task has ended in the meantime, the send fails, and the task reports its own end.
                         let _ = grant.send(());
                     }
                 }
@@ -171,7 +171,7 @@ impl Desk {
         });
     }
 
-    /// Allows providers and ephemeral objects of a shard that failed to start to be started again.
+    /// Allows another start of the providers and ephemeral objects of a shard that failed to start.
     fn retry(&self, run: &RunId, number: u32) {
         let Some((_, shard)) = self.shard(run, number) else { return };
         tokio::spawn(async move {

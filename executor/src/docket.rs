@@ -147,7 +147,7 @@ impl Docket {
         self.reports.is_empty() && self.held.nothing_open()
     }
 
-    /// Whether nothing is running, so that only results without an acknowledgement are left.
+    /// Whether nothing is running, so that only results without an acknowledgement remain.
     pub fn only_results(&self) -> bool {
         self.held.only_results()
     }

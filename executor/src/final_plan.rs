@@ -13,11 +13,11 @@ use crate::change::{Begun, Change};
 use crate::problems;
 use crate::subject::{Problems, has_errors};
 
-/// Separates the planned value from the import id that was free, in the digest of an intent. The encoding of a value
-/// shows where the value ends, so different contents never have equal bytes.
+/// Separates the two parts of the digest of an intent: the planned value, and the import id with which no object was
+/// found. The encoding of a value shows where the value ends, so different contents never have equal bytes.
 const ABSENT: &[u8] = b"absent before: ";
 
-/// The request to the provider.
+/// A final plan: the request to the provider.
 #[derive(Clone, Debug)]
 pub(crate) struct FinalPlan {
     /// The planned object, with unknown parts; null for a delete. Without marks.
@@ -31,8 +31,8 @@ pub(crate) struct FinalPlan {
 }
 
 impl FinalPlan {
-    /// The digest in the intent of the call: blake3 of the planned value in the provider's own encoding, and of the
-    /// import id with which no object was found immediately before.
+    /// The digest in the intent of the call. It is the blake3 hash of the planned value in the provider's own encoding,
+    /// and of the import id with which no object was found immediately before the call.
     ///
     /// # Errors
     /// Returns an error if the value cannot be encoded for the provider.
@@ -46,10 +46,10 @@ impl FinalPlan {
     }
 }
 
-/// Makes the final plan of a change. It changes no real object.
+/// Makes the final plan of a change. The plan changes no real object.
 ///
 /// # Errors
-/// Returns an error if the provider rejects the change, or if its plan differs from the reviewed one.
+/// Returns an error if the provider rejects the change, or if the plan differs from the reviewed plan.
 pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result<FinalPlan, Problems> {
     let reviewed = change.planned;
     let reviewed_value = reviewed.value.unmark_deep().0;
@@ -65,8 +65,8 @@ pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result
     plan_again(change, begun, &reviewed_value).await
 }
 
-/// Validates a configuration that was unknown in the plan. A configuration that was known has not changed, and was
-/// validated then.
+/// Validates a configuration that was unknown in the plan. A configuration that was known in the plan has not changed,
+/// and planning has validated it.
 async fn validate_again(change: &Change<'_>, begun: &mut Begun) -> Result<(), Problems> {
     if change.planned.config_known {
         return Ok(());

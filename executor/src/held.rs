@@ -4,9 +4,10 @@
 //! Invariants:
 //! - A task is called at most once.
 //! - A task is called only if it received a grant while it waited for one, and if its intent is young.
-//! - A result is kept until it is acknowledged. A task that was called is not forgotten before that.
+//! - A result is kept until it is acknowledged. A task whose call was made is not forgotten before its result is
+//!   acknowledged.
 //!
-//! If the worker has a spool ([`crate::spool`]), a result that is not acknowledged soon goes there.
+//! If the worker has a spool ([`crate::spool`]), a result that is not acknowledged soon is written to the spool.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ enum SpoolState {
     Memory,
     /// In memory only. An acknowledgement was awaited once.
     Awaited,
-    /// On its way to the spool.
+    /// Being written to the spool.
     Writing,
     /// In the spool.
     Durable,
@@ -49,12 +50,12 @@ struct OfRun {
 
 #[derive(Debug)]
 struct TaskEntry {
-    /// `None` for a task that was granted but not held.
+    /// The shard of the task. `None` for a task that got a grant although this worker does not hold it.
     shard: Option<u32>,
     phase: HeldPhase,
-    /// Whether a call was allowed, whatever the phase is now.
+    /// Whether a call was allowed, in this phase or in an earlier phase.
     called: bool,
-    /// When its intent was first asked for.
+    /// When the intent of the task was first requested.
     asked_at: Option<u64>,
     planned: Digest,
     result: Option<Arc<TaskResult>>,
@@ -88,7 +89,7 @@ pub(crate) enum Start {
 pub(crate) enum Dropped {
     /// The task is forgotten. No call can have been made, and no coordinator waits for an answer.
     Forgotten,
-    /// The intent was asked for: report that no call is made.
+    /// The intent was requested: report that no call is made.
     Answer(Arc<TaskResult>),
     /// The order has no effect: the task was called, or is not held.
     Ignore,
@@ -163,8 +164,8 @@ impl HeldTasks {
         self.forget_unless(run, task, |held| held.phase != HeldPhase::Asked && held.phase != HeldPhase::Preparing)
     }
 
-    /// Handles an order to drop a task. If its intent was requested, the intent may already be durable. Then only the
-    /// answer that no call was made settles it, so the answer is kept like a result.
+    /// Handles an order to drop a task. If its intent was requested, the intent may already be durable. In that case,
+    /// only the answer that no call was made settles the attempt. So the answer is kept like a result.
     pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> Dropped {
         let Some(of_run) = self.runs.get_mut(run) else { return Dropped::Ignore };
         let Some(held) = of_run.tasks.get_mut(&task) else { return Dropped::Ignore };
@@ -220,7 +221,7 @@ impl HeldTasks {
         of_run.forget_all(run, &mut self.unspooled, |held| held.phase == HeldPhase::Preparing)
     }
 
-    /// Ends the drain of a run: another term has begun, and the order to drain was for the earlier one.
+    /// Ends the drain of a run: another term has begun, but the order to drain was for the earlier term.
     pub(crate) fn new_term(&mut self, run: &RunId) {
         if let Some(of_run) = self.runs.get_mut(run) {
             of_run.draining = false;
@@ -260,7 +261,7 @@ impl HeldTasks {
         self.runs.values().all(|of_run| of_run.tasks.values().all(|held| held.phase == HeldPhase::Preparing))
     }
 
-    /// Whether nothing is running, so that only results without an acknowledgement are left.
+    /// Whether nothing is running, so that only results without an acknowledgement remain.
     pub(crate) fn only_results(&self) -> bool {
         let mut tasks = self.runs.values().flat_map(|of_run| of_run.tasks.values());
         tasks.all(|held| matches!(held.phase, HeldPhase::Preparing | HeldPhase::Finished))

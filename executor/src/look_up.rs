@@ -1,8 +1,9 @@
 //! Looking up the object of a create by the attributes that are planned for it.
 //! `docs/decisions/2026-11-26-looking-up-creates.md` describes what a look-up proves.
 //!
-//! There are three ways to look up an object. A type may promise strongly consistent look-ups in its description. For
-//! other types, the tables of [`weft_graph_format::lookups`] have import ids. The last way is the identity.
+//! There are three methods of looking up an object. A type may promise strongly consistent look-ups in its description.
+//! For other types, the tables of [`weft_graph_format::lookups`] have import ids. The third method uses the identity of
+//! the object.
 
 use weft_graph_format::codec::json;
 use weft_graph_format::digest::Digest;
@@ -16,11 +17,11 @@ use weft_providers::call::{ImportTarget, ObjectState};
 use crate::change::{Begun, Change, Seen, filled};
 use crate::final_plan::FinalPlan;
 
-/// The maximum number of attributes of an object that are shown. They help the user to recognize it.
+/// The maximum number of attributes of an object that are shown. They help the user to recognize the object.
 const MOST_SHOWN: usize = 12;
 /// The maximum length of a shown attribute, in bytes of JSON. Longer values are usually documents.
 const MOST_OF_VALUE: usize = 200;
-/// The maximum number of differences from the plan that are named.
+/// The maximum number of differences from the plan that a message names.
 const MOST_DIFFERENCES: usize = 5;
 
 /// How an object can be found.
@@ -36,7 +37,7 @@ impl Change<'_> {
         self.planned.lookup.is_some() || self.template().is_some() || self.kind.has_identity()
     }
 
-    /// The import id template of the table.
+    /// The template of the import id in the table.
     fn template(&self) -> Option<&'static str> {
         lookup_table(&self.slot.instance.source)?.get(self.kind.name.as_str()).copied()
     }
@@ -51,10 +52,11 @@ impl Change<'_> {
         Some(filled.map(|id| LookUp { target: ImportTarget::Id(id.clone()), id }))
     }
 
-    /// The way to find the object of a create: by its table or by its planned identity.
+    /// How to look up the object of a create: by the import id in the table of its type, or by its planned identity.
     ///
     /// # Errors
-    /// Returns the reason why the object cannot be looked up. The reason is empty if the type has no way to do that.
+    /// Returns the reason why the object cannot be looked up. The reason is empty if the type has no method of looking
+    /// up objects.
     pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, String> {
         match (self.named(plan), self.identified(plan)) {
             (Some(Ok(named)), _) => Ok(named),
@@ -104,7 +106,8 @@ impl Change<'_> {
         found.into_iter().map(|problem| problem.path).filter(|path| !both_empty(path)).collect()
     }
 
-    /// Whether a part of the object's name is sensitive. Then neither its id nor its attributes are shown.
+    /// Whether a part of the object's name is sensitive. If so, neither the id nor the attributes of the object are
+    /// shown.
     fn is_hidden(&self, look_up: &LookUp, plan: &FinalPlan, begun: &Begun) -> bool {
         let hidden = self.sensitive(&plan.planned, begun);
         let is_part = |name: &str| match &look_up.target {

@@ -32,26 +32,26 @@ pub enum HostMessage {
 /// An event of an ephemeral object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EphemeralStep {
-    /// It is about to be opened.
+    /// The object is about to be opened.
     OpenStarted,
-    /// It is open.
+    /// The object is open.
     OpenDone,
-    /// It is about to be renewed.
+    /// The object is about to be renewed.
     RenewStarted,
-    /// It was renewed, or could not be.
+    /// The object was renewed, or the renewal failed.
     RenewDone,
-    /// It is about to be closed.
+    /// The object is about to be closed.
     CloseStarted,
-    /// It was closed.
+    /// The object was closed.
     CloseDone,
 }
 
 /// Settings of a worker.
 #[derive(Clone)]
 pub struct WorkerOptions {
-    /// Its name, unique in a cluster and without `/`.
+    /// The name of the worker, unique in a cluster and without `/`.
     pub name: String,
-    /// The identity of its process, from the coordinator's `process::incarnation()`.
+    /// The identity of the worker's process, from the coordinator's `process::incarnation()`.
     pub incarnation: String,
     /// Labels for placement rules.
     pub labels: BTreeMap<String, String>,
@@ -59,7 +59,8 @@ pub struct WorkerOptions {
     pub capacity: u32,
     /// The source of provider packages.
     pub packages: Arc<dyn Packages>,
-    /// The maximum number of provider processes, the time to wait for one, and the location of cached schemas.
+    /// The settings of the pool of provider processes, such as the maximum number of processes and the deadlines of
+    /// calls.
     pub pool: PoolOptions,
     /// File access for functions. Only the worker at home has it.
     pub files: Arc<dyn Files>,

@@ -12,13 +12,13 @@ use crate::subject::Problems;
 /// The end of a task.
 #[derive(Debug)]
 pub(crate) enum TaskOutcome {
-    /// It is done.
+    /// The task is done.
     Done(Done),
     /// The provider returned an error, or Weft failed before any call.
     Failed {
         writes: TaskWrites,
         diagnostics: Problems,
-        /// Whether a create left neither an object nor proof that it created none.
+        /// Whether a failed create returned no object, although the absence of an object is not proven.
         absence_unproven: bool,
     },
     /// The outcome is unknown.
@@ -71,7 +71,8 @@ impl From<TaskOutcome> for TaskResult {
     }
 }
 
-/// The name of the written object in progress lines: its `id`, otherwise its `name`, if that is text and may be shown.
+/// The name of the written object in progress lines: its `id`, or else its `name`. `None` if neither is a string that
+/// may be shown.
 pub(crate) fn shown_name(value: &Value, writes: &TaskWrites) -> Option<ShownName> {
     let puts =
         writes.objects.iter().any(|write| write.deposed.is_none() && matches!(write.change, ObjectChange::Put(_)));

@@ -20,7 +20,7 @@ pub(crate) fn not_here(id: OperationId) -> Diagnostic {
     Diagnostic::error(DAMAGED_PLAN, detail)
 }
 
-/// The operation only runs inside another one.
+/// The operation runs only inside another operation.
 pub(crate) fn not_a_task(id: OperationId) -> Diagnostic {
     Diagnostic::error(DAMAGED_PLAN, format!("Operation {} does not run on its own.", id.0))
 }
@@ -64,7 +64,7 @@ pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &str) -> Di
     Diagnostic::error("Unavailable provider function", detail)
 }
 
-/// A formula calls a provider in a place without providers.
+/// A formula calls a provider in a context without providers.
 pub(crate) fn no_provider_here() -> Diagnostic {
     Diagnostic::error("Unavailable provider function", "No provider can be called here.")
 }
@@ -160,7 +160,7 @@ pub(crate) fn failed_condition(kind: CheckKind, address: &str, text: String) -> 
     Diagnostic::error(condition_summary(kind, address), text)
 }
 
-/// The texts that replace an error message that cannot be shown.
+/// The strings that replace an error message that cannot be shown.
 pub(crate) mod message {
     pub(crate) const SENSITIVE: &str = "The error message refers to sensitive values, so it is not shown.";
     pub(crate) const EPHEMERAL: &str = "The error message refers to ephemeral values, so it is not shown.";
@@ -217,7 +217,7 @@ pub(crate) fn invalid_plan(
     subject.place(subject.error("Provider produced invalid plan", detail), path)
 }
 
-/// A final plan contradicts the reviewed one.
+/// A final plan contradicts the reviewed plan.
 pub(crate) fn inconsistent_plan(subject: &DiagnosticSubject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
     let detail = format!(
         "Now that all values are known, {provider} plans a change of {} that differs from the reviewed one: {why}. \
@@ -306,7 +306,7 @@ pub(crate) fn invalid_command(detail: &str) -> Diagnostic {
     Diagnostic::error("Invalid local-exec provisioner command", detail)
 }
 
-/// A command failed. `hidden` says which values its text depends on, if it must not be shown.
+/// A command failed. If the text of the command must not be shown, `hidden` says on which values the text depends.
 pub(crate) fn command_failed(error: &dyn Display, command: &str, output: &str, hidden: Option<&str>) -> Diagnostic {
     let detail = match hidden {
         Some(what) => format!("The command failed: {error}. It depends on {what} values, so it is not shown."),

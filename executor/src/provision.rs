@@ -36,7 +36,8 @@ const REMOTE_EXEC: &str = "remote-exec";
 /// Uploads files to another machine.
 #[cfg(feature = "ssh")]
 const FILE: &str = "file";
-/// The number of bytes at the end of a command's output that are kept for the error message. OpenTofu keeps as many.
+/// The number of bytes at the end of a command's output that are kept for the error message. OpenTofu keeps the same
+/// number.
 const KEPT_OUTPUT: usize = 8 * 1024;
 /// The maximum length of a line. Longer output without a line break is split.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -70,11 +71,11 @@ struct LocalExec {
 /// The reasons why a provisioner did not succeed.
 #[cfg_attr(not(feature = "ssh"), allow(dead_code))]
 enum Setback {
-    /// It failed.
+    /// The provisioner failed.
     Failed(Problems),
     /// There was no permission to begin.
     NotCalled(String),
-    /// It began, and its outcome is unknown.
+    /// The provisioner began, and its outcome is unknown.
     Uncertain(String),
     /// Weft does not know this kind of provisioner.
     Unsupported,
@@ -95,7 +96,7 @@ struct Assignment<'a> {
     arguments: Value,
     /// The arguments of its connection; null if there is none.
     connection: Option<Value>,
-    /// If its output must not be shown: the kind of values that it may contain.
+    /// The kind of values that the output may contain, if the output must not be shown.
     hidden: Option<&'static str>,
 }
 
@@ -275,7 +276,7 @@ async fn run(
     // must not wait for them.
     let (told, heard) = oneshot::channel();
     let listen = move || {
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         let _ = told.send(drain(reader, shown));
     };
     std::thread::Builder::new().name("provisioner output".into()).spawn(listen).map_err(failed)?;

@@ -25,7 +25,7 @@ pub(crate) struct ResourceType {
     pub(crate) block: Block,
     /// The type of its objects.
     pub(crate) ty: Type,
-    /// Its identity, if it has one.
+    /// The identity of the objects, if the type has identities.
     identity: Option<Identity>,
     has_sensitive: bool,
     has_write_only: bool,
@@ -35,7 +35,7 @@ pub(crate) struct ResourceType {
 #[derive(Debug)]
 struct Identity {
     ty: Type,
-    /// Its attributes. Each says whether an import works without it.
+    /// The attributes of the identity. Each attribute says whether an import works without it.
     attributes: Vec<(SmolStr, IdentityAttribute)>,
 }
 
@@ -94,7 +94,7 @@ impl ResourceType {
         }
     }
 
-    /// Whether its objects have identities.
+    /// Whether the objects of the type have identities.
     pub(crate) fn has_identity(&self) -> bool {
         self.identity.is_some()
     }
@@ -105,8 +105,8 @@ impl ResourceType {
         json::decode(text.as_bytes(), &self.identity.as_ref()?.ty).ok()
     }
 
-    /// The identity with which a planned object can be imported, from its attributes of the same names. `None` if an
-    /// attribute that an import needs is unknown.
+    /// The identity with which a planned object can be imported. Its values are the object's attributes of the same
+    /// names. `None` if an attribute that an import needs is unknown.
     pub(crate) fn planned_identity(&self, planned: &Value) -> Option<Value> {
         let (identity, fields) = (self.identity.as_ref()?, planned.as_fields()?);
         let mut parts = Vec::with_capacity(identity.attributes.len());

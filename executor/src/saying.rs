@@ -12,8 +12,8 @@ use weft_protocol::{OutputLine, RunLine};
 
 use crate::host::Host;
 
-/// The time that a provisioner waits for a coordinator to take a line. If a coordinator takes longer, its lines are
-/// dropped until it takes one at once, and the command continues.
+/// The time that a provisioner waits for a coordinator to take a line. If the coordinator takes longer, lines are
+/// dropped until it takes a line at once. The command continues.
 const LINE_WAIT: Duration = Duration::from_secs(5);
 
 /// The pause of a thread between two attempts to send a line.
@@ -26,7 +26,7 @@ pub(crate) struct Saying {
     run: RunId,
     address: String,
     provisioner: String,
-    /// Whether each line is shown in this process, so that a provisioner waits until there is room.
+    /// Whether each line is shown in this process. If so, a provisioner waits while the queue of lines is full.
     is_patient: bool,
     /// Whether the coordinator did not take the last line.
     absent: Arc<AtomicBool>,
@@ -58,7 +58,7 @@ impl Saying {
     pub(crate) async fn say(&self, text: String) {
         let sending = self.to.send(self.line(text));
         if self.is_patient {
-            // The listener may be gone.
+            // The receiver may have been dropped.
             let _ = sending.await;
             return;
         }
@@ -70,7 +70,7 @@ impl Saying {
     pub(crate) fn say_blocking(&self, text: String) {
         let mut line = self.line(text);
         if self.is_patient {
-            // The listener may be gone.
+            // The receiver may have been dropped.
             let _ = self.to.blocking_send(line);
             return;
         }

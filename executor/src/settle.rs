@@ -43,7 +43,7 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
             Seen::Unclear(why) => SettleVerdict::Unknown(why),
         },
         _ => match change.look(&mut begun).await {
-            // An object that is unchanged proves more than one that could also be as planned.
+            // This case comes first, because an unchanged object may also be as planned.
             Seen::Object(object) if object.state.same_unmarked(&begun.prior) => not_applied,
             Seen::Object(object) => match final_plan(&change, &mut begun).await {
                 Ok(plan) if as_planned(&change, &plan.planned, &object.state) => {

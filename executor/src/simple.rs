@@ -54,8 +54,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     if marks.is_sensitive() && !sensitive {
         return Err(vec![problems::sensitive_output(&subject)]);
     }
-    // A null output is not stored, unless it replaces a value that was unknown and stays unknown: a later apply may
-    // know it.
+    // A null output is not stored, unless it stands for a value that was unknown in the plan and stays unknown. A later
+    // apply may know that value.
     let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
     let stored = if bare.is_null() && (!constant || planned.is_known()) {
         None

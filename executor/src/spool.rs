@@ -1,8 +1,8 @@
 //! The spool: a file with results that no coordinator has acknowledged, so that they outlive the worker's process.
 //!
-//! While no coordinator is connected, a result goes to the spool at once. Otherwise it goes there when it is not
-//! acknowledged soon. A later process of the same name finds it, and hands it over as the report of the process that
-//! made it.
+//! While no coordinator is connected, a result is written to the spool at once. Otherwise, a result is written only if
+//! it is not acknowledged soon. A later process of the same name finds the result, and hands it over as a report of the
+//! process that made it.
 
 mod file;
 
@@ -21,7 +21,7 @@ pub struct SpooledResult {
     pub run: RunId,
     /// The task.
     pub task: Task,
-    /// The incarnation of the process that made it.
+    /// The incarnation of the process that made the result.
     pub maker: String,
     /// The end of the task.
     pub result: Arc<TaskResult>,
@@ -37,7 +37,7 @@ pub struct SpoolWork {
 }
 
 impl SpoolWork {
-    /// Whether nothing changes.
+    /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.keep.is_empty() && self.forget.is_empty()
     }
@@ -45,11 +45,11 @@ impl SpoolWork {
 
 /// Durable storage for results.
 pub trait Spool: Send + Sync {
-    /// Whether it encrypts its content.
+    /// Whether the spool encrypts its content.
     fn is_sealed(&self) -> bool;
 
-    /// Forgets tasks and keeps results. The results are durable when it returns. Forgotten results may appear again: a
-    /// coordinator then acknowledges them a second time.
+    /// Forgets tasks and keeps results. The results are durable when this returns. Forgotten results may appear again.
+    /// If so, a coordinator acknowledges them a second time.
     ///
     /// # Errors
     /// Returns an error if the results are not durable.

@@ -33,8 +33,8 @@ impl Unsent {
         queue.recv_many(&mut self.lines, FRAME_LINES).await;
     }
 
-    /// The next frame. It contains reports only if all lines that were queued before them are in it or were sent.
-    /// `more` returns further reports.
+    /// The next frame. It contains reports only if all lines that were queued before these reports are in the frame or
+    /// were sent. `more` returns further reports.
     pub(crate) fn frame(
         &mut self,
         queue: &mut mpsc::Receiver<RunLine>,

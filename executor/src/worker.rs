@@ -16,8 +16,8 @@ use crate::options::WorkerOptions;
 use crate::spool_writer::{ACKNOWLEDGEMENT, SpoolWriter};
 use crate::unsent::Unsent;
 
-/// A worker's end of its connection: two channels in one process. For a stream over the network, its frames are
-/// forwarded to and from these channels.
+/// A worker's end of its connection: two channels in one process. For a network connection, the host of the worker
+/// forwards frames between the connection and these channels.
 #[derive(Debug)]
 pub struct Channel {
     /// Encoded `CoordinatorFrame`s. The connection ends when this channel ends.
@@ -29,13 +29,14 @@ pub struct Channel {
 /// Why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The coordinator closed the connection, or it broke. Connect again and call [`Worker::run`] with the new channel.
+    /// The coordinator closed the connection, or the connection broke. Connect again and call [`Worker::run`] with the
+    /// new channel.
     Disconnected,
     /// No frame arrived for too long. Connect again as after [`Ended::Disconnected`].
     Silent,
     /// The coordinator refuses this worker, for this reason.
     Refused(String),
-    /// [`WorkerHandle::drain`] was called, and no work is left.
+    /// [`WorkerHandle::drain`] was called, and no work remains.
     Drained,
 }
 
@@ -58,9 +59,8 @@ const LINES: usize = 1_024;
 /// The shortest interval of heartbeats, and the shortest pause, that a coordinator may set. Nothing shorter is useful.
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
 
-/// The time that a worker that is about to end waits for acknowledgements of its results, once nothing else is running.
-/// A coordinator that carries out their run answers within a second. Operations whose results are lost then are in
-/// doubt already, or will be.
+/// How long a worker that is about to end waits for acknowledgements of its results, once nothing else is running. A
+/// running coordinator answers within a second. If results are lost after this time, their operations are in doubt.
 const DELIVERY_WAIT: Duration = Duration::from_secs(5);
 
 /// The requested end of a worker.
@@ -115,7 +115,8 @@ impl WorkerHandle {
     }
 }
 
-/// A worker. It outlives its connections: results without an acknowledgement are sent again over the next one.
+/// A worker. A worker outlives its connections: results without an acknowledgement are sent again over the next
+/// connection.
 pub struct Worker {
     host: Arc<Host>,
     desk: Desk,
@@ -123,7 +124,7 @@ pub struct Worker {
     lines: mpsc::Receiver<RunLine>,
     handle: WorkerHandle,
     wish: watch::Receiver<Wish>,
-    /// The last request that was passed on.
+    /// The last request to end that was passed on to the desk.
     passed: Wish,
     spool: Option<SpoolWriter>,
 }
@@ -158,7 +159,7 @@ impl Worker {
         self.handle.clone()
     }
 
-    /// Its unfinished work, with or without a connection.
+    /// The unfinished work of the worker, with or without a connection.
     pub fn open(&mut self) -> UnfinishedWork {
         while let Ok(event) = self.events.try_recv() {
             self.desk.happened(event);
@@ -212,8 +213,8 @@ impl Worker {
         }
     }
 
-    /// Works for the coordinator at the other end until the connection ends. Running tasks continue, and the next call
-    /// reports their results. Must be called within a tokio runtime.
+    /// Works for the coordinator at the other end of the channel until the connection ends. Running tasks continue, and
+    /// the next call reports their results. Must be called within a tokio runtime.
     pub async fn run(&mut self, channel: Channel) -> Ended {
         let Channel { mut incoming, outgoing } = channel;
         let greeting = WorkerFrame { greeting: Some(self.greeting()), ..WorkerFrame::default() };
@@ -314,7 +315,8 @@ impl Worker {
                     self.note(true);
                     if spoke.elapsed() >= beat.period() / 2 {
                         beats += 1;
-                        // If the channel is full, frames are under way, and they also show that the worker is alive.
+                        // If the channel is full, frames are waiting in it, and these frames also show that the worker
+                        // is alive.
                         let sent = outgoing.try_send(WorkerFrame { heartbeat: beats, ..WorkerFrame::default() }.encode());
                         if let Err(mpsc::error::TrySendError::Closed(_)) = sent {
                             return Ended::Disconnected;
@@ -374,8 +376,8 @@ impl Worker {
         }
     }
 
-    /// Ends all providers, even if they are in use. Running calls are lost. Call it when [`Worker::run`] has drained,
-    /// or when there is no time left.
+    /// Ends all providers, even if they are in use. Running calls are lost. Call this when [`Worker::run`] has drained,
+    /// or when there is no more time.
     pub async fn close(self) {
         if timeout(CLOSING_WAIT, self.desk.close_objects()).await.is_err() {
             tracing::warn!("ephemeral objects were not closed in time");

@@ -14,7 +14,7 @@ use crate::problems::access as problems;
 use crate::symbolic;
 
 /// The part of a container found at `step`, with the container's marks and origin. If the container has a formula, the
-/// part gets a formula that computes it from the container, so that an error at apply names this place.
+/// part gets a formula too, which computes the part from the container. So an error at apply refers to this expression.
 fn part_of(container: &Value, found: &Value, step: &ValueStep, range: Option<&SourceRange>) -> Value {
     let explained = match container.formula() {
         Some(formula) => {
@@ -35,7 +35,7 @@ fn part_of(container: &Value, found: &Value, step: &ValueStep, range: Option<&So
     explained.mark(container.marks()).add_origin(container.origin())
 }
 
-/// The part of an unknown container. It is unknown too.
+/// The part of an unknown container, which is unknown too.
 fn unknown_part(container: &Value, ty: Type, op: impl FnOnce(Formula) -> Formula) -> Value {
     let part = Value::unknown(ty);
     let part = match container.formula() {
@@ -133,7 +133,7 @@ impl Indexing<'_> {
         };
         let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
         if key.deep().formula {
-            // At apply, the key may be a different one.
+            // The key may be different at apply.
             let whole = self.formula(found.ty());
             let found = symbolic::replace_formulas(&found, &whole);
             return Ok(found.mark(key_marks).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));

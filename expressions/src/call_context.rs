@@ -12,9 +12,9 @@ use crate::decoded::Decoded;
 /// How impure functions behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Impure {
-    /// They run.
+    /// Impure functions run.
     Run,
-    /// They do not run. Their results are unknown, with the call as formula.
+    /// Impure functions do not run. Their results are unknown, with the call as formula.
     Defer,
 }
 
@@ -133,7 +133,8 @@ pub struct CallContext<'a> {
     pub plan_timestamp: Option<&'a str>,
     /// How impure functions behave.
     pub impure: Impure,
-    /// The number of templates that contain this call, each evaluated by the one before.
+    /// The nesting depth of the templates around this call. Each template is evaluated by a call in the previous
+    /// template.
     pub template_depth: u32,
     /// The counter for impure calls.
     pub occurrences: &'a AtomicU32,

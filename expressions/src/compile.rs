@@ -30,7 +30,7 @@ pub enum Fault {
     /// The formula has errors.
     #[error("{}", .0.first().map_or("failed", |d| d.summary.as_str()))]
     Failed(Vec<Diagnostic>),
-    /// An input has failed or was skipped. This is reported elsewhere. `try` and `can` do not catch it.
+    /// An input has failed or was skipped. Such a fault is reported elsewhere. `try` and `can` do not catch it.
     #[error("an input is missing")]
     Skipped,
 }
@@ -74,7 +74,7 @@ enum Action {
     /// The operands are the condition and the two results. The chosen result is converted to the type. If the type is
     /// open, the other result is computed too, for its type.
     Conditional {
-        /// The type of the result, as far as the plan determined it.
+        /// The type of the result, as far as it was determined during planning.
         ty: Type,
     },
     /// The first operand without an error.
@@ -83,7 +83,7 @@ enum Action {
     Can,
     /// `&&` or `||`. Errors of the second operand are ignored if the first decides the result.
     Logical(weft_graph_format::formula::BinaryOperator),
-    /// Set by the surrounding loop.
+    /// A parameter. The surrounding loop sets its value.
     Parameter,
     /// The operands are the collection, followed by the key, value and condition, as far as they exist.
     For(ForAction),
@@ -104,8 +104,8 @@ struct ForAction {
     key: Option<NodeId>,
     value: NodeId,
     condition: Option<NodeId>,
-    /// Whether the condition is checked once before the first round, as in evaluation. False if that would run an
-    /// impure call.
+    /// Whether the condition is checked once before the first round, as in evaluation. `false` if this check would run
+    /// an impure call.
     try_condition: bool,
     grouping: bool,
 }

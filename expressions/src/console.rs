@@ -32,7 +32,7 @@ pub struct ConsoleResult {
     pub ty: Option<String>,
     /// The sensitive parts, in the shape of a plan's `after_sensitive`. `None` if no part is sensitive.
     pub sensitive: Option<Json>,
-    /// The errors. Only the first one is printed.
+    /// The errors. Only the first error is printed.
     pub errors: Vec<Diagnostic>,
 }
 

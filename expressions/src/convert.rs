@@ -88,7 +88,7 @@ fn fits(value: &Value, want: &Type) -> bool {
 }
 
 /// Keeps a value that already has the type. If its formula leaves the type open, the value may have a different type at
-/// apply, and is converted then.
+/// apply. In this case, the formula gets the conversion.
 fn kept_at_type(value: &Value, want: &Type) -> Value {
     match value.formula() {
         Some(formula) if formula.ty() != want && formula.ty().has_dynamic() => {
@@ -248,7 +248,7 @@ fn to_object(
 }
 
 /// Finds the common type of elements that were converted to `element`, which may contain dynamic parts, and converts
-/// them to it.
+/// the elements to that type.
 fn one_type(
     items: Vec<Value>,
     element: &Type,
@@ -263,8 +263,8 @@ fn one_type(
     if !unified.has_dynamic() {
         return Ok((unified, items));
     }
-    // Other elements may determine a part of the type that was open before: a set of strings determines the element
-    // type of an empty set.
+    // Other elements may determine a part of the type that was open before. For example, a set of strings determines
+    // the element type of an empty set.
     match shared(&items, path)? {
         Some(settled) if settled != unified => Ok((settled.clone(), all_at(items, &settled, path)?)),
         _ => Ok((unified, items)),
@@ -291,8 +291,8 @@ fn shared(items: &[Value], path: &[ValueStep]) -> Result<Option<Type>, ConvertEr
     found.map(Some).ok_or_else(|| ConvertError::new(path, "collection elements cannot be unified"))
 }
 
-/// The type of a null or unknown value of type `have` after conversion to `want`. Dynamic parts of `want` are taken
-/// from `have`, where it has them.
+/// The type of a null or unknown value of type `have` after conversion to `want`. Dynamic parts of `want` are replaced
+/// by the parts of `have`, if `have` has them.
 fn replaced_dynamic(have: &Type, want: &Type) -> Type {
     match (have, want) {
         (have, Type::Dynamic) => have.clone(),

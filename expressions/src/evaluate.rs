@@ -72,8 +72,8 @@ fn failed_value(problem: &Diagnostic) -> Value {
     Value::unknown(Type::Dynamic).with_formula(Some(formula))
 }
 
-/// Whether a failed expression also fails at apply, whatever the values of live parts are then: a part of it is an
-/// error.
+/// Whether a failed expression also fails at apply, for all values of its live parts. This is the case if a part of the
+/// value is an error.
 fn fails_for_certain(value: &Value) -> bool {
     certain_failure(value).is_some()
 }
@@ -171,7 +171,7 @@ impl<'s> Evaluator<'s> {
         self.tree.node(id).span
     }
 
-    /// Records an error at `subject` in the expression `id`, and returns the value that replaces it.
+    /// Records an error at `subject` in the expression `id`, and returns the value that replaces the failed expression.
     fn fail(&mut self, problem: Diagnostic, subject: Span, id: ExprId) -> Value {
         let problem = self.placed(problem, subject, id);
         let value = failed_value(&problem);
@@ -285,7 +285,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// Evaluates a branch of a conditional. Its diagnostics are kept apart.
+    /// Evaluates a branch of a conditional. Its diagnostics are collected separately.
     fn branch(&mut self, id: ExprId) -> Branch {
         let (value, problems) = self.apart(|e| e.value(id));
         Branch { id, value, problems }
@@ -406,7 +406,8 @@ impl<'s> Evaluator<'s> {
         value
     }
 
-    /// The value of steps that do not exist in a failed or live value now. At apply, they may exist.
+    /// The value at the end of steps that do not exist in a failed or live value during planning. The steps may exist
+    /// at apply.
     fn failed_steps(&self, start: Value, steps: &[TraversalStep], id: ExprId) -> Value {
         if let Some(certain) = certain_failure(&start) {
             return certain;

@@ -1,9 +1,9 @@
 //! Functions: their definition, and how they are called.
 //!
 //! Each function is written once, and has two sides. [`Function::call`] is the *known* side, which computes a result.
-//! [`Function::invoke`] applies cty's rules before it: it converts arguments, and handles null, unknown and marked
-//! ones. The *symbolic* side needs no code in the function: [`Symbolic`] determines how a result gets its formula and
-//! origin.
+//! [`Function::invoke`] first applies cty's rules: it converts arguments, and handles null, unknown and marked
+//! arguments. The *symbolic* side needs no code in the function: [`Symbolic`] determines how a result gets its formula
+//! and origin.
 
 use std::fmt;
 
@@ -99,14 +99,16 @@ pub enum Symbolic {
     /// The result comes from evaluating a text with variables (`templatefile`), which gives it formulas and origins. If
     /// the text itself, the first argument, is symbolic, the result gets the formula of the call.
     Inlined,
-    /// Each call has a different result (`uuid`). The plan does not run it. An occurrence number identifies the call.
+    /// Each call has a different result (`uuid`). The plan does not run the call. An occurrence number identifies the
+    /// call.
     Impure,
 }
 
 /// Computes the type of the result. The arguments are converted and checked for null, and may be unknown.
 pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
 
-/// Computes the result from arguments that fit the parameters. The last argument is the type that was computed before.
+/// Computes the result from arguments that fit the parameters. The last argument is the result type, which was computed
+/// before.
 pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
 
 /// Computes the refinement of an unknown result of this type.
@@ -344,7 +346,8 @@ impl Function {
             !argument.is_known() && !self.parameter_at(index).is_some_and(|p| p.allow_unknown)
         });
         if unknown {
-            // Parameters that accept marks leave them on the arguments. They must not be lost with the content.
+            // Parameters that accept marks leave them on the arguments. These marks must not be lost together with the
+            // content.
             let all = bare.iter().fold(marks, |all, argument| all.union(argument.marks()));
             return Ok(self.refined(Value::unknown(ty), &bare).mark(&all));
         }

@@ -34,7 +34,7 @@ pub fn values(expression: &Expression, variables: &[(SmolStr, Value)], scope: &d
     found
 }
 
-/// Like [`values`], for a problem that is caused by unknown values. These are listed too.
+/// Like [`values`], for a problem that is caused by unknown values. Unknown values are listed too.
 pub fn values_with_unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<InvolvedValue> {
     let mut found = values(expression, &[], scope);
     for traversal in weft_syntax::references(expression).into_iter().take(MOST_VALUES) {
@@ -74,7 +74,7 @@ pub fn unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<String> {
     found
 }
 
-/// The value at the end of the traversal. If there is none, the last value on the way.
+/// The value at the end of the traversal. If it does not exist, the last value that the traversal reaches.
 fn reached(
     expression: &Expression,
     traversal: &Traversal,

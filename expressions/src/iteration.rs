@@ -26,7 +26,7 @@ pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Val
     })
 }
 
-/// Checks whether `for` can iterate over the collection, now or once it is known.
+/// Checks whether `for` can iterate over the collection, now or once the collection is known.
 pub fn check_collection(collection: &Value) -> Result<(), Problem> {
     if collection.is_null() {
         return Err(problems::null_collection());
@@ -59,9 +59,9 @@ fn one_type<'a>(mut types: impl Iterator<Item = &'a Type>) -> Type {
 /// The outcome of a condition or key.
 #[derive(Clone, Debug)]
 pub enum Decided<T> {
-    /// It is known.
+    /// The outcome is known.
     Known(T),
-    /// It is known only at apply.
+    /// The outcome is known only at apply.
     Open,
 }
 
@@ -137,7 +137,8 @@ pub enum SplatSource {
     Tuple(Vec<Value>),
     /// The elements. The result is a list.
     List(Vec<Value>),
-    /// A single value that may turn out to be null. If it is null, the result has no elements, otherwise one.
+    /// A single value that may turn out to be null. The result has no elements if the value is null, and one element
+    /// otherwise.
     Perhaps(Value),
     /// Unknown elements of this type. The result is a list.
     UnknownList(Type),

@@ -5,11 +5,11 @@
 
 use weft_graph_format::value::Value;
 
-/// The maximum number of steps of one expression, including the templates that it evaluates. They take some minutes.
-/// One step reads about one part of a value.
+/// The maximum number of steps of one expression, including the templates that it evaluates. This many steps take some
+/// minutes. One step reads about one part of a value.
 pub const MOST_STEPS: u64 = 1 << 32;
 
-/// The number of steps of one round of a `for` or splat, in addition to the steps of calls in it.
+/// The number of steps of one round of a `for` or splat, in addition to the steps of calls in the round.
 pub const STEPS_A_ROUND: u64 = 64;
 
 /// The number of bytes of text that count as one step.

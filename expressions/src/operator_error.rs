@@ -26,7 +26,7 @@ pub enum OperatorError {
     Operand {
         /// The unsuitable operand.
         side: Side,
-        /// What is wrong with it.
+        /// What is wrong with the operand.
         message: String,
     },
     /// The operands are suitable, but the operation fails.

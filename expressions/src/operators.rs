@@ -2,7 +2,7 @@
 //!
 //! The rules are HCL's. Operands are converted to the operator's type. Null is an error, except for `==` and `!=`. If
 //! an operand is unknown, the result is unknown and not null. The result has the marks of all operands. If one operand
-//! of `&&` or `||` decides the result, the other one does not matter.
+//! of `&&` or `||` decides the result, the other operand does not matter.
 
 mod equality;
 
@@ -104,7 +104,7 @@ pub fn binary(
         let op = FormulaOp::Binary(operator, given_left.to_formula(), given_right.to_formula());
         Formula::new(op, ty, range.cloned())
     };
-    // A known left operand that decides the result leaves nothing to compute, even if the right one is live.
+    // A known left operand that decides the result leaves nothing to compute, even if the right operand is live.
     let [left, _] = &operands;
     if decided_by(operator, left).is_some() && !left.deep().formula {
         return Ok(result.add_origin(symbolic::joined_origin(&operands).as_ref()));

@@ -1,4 +1,5 @@
-//! The problems of expressions. There is one function for each, which returns it without a source range.
+//! The problems of expressions. There is one function for each problem, which returns the problem without a source
+//! range.
 //!
 //! The caller knows the position and adds the source range.
 

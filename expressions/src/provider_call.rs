@@ -32,7 +32,7 @@ pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> R
 
 /// Calls a provider function through `call`. Converts the arguments and moves their marks to the result. Rejects null
 /// where the signature does. If an argument is unknown and the signature does not allow it, the result is unknown and
-/// there is no call.
+/// the provider is not called.
 pub fn invoke(
     signature: &FunctionSignature,
     arguments: &[Value],

@@ -77,7 +77,7 @@ pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
         Kind::Set(set) => {
             let known = set.items().iter().filter(|item| item.is_wholly_known()).count() as u64;
             let all = set.len() as u64;
-            // Unknown elements may turn out to be equal to each other or to a known one, but the set is not empty.
+            // Unknown elements may turn out to be equal to each other or to a known element, but the set is not empty.
             if known == all { (all, Some(all)) } else { (known.max(1), Some(all)) }
         }
         Kind::List(items) | Kind::Tuple(items) => (items.len() as u64, Some(items.len() as u64)),

@@ -1,8 +1,10 @@
 //! The symbolic side of operators and functions: how their results get formulas and origins.
 //!
 //! Invariants of every value that this crate returns:
-//! - Every unknown part has a formula, or a container of it has one, unless an input was unknown without a formula.
-//! - Running the formula of a value gives the final content and marks. The value now has at least these marks.
+//! - Every unknown part has a formula, or one of its containers has a formula, unless an input was unknown without a
+//!   formula.
+//! - Running the formula of a value gives the final content and marks. The value during planning has at least these
+//!   marks.
 //! - A *live* value (known, with a formula) is never part of a result whose formula does not include it.
 
 use std::collections::BTreeMap;
@@ -18,11 +20,11 @@ use crate::stack;
 /// How the result of a call relates to the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
-    /// It consists of unchanged parts of the arguments, which keep their formulas.
+    /// The result consists of unchanged parts of the arguments, which keep their formulas.
     Parts,
-    /// It consists of changed parts of the arguments. Each part of the result gets a formula from the call.
+    /// The result consists of changed parts of the arguments. Each part of it gets a formula from the call.
     Whole,
-    /// It is a new value, without parts of the arguments.
+    /// The result is a new value, without parts of the arguments.
     Nothing,
 }
 
@@ -44,7 +46,7 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
-    // If a result is known although arguments are unknown, it is only valid if the call cannot fail at apply. If parts
+    // A result that is known although arguments are unknown is only valid if the call cannot fail at apply. If parts
     // are passed on, unused parts may fail, but no argument as a whole may.
     let can_fail = || {
         if !symbolic {

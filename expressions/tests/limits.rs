@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use weft_expressions::console::{BareScope, evaluate_text};
 
-/// Longer than any case takes on a busy machine, and far shorter than an unlimited one would.
+/// Longer than any case takes on a busy machine, and far shorter than an unlimited case would take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The summary of the first error, or `None` if there is a value.
@@ -16,8 +16,8 @@ fn summary(expression: &str) -> Option<String> {
     found
 }
 
-/// A chain of names: `a0` is `first`, and each of the following is `step` of the previous one (`@`). The result is
-/// `last` of the final name.
+/// A chain of names: `a0` is `first`, and each further name is `step`, in which `@` stands for the previous name. The
+/// result is `last` of the final name.
 fn chain(length: usize, first: &str, step: &str, last: &str) -> String {
     let mut text = format!("[for a0 in [{first}] : ");
     for n in 1..length {
@@ -65,7 +65,7 @@ fn nested_loops_are_stopped_at_a_limit() {
     // A number of rounds below the limit succeeds.
     assert_eq!(summary("length([for a in range(1024) : [for b in range(64) : a * b]])"), None);
     if std::env::var_os("WEFT_HOSTILE_INPUTS").is_some() {
-        // It runs for a minute before it is stopped.
+        // The expression runs for a minute before it is stopped.
         let found = evaluate_text(&text, &BareScope::new()).errors.first().map(|e| e.summary.clone());
         assert_eq!(found.as_deref(), Some("Expression takes too long"));
     }

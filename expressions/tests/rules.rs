@@ -401,7 +401,8 @@ fn try_and_can_over_live_values_are_evaluated_again() {
     assert_eq!(world.applied("can(names[0])"), Ok(Value::bool(true)));
 }
 
-/// A formula may leave a type open that the value shows. A conversion to the shown type is then kept.
+/// A formula may leave a type open that the value shows. In this case, a conversion to the shown type stays in the
+/// formula.
 #[test]
 fn a_conversion_to_the_shown_type_stays_in_the_formula() {
     let world = World::default().unknown("text", Type::String, Value::string("a"));

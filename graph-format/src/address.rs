@@ -20,11 +20,11 @@ pub use function_provider::FunctionProvider;
 pub use key::InstanceKey;
 pub use parse::AddressError;
 
-/// A module as configured: the names of the calls that lead to it; empty for the root module.
+/// A module as configured: the names of the calls that lead to the module. Empty for the root module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Module(pub Arc<[SmolStr]>);
 
-/// One call on the way to a module instance.
+/// One call in the chain of calls that leads to a module instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModuleStep {
     /// Name of the call.
@@ -33,7 +33,7 @@ pub struct ModuleStep {
     pub key: InstanceKey,
 }
 
-/// An instance of a module: the calls that lead to it. Empty for the root module.
+/// An instance of a module: the calls that lead to the instance. Empty for the root module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModuleInstance(pub Arc<[ModuleStep]>);
 
@@ -62,7 +62,7 @@ pub struct Resource {
 /// A resource as configured: `module.net.aws_vpc.main`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ConfigResource {
-    /// The module that contains it.
+    /// The module that contains the resource.
     pub module: Module,
     /// The resource within the module.
     pub resource: Resource,
@@ -71,7 +71,7 @@ pub struct ConfigResource {
 /// A resource in a module instance, with all of its instances: `module.net["eu"].aws_vpc.main`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AbsResource {
-    /// The module instance that contains it.
+    /// The module instance that contains the resource.
     pub module: ModuleInstance,
     /// The resource within the module.
     pub resource: Resource,
@@ -80,7 +80,7 @@ pub struct AbsResource {
 /// One instance of a resource: `module.net["eu"].aws_vpc.main[0]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ResourceInstance {
-    /// The module instance that contains it.
+    /// The module instance that contains the resource.
     pub module: ModuleInstance,
     /// The resource within the module.
     pub resource: Resource,
@@ -180,7 +180,7 @@ impl fmt::Display for DeposedKey {
 pub struct ObjectName<'a> {
     /// The instance.
     pub address: &'a ResourceInstance,
-    /// The key of a deposed object; `None` for the current one.
+    /// The key of a deposed object; `None` for the current object.
     pub deposed: Option<&'a DeposedKey>,
 }
 
@@ -218,12 +218,12 @@ impl Module {
         Module(self.0.iter().cloned().chain([SmolStr::new(name)]).collect())
     }
 
-    /// The module that calls this one; `None` for the root module.
+    /// The module that calls this module; `None` for the root module.
     pub fn parent(&self) -> Option<Module> {
         self.0.split_last().map(|(_, front)| Module(front.into()))
     }
 
-    /// Whether it is the root module.
+    /// Whether this is the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -241,7 +241,7 @@ impl ModuleInstance {
         ModuleInstance(self.0.iter().cloned().chain([ModuleStep { name: SmolStr::new(name), key }]).collect())
     }
 
-    /// The module instance that calls this one; `None` for the root module.
+    /// The module instance that calls this instance; `None` for the root module.
     pub fn parent(&self) -> Option<ModuleInstance> {
         self.0.split_last().map(|(_, front)| ModuleInstance(front.into()))
     }
@@ -251,7 +251,7 @@ impl ModuleInstance {
         Module(self.0.iter().map(|step| step.name.clone()).collect())
     }
 
-    /// Whether it is the root module.
+    /// Whether this is the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -286,7 +286,7 @@ impl ResourceInstance {
 }
 
 impl AbsResource {
-    /// One instance of it.
+    /// The instance of the resource with this key.
     pub fn instance(&self, key: InstanceKey) -> ResourceInstance {
         ResourceInstance { module: self.module.clone(), resource: self.resource.clone(), key }
     }

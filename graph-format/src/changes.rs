@@ -15,9 +15,9 @@ use crate::value::Value;
 pub enum ChangeAction {
     /// A single action.
     Only(Action),
-    /// The old object is deleted, then the new one created.
+    /// The old object is deleted, then the new object is created.
     DeleteThenCreate,
-    /// The new object is created, then the old one deleted.
+    /// The new object is created, then the old object is deleted.
     CreateThenDelete,
     /// The old object is only removed from the state, then a new one is created.
     ForgetThenCreate,
@@ -120,7 +120,7 @@ pub struct ResourceChange {
     pub address: ResourceInstance,
     /// The previous address, if the object was moved.
     pub previous_address: Option<Box<ResourceInstance>>,
-    /// The key of a deposed object; `None` for the current one.
+    /// The key of a deposed object; `None` for the current object.
     pub deposed: Option<DeposedKey>,
     /// The provider instance that makes the change.
     pub provider: ProviderInstance,
@@ -173,7 +173,8 @@ pub struct Changes {
 /// An attribute of a resource that contributes to what a plan changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RelevantAttribute {
-    /// The resource instance. Without a key, it stands for all instances of a resource that has several.
+    /// The resource instance. An address without a key stands for all instances of the resource, if the resource has
+    /// several.
     pub resource: ResourceInstance,
     /// The path to the attribute. Empty for the whole object.
     pub path: Path,

@@ -13,7 +13,7 @@ pub enum CheckedObject {
     Resource(ResourceInstance),
     /// An output value, a check block or a variable.
     Named {
-        /// Its module instance.
+        /// The module instance that contains the object.
         module: ModuleInstance,
         /// `output.x`, `check.y` or `var.z`.
         name: String,
@@ -23,7 +23,7 @@ pub enum CheckedObject {
 /// The address of an object with conditions, without the keys of modules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckedConfig {
-    /// A resource, or those of its instances that have one key.
+    /// A resource: all of its instances, or only those with a certain key.
     Resource {
         /// The resource in the configuration.
         resource: ConfigResource,
@@ -32,7 +32,7 @@ pub enum CheckedConfig {
     },
     /// An output value, a check block or a variable.
     Named {
-        /// Its module.
+        /// The module that contains the object.
         module: Module,
         /// `output.x`, `check.y` or `var.z`.
         name: String,
@@ -50,7 +50,7 @@ impl CheckedObject {
         CheckedObject::Named { module, name: name.to_owned() }
     }
 
-    /// Its module instance.
+    /// The module instance that contains the object.
     pub fn module(&self) -> &ModuleInstance {
         match self {
             CheckedObject::Resource(instance) => &instance.module,
@@ -58,7 +58,7 @@ impl CheckedObject {
         }
     }
 
-    /// Its address without keys.
+    /// The address without any keys.
     pub fn config(&self) -> CheckedConfig {
         match self {
             CheckedObject::Resource(instance) => {
@@ -70,7 +70,8 @@ impl CheckedObject {
         }
     }
 
-    /// Its address without the keys of modules, if it has a key of its own.
+    /// The address without the keys of modules, but with the object's own key. `None` if the object has no key of its
+    /// own.
     pub fn keyed(&self) -> Option<CheckedConfig> {
         match self {
             CheckedObject::Resource(instance) if instance.key != InstanceKey::None => {
@@ -112,7 +113,7 @@ pub fn split_module(address: &str) -> (Option<&str>, &str) {
     (None, address)
 }
 
-/// An address with its text. The text is parsed once, and stored unchanged.
+/// A parsed address, together with its text. The text is stored unchanged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CheckedAddress {
     text: Box<str>,
@@ -120,7 +121,7 @@ pub struct CheckedAddress {
 }
 
 impl CheckedAddress {
-    /// Parses an address and keeps its text.
+    /// Parses an address, and stores its text.
     pub fn read(text: &str) -> CheckedAddress {
         CheckedAddress { text: text.into(), object: CheckedObject::parse(text) }
     }
@@ -130,12 +131,14 @@ impl CheckedAddress {
         &self.text
     }
 
-    /// The object. An address without keys stands for its only instance.
+    /// The object that the address refers to. An address of a resource without keys refers to the only instance of the
+    /// resource.
     pub fn object(&self) -> &CheckedObject {
         &self.object
     }
 
-    /// The object of the configuration, with the instance's own key if it has one.
+    /// The object in the configuration: the address without the keys of modules, but with the object's own key if there
+    /// is one.
     pub fn config(&self) -> CheckedConfig {
         self.object.keyed().unwrap_or_else(|| self.object.config())
     }

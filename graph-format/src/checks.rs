@@ -10,15 +10,14 @@ use crate::plan_file::{CheckResult, CheckStatus, CheckedKind};
 pub struct ObjectChecks<'r> {
     /// The kind of object.
     pub kind: CheckedKind,
-    /// Its address without keys.
+    /// The address of the object, without keys.
     pub config: CheckedAddress,
-    /// The results of its instances.
+    /// The results of the instances of the object.
     pub instances: Vec<&'r CheckResult>,
 }
 
 impl ObjectChecks<'_> {
-    /// The combined status of the instances: the worst one. An error is worse than a failure, then follow unknown and
-    /// passed.
+    /// The combined status of the instances: the worst one. From worst to best: error, failure, unknown, passed.
     pub fn status(&self) -> CheckStatus {
         let statuses = self.instances.iter().map(|result| result.status);
         statuses.max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)

@@ -1,8 +1,8 @@
 //! Encodes values as go-cty does, byte for byte: for provider plugins, state files and JSON functions.
 //!
 //! [`msgpack`] is the wire format of providers, [`json`] the format of state files and of `jsonencode`, and
-//! [`type_json`] encodes types for both. The caller passes the expected type. Where that is dynamic, the encoded value
-//! contains its own type.
+//! [`type_json`] encodes types for both. The caller passes the expected type. Where the expected type is dynamic, the
+//! encoded value also contains its own type.
 //!
 //! Encoders refuse marked values (the caller removes and keeps the marks) and values that do not conform to the type
 //! (the caller converts them). Decoders accept any input: they never panic, stop at [`MAX_DEPTH`] and
@@ -92,7 +92,7 @@ pub enum DecodeProblem {
     /// The value is deeper than [`MAX_DEPTH`].
     #[error("the input is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// The input does not contain this, which the type requires.
+    /// The input lacks something that the type requires. Contains what is missing.
     #[error("{0} is required")]
     Required(&'static str),
     /// Text is not UTF-8.
@@ -178,8 +178,8 @@ fn normal(text: &str) -> SmolStr {
     if text.is_ascii() || is_nfc(text) { SmolStr::new(text) } else { text.nfc().collect() }
 }
 
-/// The common type of decoded elements, and the elements with that type. If the wanted element type has dynamic parts,
-/// the elements determine the type. Nulls and unknowns without a type get the type of the other elements.
+/// The common type of decoded elements, and the elements themselves. If the wanted element type has dynamic parts, the
+/// elements determine the type. Nulls and unknowns without a type get the type of the other elements.
 fn same_type(wanted: &Type, mut items: Vec<Value>) -> Result<(Type, Vec<Value>), DecodeProblem> {
     if !wanted.has_dynamic() || items.is_empty() {
         return Ok((wanted.clone(), items));

@@ -39,7 +39,7 @@ pub struct Diagnostic {
     pub detail: String,
     /// The resource instance (or other object) that has the problem, as text.
     pub address: Option<String>,
-    /// The source range that is wrong.
+    /// The source range that causes the problem.
     pub subject: Option<SourceRange>,
     /// The source range to show around the subject.
     pub context: Option<SourceRange>,
@@ -48,30 +48,30 @@ pub struct Diagnostic {
     /// The function whose call failed, as the call names it. Empty if no call failed.
     pub function: SmolStr,
     /// An object whose condition does not hold, such as `check.health` or `aws_vpc.main[0]`. Empty for other problems.
-    /// `weft test` looks for it; it is not stored.
+    /// `weft test` searches for this object. The field is not stored.
     #[serde(skip)]
     pub checked: SmolStr,
     /// The two sides of an equality in a failed assertion. Neither contains anything confidential.
     #[serde(skip)]
     pub compared: Option<Box<(PlainValue, PlainValue)>>,
-    /// The kind of mistake, for code that must recognize it. It is not stored.
+    /// The kind of mistake, for code that must distinguish the kinds. Not stored.
     #[serde(skip)]
     pub cause: Cause,
 }
 
-/// A kind of mistake that code must recognize. Code never compares texts of diagnostics.
+/// A kind of mistake that code must recognize. Code never compares summaries or details of diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
     /// Any other kind.
     #[default]
     Other,
-    /// The configuration does not fit the schema, whatever its values are.
+    /// The configuration does not fit the schema, regardless of its values.
     Schema,
     /// A `for` expression produces a key twice.
     RepeatedKey,
     /// A reference to an object that does not exist, or to a name that has no value where it is used.
     WrongObject,
-    /// Another wrong reference.
+    /// Any other wrong reference.
     WrongValue,
 }
 
@@ -129,7 +129,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the code: a stable one, or one by which callers recognize the diagnostic.
+    /// Sets the code: a stable code for users, or a code by which callers recognize the diagnostic.
     pub fn code(mut self, code: &str) -> Diagnostic {
         self.code = SmolStr::new(code);
         self
@@ -141,23 +141,23 @@ impl Diagnostic {
         self
     }
 
-    /// Whether it is an error.
+    /// Whether the diagnostic is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// Whether it only announces that an assertion of a check block will be evaluated at apply.
+    /// Whether the diagnostic only announces that an assertion of a check block will be evaluated at apply.
     pub fn is_open_check(&self) -> bool {
         self.code == OPEN_ASSERTION
     }
 
-    /// Whether it reports that a condition was evaluated and is false.
+    /// Whether the diagnostic reports that a condition was evaluated and is false.
     pub fn is_failed_condition(&self) -> bool {
         self.code == FAILED_CONDITION || self.code == HIDDEN_MESSAGE
     }
 }
 
-/// Precedes the location of a validation rule, after the message of the rule.
+/// The text between the message of a validation rule and the location of the rule.
 const CHECKED_BY: &str = "\n\nThis was checked by the validation rule at ";
 
 /// The location of a failed validation rule, as text that follows its message.
@@ -197,7 +197,7 @@ pub const READ_FOR_CHECK: &str = "read-for-check";
 /// The code of a condition whose value is neither true nor false.
 pub const UNSUITABLE_CONDITION: &str = "unsuitable-condition";
 
-/// The code of a failed assertion whose message is secret: it must not be recorded.
+/// The code of a failed assertion whose message is secret, so that the message must not be recorded.
 pub const HIDDEN_MESSAGE: &str = "hidden-message";
 
 /// The code of warnings about attributes that are not in the type of a module's variable. Validation reports them;
@@ -207,13 +207,13 @@ pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 /// The code of warnings about entries of `ignore_changes` that have no effect. Only planning reports them.
 pub const REDUNDANT_IGNORED: &str = "redundant-ignored";
 
-/// The code of a problem that occurred before an operation began. OpenTofu then reports no failed operation.
+/// The code of a problem that occurred before an operation began. In this case, OpenTofu reports no failed operation.
 pub const NOT_BEGUN: &str = "not-begun";
 
 /// Like [`NOT_BEGUN`], for diagnostics of a provider.
 pub const NOT_BEGUN_BY_PROVIDER: &str = "not-begun-by-provider";
 
-/// Whether any of them is an error.
+/// Whether any of the diagnostics is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }

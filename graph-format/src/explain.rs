@@ -1,6 +1,6 @@
 //! Explanations of problems: each kind of problem has a code, and a text with an example.
 //!
-//! There is one file of texts for each subject, with an entry for each summary of a [`crate::diagnostic::Diagnostic`]:
+//! There is one file for each subject, with an entry for each summary of a [`crate::diagnostic::Diagnostic`]:
 //!
 //! ```text
 //! W0101 Unsupported argument
@@ -13,17 +13,18 @@
 //! After a line with two spaces and `right`, an entry may show the corrected example.
 //!
 //! A `*` in a summary matches any text. Codes are assigned by hand and never reused: `codes.txt` beside the tests lists
-//! every code that was ever assigned. The code that reports a problem does not know its code. [`code_of`] finds it.
+//! every code that was ever assigned. The source code that reports a problem does not mention this code: [`code_of`]
+//! finds it by the summary.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::diagnostic::{Diagnostic, NOT_BEGUN_BY_PROVIDER};
 
-/// The code of all diagnostics of providers. Their summaries are written by the provider.
+/// The code of all diagnostics that come from providers. Providers write the summaries of these diagnostics.
 pub const SAID_BY_A_PROVIDER: &str = "W1033";
 
-/// The files with the texts, by subject.
+/// The files with the explanations, by subject.
 const FILES: [&str; 13] = [
     include_str!("explain/syntax.txt"),
     include_str!("explain/blocks.txt"),
@@ -51,7 +52,7 @@ pub struct Explanation {
     pub code: &'static str,
     /// The summary of such problems, with a `*` for each part that varies.
     pub summary: &'static str,
-    /// What it means and what to do about it, in one paragraph.
+    /// What the problem means and what to do about it, in one paragraph.
     pub text: String,
     /// An example that causes the problem, or a command that helps.
     pub example: String,

@@ -1,5 +1,5 @@
 //! The format of files that consist of records. Each record is the length of the payload, its SHA-256 and the payload.
-//! If a crash left a record incomplete, the file ends there.
+//! If a crash left a record incomplete, the valid part of the file ends before this record.
 
 use crate::digest::Digest;
 

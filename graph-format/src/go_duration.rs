@@ -25,7 +25,8 @@ pub fn nanoseconds(text: &str) -> Result<i64, String> {
     if rest.is_empty() {
         return Err(invalid());
     }
-    /// The maximum number of fraction digits that count. With these, an hour is more precise than a nanosecond.
+    /// The maximum number of fraction digits that are used. With this many digits, even a fraction of an hour is more
+    /// precise than a nanosecond.
     const FRACTION_DIGITS: usize = 18;
     let limit = i128::from(i64::MAX) + i128::from(negative);
     let mut total: i128 = 0;

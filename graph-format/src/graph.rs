@@ -61,7 +61,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Whether nothing is waited for.
+    /// Whether there are no waits.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty() && self.waiters.is_empty()
     }
@@ -70,7 +70,7 @@ impl Waits {
 /// An operation with its number and its waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its number in the whole graph.
+    /// The number of the operation in the whole graph.
     pub id: OperationId,
     /// The operation itself.
     pub operation: Operation<FormulaIndex>,
@@ -83,7 +83,7 @@ pub struct Row {
 pub struct ForeignResult {
     /// The operation, in another fragment.
     pub operation: OperationId,
-    /// The parts that are read. None contains another.
+    /// The parts that are read. No part contains another.
     pub paths: Vec<Path>,
 }
 
@@ -92,7 +92,7 @@ pub struct ForeignResult {
 pub struct Fragment {
     /// The shard.
     pub shard: Shard,
-    /// In ascending order of their numbers.
+    /// The operations, in ascending order of their numbers.
     pub rows: Vec<Row>,
     /// The formulas of the operations.
     pub formulas: FormulaTable,

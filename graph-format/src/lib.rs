@@ -47,5 +47,5 @@ pub mod types;
 pub mod value;
 pub mod version;
 
-// A formula is part of a value. The other rooms know it by this path.
+// Formulas are part of values. Other crates use the module under this path.
 pub use value::formula;

@@ -132,7 +132,7 @@ impl ModuleSource {
         }
     }
 
-    /// The local path, if it is one.
+    /// The path, if the source is local.
     pub fn as_local(&self) -> Option<&str> {
         match self {
             ModuleSource::Local(path) => Some(path),

@@ -3,14 +3,15 @@
 /// The maximum number of edits between a misspelled name and the intended one.
 const LARGEST_SLIP: usize = 2;
 
-/// Shorter names may differ by one edit only, since two would make another name of them. A single letter must be right.
+/// Names with fewer letters may differ by one edit only, since two edits could turn them into any other short name. A
+/// single letter must match, except for its case.
 const SHORT: usize = 4;
 
 /// The maximum length of names that are compared.
 const LONGEST: usize = 128;
 
-/// The nearest of `names` to `given`, if few edits separate them: letters left out, added, replaced or swapped with
-/// their neighbour. Case does not count. If several names are equally near, the first in the alphabet is returned.
+/// The nearest of `names` to `given`, if few edits separate them: letters omitted, added, replaced or swapped with
+/// their neighbour. Case is ignored. If several names are equally near, the first in the alphabet is returned.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = folded(given);
     let most = match letters.chars().count() {
@@ -36,8 +37,8 @@ fn folded(name: &str) -> String {
     name.to_lowercase()
 }
 
-/// The number of edits between two names. A swap of neighbours counts once (optimal string alignment). `None` above
-/// `most`.
+/// The number of edits between two names. A swap of neighbours counts once (optimal string alignment). `None` if it is
+/// greater than `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.chars().count().abs_diff(b.chars().count()) > most {
         return None;

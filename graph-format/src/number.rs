@@ -3,12 +3,13 @@
 //! Invariants:
 //! - A finite number is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`] bits. So each
 //!   value has one representation, apart from its precision.
-//! - An integer that fits into `i64` is always stored inline, whatever its precision. Negative zero never is.
-//! - Equality, order and hash ignore the precision. It only decides how results are rounded and how many digits are
-//!   printed. Numbers from text have 512 bits, integers 64 (or as many as they need), and `f64` 53. A result has the
-//!   larger precision of its operands, except for the rules of [`Number::mul`] and [`Number::rem`].
-//! - The highest bit is within [`MAX_EXPONENT`] bits of the binary point, so no number takes more than a few kilobytes,
-//!   and no text of a number has more than some 20,000 digits.
+//! - An integer that fits into `i64` is always stored inline, whatever its precision. Negative zero is never stored
+//!   inline.
+//! - Equality, order and hash ignore the precision. The precision only determines how results are rounded and how many
+//!   digits are printed. Numbers from text have 512 bits, integers 64 (or as many as they need), and `f64` 53. A result
+//!   has the larger precision of its operands, except for the rules of [`Number::mul`] and [`Number::rem`].
+//! - The highest bit is within [`MAX_EXPONENT`] bits of the binary point, so no number takes more than a few kilobytes.
+//!   The text of a number has at most some 20,000 digits.
 //!
 //! Rounding is always to nearest, ties to even. The behaviour is that of Go's `math/big.Float` as go-cty uses it;
 //! `tests/conformance/numbers.json` contains recorded results.
@@ -40,8 +41,8 @@ pub const FLOAT_PRECISION: u32 = 53;
 
 /// The maximum distance of a number's highest bit from the binary point, in both directions.
 ///
-/// This is some 19,700 decimal digits: well beyond what any configuration contains, and few enough that a malicious
-/// `1e999999999` or a chain of squarings costs neither much memory nor much time.
+/// This allows some 19,700 decimal digits, far more than any configuration contains. It also limits the memory and time
+/// that a malicious `1e999999999` or a chain of squarings can take.
 pub const MAX_EXPONENT: i32 = 65_536;
 
 /// The maximum precision, in bits. An integer within [`MAX_EXPONENT`] never needs more.
@@ -150,7 +151,7 @@ impl Number {
         }
     }
 
-    /// Whether it is zero, of either sign.
+    /// Whether the number is zero, of either sign.
     pub fn is_zero(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => *value == 0,
@@ -158,7 +159,7 @@ impl Number {
         }
     }
 
-    /// Whether it prints with a minus sign. True for negative zero.
+    /// Whether the number prints with a minus sign. True for negative zero.
     pub fn has_minus_sign(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => *value < 0,
@@ -166,7 +167,7 @@ impl Number {
         }
     }
 
-    /// -1 if it is negative, 0 if it is zero, 1 if it is positive.
+    /// -1 if the number is negative, 0 if it is zero, 1 if it is positive.
     pub fn signum(&self) -> i32 {
         match (self.is_zero(), self.has_minus_sign()) {
             (true, _) => 0,
@@ -175,12 +176,12 @@ impl Number {
         }
     }
 
-    /// Whether it is one of the infinities.
+    /// Whether the number is one of the infinities.
     pub fn is_infinite(&self) -> bool {
         matches!(&self.0, Repr::Large(float) if float.form == Form::Infinite)
     }
 
-    /// Whether it is finite and has no fraction.
+    /// Whether the number is finite and has no fraction.
     pub fn is_integer(&self) -> bool {
         match &self.0 {
             Repr::Small { .. } => true,
@@ -188,7 +189,7 @@ impl Number {
         }
     }
 
-    /// The value, if it is an integer that fits.
+    /// The value as this integer type. `None` if it is not an integer or does not fit.
     pub fn to_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Small { value, .. } => Some(*value),
@@ -196,7 +197,7 @@ impl Number {
         }
     }
 
-    /// The value, if it is an integer that fits.
+    /// The value as this integer type. `None` if it is not an integer or does not fit.
     pub fn to_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Small { value, .. } => u64::try_from(*value).ok(),
@@ -205,7 +206,7 @@ impl Number {
         }
     }
 
-    /// The value, if it is an integer that fits.
+    /// The value as this integer type. `None` if it is not an integer or does not fit.
     pub fn to_usize(&self) -> Option<usize> {
         self.to_u64().and_then(|value| usize::try_from(value).ok())
     }
@@ -252,7 +253,7 @@ impl Number {
         decimal::format(&self.float(), style, digits)
     }
 
-    /// Whether both are equal, including the precision and the sign of zero.
+    /// Whether both numbers are equal, including the precision and the sign of zero.
     pub fn is_identical(&self, other: &Number) -> bool {
         self == other && self.precision() == other.precision() && self.has_minus_sign() == other.has_minus_sign()
     }

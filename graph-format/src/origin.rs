@@ -18,7 +18,7 @@ pub enum OriginNode {
     After(OperationId),
     /// This operation (a delete) waits for every reader.
     BeforeDelete(OperationId),
-    /// All of these.
+    /// The combination of all these origins.
     Union(Vec<Origin>),
 }
 
@@ -46,7 +46,7 @@ impl Origin {
         }
     }
 
-    /// The union of both. `None` if both are `None`.
+    /// The union of both origins. `None` if both are `None`.
     pub fn join(a: Option<&Origin>, b: Option<&Origin>) -> Option<Origin> {
         match (a, b) {
             (None, o) | (o, None) => o.cloned(),
@@ -60,7 +60,7 @@ impl Origin {
         &self.0
     }
 
-    /// Whether both are the same shared node.
+    /// Whether both origins are the same shared node.
     pub fn same(&self, other: &Origin) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -81,7 +81,7 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// Long chains of unions are taken apart in a loop, so that dropping one cannot overflow the stack.
+/// Long chains of unions are dropped in a loop, so that dropping a chain cannot overflow the stack.
 impl Drop for OriginNode {
     fn drop(&mut self) {
         let OriginNode::Union(members) = self else { return };

@@ -37,7 +37,7 @@ pub struct Placement {
     /// The requirements, by index of the shard.
     pub shards: Vec<ShardPlacement>,
     /// The limits on open provider instances, by index of the shard. They have their own section of the plan file:
-    /// versions of Weft that do not know it open instances without a limit.
+    /// versions of Weft that do not know this section ignore the limits.
     #[serde(skip)]
     pub bounds: Vec<Option<InstanceBound>>,
 }

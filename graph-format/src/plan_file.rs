@@ -45,7 +45,7 @@ use crate::schema::ProviderSchema;
 /// The version of the format that this program writes, and the only one that it reads.
 ///
 /// Version 2 added the seal over all sections. Version 1 is refused: otherwise a file whose seal was removed could pass
-/// for a file of version 1, which needs none.
+/// for a file of version 1, which needs no seal.
 pub const FORMAT_VERSION: u32 = 2;
 
 /// A whole plan.
@@ -63,7 +63,7 @@ pub struct PlanFile {
     pub graph: ExecutionGraph,
 }
 
-/// The content of the sections, by number. A section can be found without reading the others.
+/// What each numbered section contains, so that a reader can find a section without reading the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Contents {
     /// The shards of the fragment sections, by index.

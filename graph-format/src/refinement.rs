@@ -15,7 +15,7 @@ pub struct Unknown {
     pub refinement: Refinement,
 }
 
-/// The maximum length of a list that is created from unknown elements because only its length is known.
+/// The maximum length of a list that is created from unknown elements if only the length is known.
 const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
 
 /// Facts about an unknown value. The default is empty.
@@ -46,7 +46,7 @@ impl Refinement {
         Refinement { not_null: true, prefix: prefix.into(), ..Refinement::default() }
     }
 
-    /// Whether only one value of this type has these properties, so that it is not unknown.
+    /// Whether only one value of this type has these properties, so that the value is not unknown.
     pub fn leaves_one_value(&self, ty: &Type) -> bool {
         if !self.not_null {
             return false;

@@ -35,7 +35,7 @@ pub struct ProviderSchema {
 }
 
 impl ProviderSchema {
-    /// All types of resources of a mode, by name.
+    /// All resource types of this mode (managed, data or ephemeral), by name.
     pub fn types(&self, mode: ResourceMode) -> &BTreeMap<SmolStr, Arc<Schema>> {
         match mode {
             ResourceMode::Managed => &self.resources,
@@ -67,7 +67,7 @@ pub struct Block {
     pub markdown: bool,
     /// Whether the block is deprecated.
     pub deprecated: bool,
-    /// What to use instead.
+    /// What to use instead of the deprecated item.
     pub deprecation_message: String,
 }
 
@@ -90,7 +90,7 @@ pub struct Attribute {
     pub write_only: bool,
     /// Whether the attribute is deprecated.
     pub deprecated: bool,
-    /// What to use instead.
+    /// What to use instead of the deprecated item.
     pub deprecation_message: String,
     /// A description.
     pub description: String,
@@ -147,11 +147,11 @@ pub struct IdentitySchema {
 /// One attribute of an identity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IdentityAttribute {
-    /// Its type.
+    /// The type of the attribute.
     pub ty: Type,
-    /// Whether an import must set it.
+    /// Whether an import must set the attribute.
     pub required_for_import: bool,
-    /// Whether an import may set it.
+    /// Whether an import may set the attribute.
     pub optional_for_import: bool,
     /// A description.
     pub description: String,
@@ -177,7 +177,7 @@ pub struct FunctionSignature {
 /// A parameter of a provider function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionParameter {
-    /// Its name, for messages.
+    /// The name of the parameter, for messages.
     pub name: String,
     /// The type that arguments are converted to.
     pub ty: Type,

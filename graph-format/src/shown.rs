@@ -15,7 +15,7 @@ pub struct ShownName {
 const NAMING: [&str; 2] = ["id", "name"];
 
 impl ShownName {
-    /// The `id` of an object, otherwise its `name`, if that is a string that may be shown.
+    /// The `id` of an object, otherwise its `name`. Attributes that are not strings or may not be shown are skipped.
     pub fn of(object: &Value) -> Option<ShownName> {
         if object.marks().is_sensitive() {
             return None;

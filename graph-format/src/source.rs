@@ -10,9 +10,9 @@ use smol_str::SmolStr;
 pub struct Position {
     /// Offset in bytes from the beginning of the file.
     pub byte: u32,
-    /// Line, the first one is 1.
+    /// The line. The first line is 1.
     pub line: u32,
-    /// Column in grapheme clusters, the first one is 1.
+    /// The column in grapheme clusters. The first column is 1.
     pub column: u32,
 }
 
@@ -33,12 +33,12 @@ pub struct SourceRange {
 }
 
 impl SourceRange {
-    /// Whether this range contains the other.
+    /// Whether this range contains the range `other`.
     pub fn holds(&self, other: &SourceRange) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
 
-    /// The range that covers both.
+    /// The range that covers this range and the range `other`.
     ///
     /// Both must be in the same file. The result has the file of `self`.
     pub fn through(&self, other: &SourceRange) -> SourceRange {

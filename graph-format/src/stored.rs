@@ -70,7 +70,8 @@ pub enum PathStep {
 }
 
 impl PathStep {
-    /// The index step of a canonical key. OpenTofu requires the type beside the key, so this adds it to a bare key.
+    /// The index step of a canonical key. OpenTofu requires the type beside the key, so this adds the type to a bare
+    /// key.
     pub fn index(key: RawJson) -> PathStep {
         let word = match key.as_str().as_bytes().first() {
             Some(b'"') => "string",

@@ -79,7 +79,7 @@ impl Type {
         Type::Provider(Arc::new(source))
     }
 
-    /// Whether it is the type of a reference to a provider, or of a collection of them.
+    /// Whether this is the type of references to providers, or of collections of such references.
     pub fn holds_providers(&self) -> bool {
         let mut here = self;
         while let Some(element) = here.element() {
@@ -88,12 +88,12 @@ impl Type {
         matches!(here, Type::Provider(_))
     }
 
-    /// Whether it is bool, number or string.
+    /// Whether this is bool, number or string.
     pub fn is_primitive(&self) -> bool {
         matches!(self, Type::Bool | Type::Number | Type::String)
     }
 
-    /// Whether it is a list, set or map.
+    /// Whether this is a list, set or map.
     pub fn is_collection(&self) -> bool {
         matches!(self, Type::List(_) | Type::Set(_) | Type::Map(_))
     }
@@ -106,7 +106,7 @@ impl Type {
         }
     }
 
-    /// Whether [`Type::Dynamic`] occurs anywhere in it.
+    /// Whether [`Type::Dynamic`] occurs anywhere in the type.
     pub fn has_dynamic(&self) -> bool {
         match self {
             Type::Dynamic => true,

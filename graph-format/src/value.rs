@@ -96,10 +96,10 @@ pub struct Deep {
     pub origin: bool,
     /// Whether a part is unknown and has no formula.
     pub unexplained: bool,
-    /// Whether only apply knows the final value of something that is known now: a known part has a formula, or elements
-    /// of a set may turn out to be equal.
+    /// Whether the value may change at apply although it is known during planning. This is the case if a known part has
+    /// a formula, or if elements of a set may turn out to be equal.
     pub live: bool,
-    /// Whether a part is a reference to a provider, or may become one.
+    /// Whether a part is a reference to a provider, or may become such a reference.
     pub provider: bool,
 }
 
@@ -195,8 +195,8 @@ impl Value {
         self.with_tags(Tags { marks: self.marks().clone(), formula: None, origin: None })
     }
 
-    /// Adds marks, formula and origin of the outermost level of `self` to `content`. If `content` has a formula, that
-    /// one stays.
+    /// Adds marks, formula and origin of the outermost level of `self` to `content`. If `content` already has a
+    /// formula, that formula stays.
     #[must_use]
     pub fn carry_onto(&self, content: &Value) -> Value {
         let Some(mine) = &self.tags else { return content.clone() };
@@ -234,7 +234,7 @@ impl Value {
         }
     }
 
-    /// Whether this is the type of the value. Does not create the value's own type.
+    /// Whether `ty` is the type of the value. Does not create the value's own type.
     pub(crate) fn has_type(&self, ty: &Type) -> bool {
         let kept = |kept: &std::sync::OnceLock<Type>| kept.get().map(|known| known == ty);
         match (&self.kind, ty) {
@@ -251,8 +251,8 @@ impl Value {
         }
     }
 
-    /// Uses `ty` as the value's type if they are equal, so that values share it. A separate copy could be larger than
-    /// the value.
+    /// Uses `ty` as the value's type if both types are equal, so that values share one type in memory. A separate copy
+    /// could be larger than the value.
     pub(crate) fn share_type(&self, ty: &Type) {
         if self.has_type(ty) {
             self.keep_type(ty);
@@ -261,7 +261,7 @@ impl Value {
 
     /// Stores the type of the value, which another value has created.
     fn keep_type(&self, ty: &Type) {
-        // If a type is stored already, it is equal.
+        // A type that is already stored is equal to this type.
         let _ = match &self.kind {
             Kind::Tuple(s) => s.kept.ty.set(ty.clone()),
             Kind::Object(f) => f.kept.ty.set(ty.clone()),
@@ -336,8 +336,8 @@ impl Value {
 
     /// The formula that computes the whole value: its own, a constructor over those of its parts, or a constant.
     ///
-    /// Shared containers store it, so that many readers of one container pay for its size only once. An unknown value
-    /// without a formula gives a [`formula::FormulaOp::Failure`].
+    /// Shared containers store the formula, so that it is created only once for all readers of a container. An unknown
+    /// value without a formula gives a [`formula::FormulaOp::Failure`].
     pub fn to_formula(&self) -> Formula {
         walk::to_formula(self)
     }

@@ -35,7 +35,7 @@ impl Version {
         Version { major, minor, patch, prerelease: Box::default(), metadata: Box::default() }
     }
 
-    /// Whether it is a prerelease.
+    /// Whether the version is a prerelease.
     pub fn is_prerelease(&self) -> bool {
         !self.prerelease.is_empty()
     }
@@ -53,8 +53,8 @@ impl Version {
     }
 }
 
-/// Compares identifier by identifier. Numbers are compared by value and precede words; words are compared by bytes; if
-/// one list is the beginning of the other, the shorter one comes first.
+/// Compares identifier by identifier. Numbers are compared by value and precede words. Words are compared by bytes. If
+/// one list is the beginning of the other list, the shorter list comes first.
 fn compare_prereleases(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.split('.'), b.split('.'));
     loop {

@@ -46,7 +46,7 @@ fn read(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     PlanReader::from_bytes(bytes)?.whole()
 }
 
-/// Reads a file in every way. What can be read must also be written and read again.
+/// Reads a file with every method of the reader. A plan that can be read must also survive writing and reading again.
 fn read_in_every_way(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let reader = PlanReader::from_bytes(bytes)?;
     let _ = (reader.manifest(), reader.changes(), reader.schemas(), reader.sources(), reader.digest());
@@ -191,7 +191,7 @@ fn an_unsupported_version_is_named() {
     assert!(matches!(error, PlanFileError::Version { found: 3, supported: FORMAT_VERSION }));
     let text = error.to_string();
     assert!(text.contains("version 3") && text.contains("version 2") && text.contains("weft plan"), "{text}");
-    // Even if nothing else in the file has the format of this version.
+    // The version is reported even if nothing else in the file has the format of this version.
     assert!(matches!(read(&bytes[..12]), Err(PlanFileError::Version { found: 3, .. })));
 }
 
@@ -350,7 +350,7 @@ fn a_plan_keeps_its_limits_on_calls() {
     assert_eq!(limits.budgets_of(9).count(), 0);
 }
 
-/// Set `WEFT_UPDATE_GOLDEN=1` to rewrite the file. Only allowed while no plan of this format was released.
+/// Set `WEFT_UPDATE_GOLDEN=1` to rewrite the file. Only allowed while no plan of this format has been released.
 #[test]
 fn the_first_plan_ever_written_can_be_read() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plan-v2.weft");

@@ -73,12 +73,12 @@ fn marks_of_elements_are_marks_of_the_set() {
     let set = Value::set(ty, vec![object.clone(), Value::object([("inner", Value::string("b"))])]);
     assert!(set.marks().is_sensitive());
     assert!(set.as_items().into_iter().flatten().all(|item| !item.deep().marked));
-    // A sensitive element that is equal to another one still becomes one with it.
+    // A sensitive element still merges with an equal element.
     let bare = Value::object([("inner", Value::string("a"))]);
     let ty = Type::object([("inner", Type::String)]);
     let set = Value::set(ty, vec![object, bare]);
     assert_eq!((set.as_items().map(<[Value]>::len), set.marks().is_sensitive()), (Some(1), true));
-    // A path into a set or into an unknown value marks that as a whole.
+    // A path into a set or into an unknown value marks the set or the unknown value as a whole.
     let below = vec![(attribute("s").with(ValueStep::Index(0)), Marks::SENSITIVE)];
     for value in [Value::set(Type::String, vec![Value::string("a")]), Value::unknown(Type::Dynamic)] {
         let marked = Value::object([("s", value)]).mark_paths(&below);
@@ -122,7 +122,7 @@ fn a_part_keeps_the_marks_of_its_container() {
     let list = Value::list(Type::String, vec![Value::string("a")]).mark(&Marks::SENSITIVE);
     let taken = list.at_path(&Path(vec![ValueStep::Index(0)])).expect("an element");
     assert!(taken.marks().is_sensitive());
-    // Also through an unknown value, and through several levels.
+    // This also holds for a part of an unknown value, and across several levels.
     let deep = Value::object([("o", Value::unknown(Type::object([("a", Type::String)])).mark(&Marks::SENSITIVE))]);
     let taken = deep.at_path(&attribute("o").attribute("a")).expect("an attribute");
     assert!(taken.marks().is_sensitive() && !taken.is_known() && taken.ty() == Type::String);
@@ -211,7 +211,7 @@ fn each_leaf_keeps_its_own_origin() {
     assert_eq!(operations(part("a").as_ref()), [1]);
     assert_eq!(operations(part("b").as_ref()), [2]);
     assert_eq!(operations(object.deep_origin().as_ref()), [1, 2]);
-    // The same node is returned again, so many readers of one container pay for it once.
+    // The same node is returned again, so it is created once for many readers of one container.
     let (one, other) = (object.deep_origin().expect("an origin"), object.deep_origin().expect("an origin"));
     assert!(one.same(&other));
     // The origin of the container itself (of its shape) is included.
@@ -363,6 +363,6 @@ fn rows_of_one_type_share_the_type() {
         other => panic!("{other} is no object"),
     };
     assert!(pointer(&types[0]) == pointer(&types[1]) && pointer(&types[1]) == pointer(&types[2]));
-    // All rows share it.
+    // All rows share one type in memory.
     assert!(rows.as_items().expect("items").iter().take(3).all(|row| pointer(&row.ty()) == pointer(&types[0])));
 }

@@ -13,8 +13,8 @@ use weft_graph_format::path::Path;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-/// A valid graph: five networks in one region, a sixth that reads and waits for all of them, one in another region that
-/// reads the sixth, a deleted one, and an output.
+/// A valid graph: five networks in one region, and a sixth that reads and waits for all five. In another region, a
+/// network reads the sixth. There are also a deleted network and an output.
 fn sound() -> ExecutionGraph {
     let builder = Builder::new();
     let (eu, us) = (Region::open(&builder, "eu"), Region::open(&builder, "us"));

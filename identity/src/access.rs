@@ -1,4 +1,4 @@
-//! The only place where a request is allowed or refused.
+//! Allows or refuses requests. No other module does so.
 
 use crate::peer::Peer;
 use crate::policy::Policy;

@@ -1,4 +1,4 @@
-//! Makes certificate authorities and issues certificates, for installations without an authority of their own.
+//! Makes certificate authorities and issues certificates, for installations that have no certificate authority yet.
 //!
 //! An authority consists of two PEM files. Every program needs `ca.pem`. Only the person who issues certificates needs
 //! `ca-key.pem`.
@@ -51,13 +51,13 @@ pub struct CertificateRequest {
 /// Why no certificate was issued.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
-    /// The files of the authority are not valid, or do not match.
+    /// The certificate or the key of the authority is invalid, or they do not match each other.
     #[error("the certificate authority cannot be used: {0}")]
     Authority(rcgen::Error),
     /// The certificate does not belong to an authority with a trust domain.
     #[error("the certificate of the authority names no trust domain: create the authority with weft certs init")]
     NoDomain,
-    /// The text is not a valid host for a certificate.
+    /// The string is not a valid host for a certificate.
     #[error("{0:?} is not the name or the address of a host")]
     Host(String),
     /// The requested validity is out of range.
@@ -66,7 +66,7 @@ pub enum IssueError {
     /// The operating system has no random bytes.
     #[error("there are no random numbers for a serial number: {0}")]
     Random(getrandom::Error),
-    /// The certificate cannot be made.
+    /// The certificate cannot be created.
     #[error("the certificate cannot be made: {0}")]
     Making(#[from] rcgen::Error),
 }
@@ -74,7 +74,7 @@ pub enum IssueError {
 /// Makes an authority for a trust domain.
 ///
 /// # Errors
-/// Returns an error if the domain cannot be part of a certificate, or if no key can be made.
+/// Returns an error if the domain cannot be part of a certificate, or if no key can be generated.
 pub fn create(domain: &str, valid: Duration) -> Result<Issued, IssueError> {
     let mut params = params(&format!("Weft authority of {domain}"), valid)?;
     // Only one level: the authority cannot issue certificates of other authorities.

@@ -1,4 +1,4 @@
-//! What a certificate says about its owner.
+//! Reads certificates: the name of the owner, the hosts, and the expiry.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use crate::name::SpiffeId;
 
-/// Warnings about the end of a certificate begin this long before it.
+/// Warnings about the expiry of a certificate begin this long before the expiry.
 pub const ANNOUNCE_EXPIRY: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// The parts of a certificate that Weft uses.
@@ -16,7 +16,7 @@ pub struct Certificate {
     pub name: Option<SpiffeId>,
     /// The host names and addresses for which the certificate is valid.
     pub hosts: Vec<String>,
-    /// The end of its validity.
+    /// The end of the certificate's validity.
     pub expires: SystemTime,
 }
 
@@ -59,15 +59,15 @@ impl Certificate {
         domains.map(str::to_owned).next()
     }
 
-    /// The number of whole days until the certificate expires. 0 on the last day and after the end. `None` if the end
-    /// is too far away for a warning.
+    /// The number of whole days until the certificate expires. 0 on the last day and after the expiry. `None` if the
+    /// expiry is too far away for a warning.
     pub fn days_left(&self, now: SystemTime) -> Option<u64> {
         let left = self.expires.duration_since(now).unwrap_or_default();
         (left < ANNOUNCE_EXPIRY).then_some(left.as_secs() / (24 * 3600))
     }
 }
 
-/// The host of an alternative name. `None` if it is not a host.
+/// The host of an alternative name. `None` if the alternative name is not a host.
 fn host(name: &GeneralName<'_>) -> Option<String> {
     match name {
         GeneralName::DNSName(name) => Some((*name).to_owned()),

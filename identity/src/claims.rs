@@ -19,7 +19,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// The values of a claim: one text, the elements of a list, or nothing.
+    /// The values of a claim: one string, the elements of a list, or nothing.
     pub fn texts(&self, name: &str) -> Vec<String> {
         let text = |value: &serde_json::Value| match value {
             serde_json::Value::String(text) => Some(text.clone()),

@@ -26,14 +26,14 @@ const MAX_CERTIFICATES: usize = 10_000;
 pub struct TlsFiles {
     /// Certificates of the authorities that are trusted (PEM).
     pub authorities: PathBuf,
-    /// Our own certificate, followed by intermediate ones, and its key (PEM). A program that has a token needs none.
+    /// The program's own certificate and its key (PEM). `None` for a program that has a token instead.
     pub own: Option<OwnFiles>,
 }
 
 /// The files of the program's own certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnFiles {
-    /// The certificate, followed by intermediate ones.
+    /// The certificate, followed by intermediate certificates.
     pub certificate: PathBuf,
     /// The private key.
     pub key: PathBuf,
@@ -84,7 +84,7 @@ impl OwnFiles {
     }
 }
 
-/// The certificates of a PEM file. It must have at least one.
+/// The certificates of a PEM file, which must contain at least one certificate.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(path, &error))?;
     let all: Result<Vec<_>, _> = all.take(MAX_CERTIFICATES).collect();
@@ -108,11 +108,11 @@ fn unusable(path: &Path, error: &dyn std::fmt::Display) -> TlsError {
 pub enum Callers {
     /// Only callers with a certificate.
     WithCertificate,
-    /// All callers. One without a certificate must present a token.
+    /// All callers. A caller without a certificate must present a token.
     WithCertificateOrToken,
 }
 
-/// The TLS settings of one side of a connection. They are made from files, and made again when the files change.
+/// The TLS settings of one side of a connection. The settings are built from files, and rebuilt when the files change.
 pub struct Reloading<C> {
     files: TlsFiles,
     make: Box<dyn Fn(Material) -> Result<C, TlsError> + Send + Sync>,
@@ -199,7 +199,7 @@ impl<C> Reloading<C> {
         Ok(reloading)
     }
 
-    /// Our own certificate, as last read.
+    /// The program's own certificate, as last read.
     pub fn own(&self) -> Option<Certificate> {
         self.loaded.lock().own.clone()
     }

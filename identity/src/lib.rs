@@ -2,12 +2,12 @@
 //!
 //! - [`name`]: names of programs and people, as SPIFFE IDs.
 //! - [`role`] and [`policy`]: which roles a name, or the claims of a token, has for which states.
-//! - [`peer`]: who is at the other end of a connection.
-//! - [`access`]: the only place where a request is allowed or refused.
+//! - [`peer`]: the identity of the caller at the other end of a connection.
+//! - [`access`]: allows or refuses requests. No other module does so.
 //! - [`authority`]: makes certificate authorities and issues certificates.
-//! - [`certificate`]: what a certificate says about its owner.
-//! - [`files`] and [`tls`]: TLS settings from files that may change, and connections with them.
-//! - [`signature`]: who approved a plan.
+//! - [`certificate`]: reads the data of a certificate: its owner, hosts and expiry.
+//! - [`files`] and [`tls`]: TLS settings from files that may change, and connections with these settings.
+//! - [`signature`]: signatures of plans, which show who approved a plan.
 //! - [`token`] and [`claims`]: OpenID Connect tokens of pipelines.
 
 pub mod access;

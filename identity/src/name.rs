@@ -1,8 +1,8 @@
 //! Names of programs and people, as SPIFFE IDs (<https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md>).
 //!
 //! A certificate of `weft certs issue` has the name `spiffe://DOMAIN/weft/ROLES/NAME`, with roles joined by `.`:
-//! `spiffe://prod.example.org/weft/apply.resolve/alice`. Other issuers use other paths; a policy file says what these
-//! names may do.
+//! `spiffe://prod.example.org/weft/apply.resolve/alice`. Other issuers use other paths. For names with such paths, a
+//! policy file defines the roles.
 
 use std::fmt;
 
@@ -25,19 +25,19 @@ const NO_ROLE: &str = "none";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpiffeId(SmolStr);
 
-/// Why a text is not a name.
+/// Why a string is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Not of the form `spiffe://DOMAIN/PATH`.
+    /// The string does not have the form `spiffe://DOMAIN/PATH`.
     #[error("{0:?} is not a SPIFFE ID: it has the form spiffe://DOMAIN/PATH")]
     Form(String),
-    /// A character that names cannot have.
+    /// The name contains a character that is not allowed in names.
     #[error("{part:?} cannot be part of a name: use letters, digits, `.`, `-` and `_`")]
     Characters {
         /// The part of the name.
         part: String,
     },
-    /// Too long.
+    /// The name or its domain is too long.
     #[error("a name has at most {MAX_BYTES} bytes, and its domain at most {MAX_DOMAIN}")]
     TooLong,
 }
@@ -75,7 +75,7 @@ impl SpiffeId {
         SpiffeId::parse(&format!("{SCHEME}{domain}/{OURS}/{words}/{name}"))
     }
 
-    /// The text.
+    /// The whole name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Patterns for names and states: `*` matches any text, including an empty one.
+//! Patterns for names and states: `*` matches any text, including the empty string.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use serde::Deserialize;
 pub struct Pattern(String);
 
 impl Pattern {
-    /// A pattern from its text.
+    /// Creates a pattern from a string.
     pub fn new(text: impl Into<String>) -> Pattern {
         Pattern(text.into())
     }
 
-    /// Whether the pattern matches the whole text. Takes time proportional at most to the product of both lengths.
+    /// Whether the pattern matches the whole text. The time is at most proportional to the product of the two lengths.
     pub fn matches(&self, text: &str) -> bool {
         let mut parts = self.0.split('*');
         let first = parts.next().unwrap_or_default();

@@ -13,7 +13,7 @@ pub enum Peer {
         /// The user's number.
         user: u32,
     },
-    /// The owner of a certificate that our authority issued.
+    /// The owner of a certificate that a trusted authority issued.
     Certificate(SpiffeId),
     /// The owner of a token that a known issuer signed.
     Token(Claims),

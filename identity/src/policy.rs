@@ -1,4 +1,4 @@
-//! A policy file (TOML). It says who may do what with which states.
+//! Policy files (TOML), which assign roles for states to callers.
 //!
 //! ```toml
 //! [[issuer]]                                   # whose tokens are accepted
@@ -99,7 +99,7 @@ impl Policy {
     /// Reads a policy from text.
     ///
     /// # Errors
-    /// Returns a message, with line and column where they are known.
+    /// Returns a message, with line and column if these are known.
     pub fn parse(text: &str) -> Result<Policy, String> {
         let policy: Policy = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         for (index, rule) in policy.rules.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Checks the claims of a rule. A rule that names no issuer, or an unknown one, could match tokens of other
+    /// Checks the claims of a rule. A rule without an issuer, or with an unknown issuer, could match tokens of other
     /// pipelines.
     fn check_claims(&self, number: usize, claims: &BTreeMap<String, Pattern>) -> Result<(), String> {
         let Some(issuer) = claims.get(ISSUER) else {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A role. `admin` includes all others except `worker`, and `apply`, `resolve` and `plan` include `read`.
+/// A role. `admin` includes all other roles except `worker`. `apply`, `resolve` and `plan` include `read`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -43,7 +43,7 @@ impl Role {
         Role::ALL.into_iter().find(|role| role.word() == word)
     }
 
-    /// Whether a holder of this role may do what the other role may do.
+    /// Whether this role permits everything that the other role permits.
     pub fn includes(self, other: Role) -> bool {
         match self {
             Role::Admin => other != Role::Worker,
@@ -74,7 +74,7 @@ impl Roles {
         Roles(roles)
     }
 
-    /// Whether one of the roles includes this one.
+    /// Whether a role of the set includes `role`.
     pub fn include(&self, role: Role) -> bool {
         self.0.iter().any(|held| held.includes(role))
     }

@@ -1,8 +1,8 @@
 //! Signatures of plans: who approved a plan, and until when it may be applied.
 //!
-//! A signature is a small JSON document beside the plan. Keys are Ed25519 (RFC 8032) in PEM files, as
-//! `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout` make them. The signed text has the digest of the
-//! plan, so a signature is valid for one plan only.
+//! A signature is a small JSON document in a separate file. Keys are Ed25519 (RFC 8032) in PEM files, in the format of
+//! `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout`. The signed text contains the digest of the plan, so
+//! a signature is valid for one plan only.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -19,7 +19,7 @@ use time::format_description::well_known::Rfc3339;
 
 /// The version of the document.
 const VERSION: u32 = 1;
-/// The first line of the signed text. A key is never used to sign other texts with this line.
+/// The first line of the signed text. No other kind of text that is signed with the key begins with this line.
 const CONTEXT: &str = "weft plan signature 1";
 /// The beginning of a public Ed25519 key in DER (RFC 8410, section 10.1). The key follows.
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -85,7 +85,7 @@ pub enum SignatureError {
     /// The signature expired at this time.
     #[error("it expired on {0}")]
     Expired(String),
-    /// The signature was made in the future: the clock of the signer, or our own, is wrong.
+    /// The time of the signature is in the future, so the clock of the signer or of this machine is wrong.
     #[error("it was made in the future, on {0}: check the clocks")]
     Future(String),
 }

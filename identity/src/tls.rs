@@ -11,12 +11,12 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 use crate::certificate::Certificate;
 use crate::peer::Peer;
 
-/// Only TLS 1.3: Weft is at both ends.
+/// Only TLS 1.3, because both ends run Weft.
 pub(crate) const VERSIONS: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
 /// The protocol inside TLS (RFC 9113).
 pub(crate) const HTTP2: &[u8] = b"h2";
 
-/// The library that implements the cryptography.
+/// The implementation of the cryptography for TLS.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
@@ -44,7 +44,7 @@ pub enum TlsError {
         /// The reason.
         error: String,
     },
-    /// A file lacks its content.
+    /// A file lacks the expected content, such as a certificate or a key.
     #[error("{path} contains no {what} in PEM format")]
     Empty {
         /// The file.
@@ -118,8 +118,8 @@ impl std::fmt::Display for ConnectionSide {
 }
 
 impl TlsFailure {
-    /// The TLS failure behind an error of a stream. `seen_from` is the side that saw the error. `None` if TLS did not
-    /// cause it.
+    /// The TLS failure that caused an error of a stream. `seen_from` is the side that saw the error. `None` if TLS did
+    /// not cause the error.
     pub fn of(error: &std::io::Error, seen_from: ConnectionSide) -> Option<TlsFailure> {
         let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
         Some(TlsFailure::of_rustls(error, seen_from))
@@ -175,11 +175,11 @@ impl TlsHandshakeError {
     }
 }
 
-/// Accepts a connection. Returns the peer at its other end.
+/// Accepts a connection. Returns the stream and its peer.
 ///
 /// # Errors
-/// Returns an error if the caller's certificate is refused, or if the stream fails. The error includes the stream: keep
-/// it open until the caller has read the reason, which has been sent.
+/// Returns an error if the caller's certificate is refused, or if the stream fails. The error includes the stream. Keep
+/// the stream open until the caller has read the reason, which was already sent.
 pub async fn accept(
     stream: TcpStream,
     config: Arc<ServerConfig>,

@@ -17,7 +17,7 @@ use tracing::warn;
 use crate::claims::Claims;
 use crate::tls::{self, TlsError};
 
-/// The accepted signature algorithms: asymmetric ones only.
+/// The accepted signature algorithms. All are asymmetric.
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::RS256,
     Algorithm::RS384,
@@ -31,11 +31,12 @@ const ALGORITHMS: &[Algorithm] = &[
 const MAX_TOKEN: usize = 16 * 1024;
 /// The maximum size of a document of an issuer in bytes.
 const MAX_DOCUMENT: usize = 1 << 20;
-/// The maximum difference between two clocks.
+/// The maximum accepted difference between the clock of an issuer and the own clock.
 const LEEWAY: Duration = Duration::from_secs(60);
 /// The time after which keys are fetched again.
 const KEYS_LAST: Duration = Duration::from_secs(3600);
-/// The minimum time between two requests to one issuer. Unknown keys in tokens cause requests.
+/// The minimum time between two requests to one issuer. The limit is needed because a token with an unknown key causes
+/// a request.
 const PAUSE: Duration = Duration::from_secs(10);
 /// The time limit for a request to an issuer.
 const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,11 +45,11 @@ const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenIssuer {
-    /// The `iss` of the issuer's tokens. Its keys are found through a document below this URL.
+    /// The `iss` of the issuer's tokens. The issuer's keys are found through a document below this URL.
     pub url: String,
     /// The `aud` that tokens must have.
     pub audience: String,
-    /// A file with the issuer's keys (JWKS), which replaces requests.
+    /// A file with the issuer's keys (JWKS). With this file, no requests are made.
     pub keys_file: Option<PathBuf>,
 }
 
@@ -110,7 +111,7 @@ struct Unverified {
 }
 
 impl Tokens {
-    /// Makes a verifier of tokens of these issuers.
+    /// Creates a verifier for the tokens of these issuers.
     ///
     /// # Errors
     /// Returns an error if the certificates of this system cannot be used.
@@ -147,8 +148,8 @@ impl Tokens {
         verify_with(token, header.alg, key, issuer)
     }
 
-    /// The keys of an issuer. Keys that are older than `at_most` are fetched again. If that fails, the old ones are
-    /// used.
+    /// The keys of an issuer. Keys that are older than `at_most` are fetched again. If the request fails, the old keys
+    /// are used.
     async fn keys(&self, issuer: &TokenIssuer, at_most: Duration) -> Result<Arc<JwkSet>, TokenError> {
         let known = self.keys.lock().get(&issuer.url).cloned();
         if let Some(known) = known.as_ref().filter(|known| known.at.elapsed() < at_most) {
@@ -204,7 +205,7 @@ impl Tokens {
     }
 }
 
-/// The key with this id. If the token has no id, the only key of the issuer.
+/// The key with this id. If the token has no id of a key, returns the issuer's key if the issuer has exactly one.
 fn find<'k>(keys: &'k JwkSet, kid: Option<&str>) -> Option<&'k Jwk> {
     match kid {
         Some(kid) => keys.find(kid),

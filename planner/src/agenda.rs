@@ -37,8 +37,8 @@ pub(crate) struct Agenda {
     pub(crate) provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
     /// Changes of state without a provider.
     pub(crate) records: Vec<Record>,
-    /// Objects that are moved, or written as the refresh found them, before any other step. Each has its stored object,
-    /// if there is one.
+    /// Objects that the plan moves, or writes as the refresh found them, before any other step. Each entry has the
+    /// stored object, if the state has one.
     pub(crate) moves: BTreeMap<ResourceInstance, (Option<PriorObject>, ProviderInstance)>,
     /// Deposed objects that no longer exist.
     pub(crate) vanished: Vec<(ResourceInstance, DeposedKey)>,

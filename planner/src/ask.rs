@@ -70,8 +70,8 @@ impl Ask {
         Ok(in_use)
     }
 
-    /// Registers an empty configuration for a default provider of the root module that has no block and that only
-    /// objects in the state need.
+    /// Registers an empty configuration for a default provider of the root module, if the provider has no block and
+    /// only objects in the state need it.
     ///
     /// # Errors
     /// Returns an error if the provider has no schema.
@@ -94,7 +94,7 @@ impl Ask {
         self.metas.value(&address.module, provider)
     }
 
-    /// A stored object, refreshed from the real one if `refresh` is set.
+    /// A stored object, refreshed from the real object if `refresh` is set.
     pub(crate) async fn read(
         &self,
         name: ObjectName<'_>,
@@ -184,7 +184,7 @@ impl Ask {
         let reply = provider.plan_resource_change(request).await.map_err(failed)?;
         self.report.accept(placed(&reply.diagnostics, None, &text))?;
         let private = reply.value.planned_private;
-        // Empty private data means that the stored data stays.
+        // If the provider returns no private data, the stored data stays.
         Ok(if private.is_empty() { prior.private.clone() } else { private })
     }
 }

@@ -105,7 +105,7 @@ impl<'a> Drafting<'a> {
         }
     }
 
-    /// Adds the edges of deletes, drafts the changes of the state alone, and closes providers.
+    /// Adds the edges of deletes, drafts the changes that affect only the state, and closes providers.
     fn finish(mut self, mut records: Vec<Record>, memories: Vec<MemoryChange>) -> Drafted {
         let in_shards = self.in_shard.values().flatten().copied();
         for (operation, origin) in self.ordering.waits(in_shards) {
@@ -186,7 +186,7 @@ impl<'a> Drafting<'a> {
     }
 
     /// Drafts the change of a memory, which has the form of an output. The state forgets a provider instance only after
-    /// all other operations of the plan with it.
+    /// all other operations of the plan that use it.
     fn remember(&mut self, memory: MemoryChange) {
         let name = SmolStr::from(memory.instance.to_string());
         let Some(value) = memory.value else {

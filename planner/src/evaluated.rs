@@ -39,7 +39,7 @@ pub(crate) struct Evaluated {
     pub(crate) variables: BTreeMap<SmolStr, Value>,
     /// The formulas of placeholders for missing instances outside the selection.
     pub(crate) gaps: Vec<Formula>,
-    /// The values from which provider instances are configured that can disappear later.
+    /// The values that configure provider instances which can disappear later.
     pub(crate) bases: BTreeMap<ProviderInstance, ProviderBasis>,
     /// The provider instances that have disappeared and that are used once more to delete objects.
     pub(crate) recalled: BTreeSet<ProviderInstance>,

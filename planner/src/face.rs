@@ -45,7 +45,8 @@ impl Planner {
 #[async_trait]
 impl Glue for Planner {
     fn brief(&self) -> Brief {
-        // A partial plan ignores the providers of other objects, because their blocks may be wrong.
+        // A partial plan ignores the providers of objects outside the selection, because the blocks of these providers
+        // may be invalid.
         let objects = self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
         let wanted: BTreeSet<ProviderConfig> =
             objects.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();

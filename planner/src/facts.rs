@@ -35,7 +35,7 @@ pub(crate) struct Facts {
     pub(crate) original: Arc<Snapshot>,
     /// The state, with objects at their addresses after `moved` blocks.
     pub(crate) state: PriorState,
-    /// Moved objects: the new address, and the stored one.
+    /// Moved objects: the stored address of each object, by its new address.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     /// The memories of the provider instances of the objects.
     pub(crate) memories: Memories,
@@ -77,7 +77,8 @@ impl Facts {
         }
     }
 
-    /// Whether the plan destroys objects as the state has them. Only their providers are evaluated.
+    /// Whether the plan destroys objects as the state has them, without reading them. If so, only the providers of
+    /// these objects are evaluated.
     pub(crate) fn destroys_unread(&self) -> bool {
         self.rules.empties_state && !self.options.refresh
     }
@@ -124,16 +125,16 @@ impl Facts {
         self.previous(address).filter(|_| !self.begins_with_found()).cloned()
     }
 
-    /// The deposed key for the current object of an instance. It is derived from the plan, so that the same plan gets
-    /// the same key.
+    /// The deposed key for the current object of an instance. The key is derived from the plan, so that two identical
+    /// plans have the same key.
     pub(crate) fn deposed_key(&self, address: &ResourceInstance) -> DeposedKey {
         let text = format!("{address} {} {}", self.options.timestamp, self.state.snapshot().serial);
         let hash = blake3::hash(text.as_bytes()).to_hex();
         DeposedKey(hash.as_str()[..DEPOSED_KEY_DIGITS].into())
     }
 
-    /// The reason to keep an unwanted object instead of deleting it. `None` if it is deleted. A `removed` block takes
-    /// precedence, except in a destroy plan. `wanted` says whether the configuration has the instance.
+    /// The reason to forget an unwanted object instead of deleting it. `None` if the object is deleted. A `removed`
+    /// block takes precedence, except in a destroy plan. `wanted` says whether the configuration has the instance.
     pub(crate) fn left_alone(
         &self,
         address: &ResourceInstance,

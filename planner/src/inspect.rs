@@ -55,7 +55,7 @@ pub async fn inspect(inspected: Inspected) -> (Option<Session>, Vec<Diagnostic>)
         Arc::new(Inspection { state: PriorState::of(snapshot), providers, settled, report: Report::default() });
     let session = Session::begin(root, inspection.clone(), environment, given).ok();
     if let Some(session) = &session {
-        // The cause is among the reported problems.
+        // A failure needs no handling here: its cause is among the reported problems.
         let _ = session.everything().await;
     }
     let (mut found, _) = inspection.report.take();

@@ -5,11 +5,11 @@
 //! A memory is stored as an object with these members:
 //! - `each_value`: the value of `each.value`, if the provider instance has a key
 //! - `configuration`: the configuration without its null arguments, if the block is in a called module
-//! - `hidden`: the paths of parts that are not stored. These are sensitive or ephemeral parts, by their value or by the
-//!   schema, and arguments from root variables. The value is the variable that provides the part, such as `var.token`,
-//!   or empty text.
-//! - `digests`: the digests of hidden arguments that are not secret. With another value, the provider could look for
-//!   the objects in the wrong place.
+//! - `hidden`: the parts that are not stored, by path. These are sensitive or ephemeral parts, by their value or by the
+//!   schema, and arguments from root variables. For each path, the value is the variable that provides the part, such
+//!   as `var.token`, or an empty string.
+//! - `digests`: the digests of hidden arguments that are not secret. If such an argument had another value, the
+//!   provider could look for the objects in the wrong region or account.
 
 use std::collections::{BTreeMap, BTreeSet};
 

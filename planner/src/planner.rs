@@ -74,7 +74,8 @@ impl Planner {
         self.agenda().records.push(record);
     }
 
-    /// Plans the move of an object to its address, before any other step. If called again, the first object counts.
+    /// Plans the move of an object to its address, before any other step. If this is called again for the same address,
+    /// the object of the first call is used.
     pub(crate) fn move_first(&self, address: &ResourceInstance, prior: Option<&Prior>, provider: &ProviderInstance) {
         if self.facts.previous(address).is_none() {
             return;
@@ -104,7 +105,7 @@ impl Planner {
         self.evaluated().checks.insert((result.kind, result.address.text().to_owned()), result);
     }
 
-    /// Whether an instance has no object: state has none, or the provider did not find it.
+    /// Whether an instance has no object: the state has none, or the provider did not find the object.
     pub(crate) fn is_missing(&self, address: &ResourceInstance) -> bool {
         let found = self.found().refreshed.get(address).map(|prior| prior.value.is_null());
         found.unwrap_or_else(|| self.facts.holds_nothing(address))

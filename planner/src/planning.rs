@@ -38,12 +38,13 @@ pub use crate::outcome::{PlanOutcome, Planned};
 
 pub use crate::problems::DEPRECATED_VARIABLE;
 
-/// Makes a plan. Makes none if the configuration is invalid, or if providers of the state are missing.
+/// Makes a plan. The outcome has no plan if the configuration is invalid, or if providers that the state needs are
+/// missing.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     plan_open(inputs, false).await.0
 }
 
-/// Makes a plan, like [`plan`]. With `open`, also returns the session of the evaluation.
+/// Makes a plan, like [`plan`]. If `open` is set, also returns the session of the evaluation.
 pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<Session>) {
     let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
     let planner = match prepare(inputs).await {
@@ -93,13 +94,14 @@ async fn conclude(
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
     if rules.needs_success && !planner.facts.needs_providers_only() && planner.report.has_errors() {
-        // As in OpenTofu: the normal plan has failed before any object was to be destroyed.
+        // The refused changes are dropped, as in OpenTofu: the normal plan failed before the destroy of any object was
+        // planned.
         planner.report.take_refused();
         return nothing(planner);
     }
     let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.evaluated());
     if !still_there.is_empty() {
-        // Other problems may be consequences of these, so only these are reported.
+        // Other problems may be consequences of these errors, so only these errors are reported.
         planner.report.replace(still_there);
         return nothing(planner);
     }
@@ -109,7 +111,7 @@ async fn conclude(
     finish(planner, failed)
 }
 
-/// Evaluates the outputs that only apply reaches. Their problems are reported at apply, so the plan omits them.
+/// Evaluates the outputs that only apply reaches. Apply reports the problems of these outputs, so the plan does not.
 async fn evaluate_late_outputs(planner: &Planner, session: &Session) {
     let names = applied_part::late_outputs(&planner.facts, &planner.evaluated(), &planner.agenda().changes);
     for name in names {
@@ -159,7 +161,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         }
     };
     let report = Arc::new(Report::default());
-    // What a provider says about a block as a whole is not repeated at apply.
+    // A diagnostic of a provider about a block as a whole is not repeated at apply.
     let (of_blocks, said): (Vec<_>, Vec<_>) = said.into_iter().partition(|told: &Diagnostic| told.address.is_some());
     of_blocks.into_iter().for_each(|told| report.remark(told));
     report.add(said);
@@ -224,7 +226,7 @@ fn doubts(snapshot: &Snapshot) -> Vec<Diagnostic> {
     snapshot.doubts.values().map(problems::in_doubt).collect()
 }
 
-/// Plans the objects that state has and the configuration does not.
+/// Plans the objects that are in the state but not in the configuration.
 async fn plan_orphans(planner: &Arc<Planner>, failed: bool) {
     let (found, problems) = orphans::orphans(&planner.facts, &planner.evaluated(), failed);
     planner.report.add(problems);
@@ -368,7 +370,7 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
     }
 }
 
-/// Whether apply repeats a warning. It does if apply does not evaluate the subject of the warning again, and if the
+/// Whether apply repeats a warning. Apply repeats the warning if it does not evaluate the subject again, and if the
 /// warning is not only about planning.
 fn is_kept(facts: &Facts, warning: &Diagnostic) -> bool {
     let open_until_apply = warning.is_open_check() && !facts.rules.looks_again;
@@ -394,7 +396,7 @@ pub async fn rehearse(inputs: PlanInputs) -> (Option<Session>, Vec<Diagnostic>) 
     };
     let session = Session::begin(root, planner.clone(), environment, given).ok();
     if let Some(session) = &session {
-        // The cause is among the reported problems.
+        // A failure needs no handling here: its cause is among the reported problems.
         let _ = session.everything().await;
     }
     (session, nothing(&planner).diagnostics)

@@ -135,7 +135,7 @@ pub async fn read_prior(
         marks.into_iter().partition(|(path, _)| matches!(located(&value, path, &schema.block), Located::Lost(_)));
     prior.located = (!lost.is_empty()).then(|| value.mark_paths(&sensitive_in(&value, &kept, &schema.block)));
     let value = value.mark_paths(&sensitive_in(&value, &[kept, lost].concat(), &schema.block));
-    // Most objects have not changed. If both values are equal, only one copy is kept.
+    // Most objects have not changed. If both values are equal, they share one copy.
     prior.value = if value.same_content(&prior.stored) { prior.stored.clone() } else { value };
     Ok((prior, said))
 }

@@ -10,7 +10,7 @@ use weft_graph_format::value::Value;
 /// The kind of a progress report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgressStep {
-    /// An object is about to be found by its ID, and imported.
+    /// An object is about to be looked up by its ID and imported.
     ImportStarted,
     /// The refresh of a managed object begins.
     RefreshStarted,
@@ -43,8 +43,8 @@ pub struct ProgressReport {
     pub deposed: Option<DeposedKey>,
     /// The event.
     pub what: ProgressStep,
-    /// The object's `id`, or else its `name`, with the name of the attribute. `None` if it has neither, or if the value
-    /// is sensitive.
+    /// The object's `id`, or else its `name`, with the name of the attribute. `None` if the object has neither
+    /// attribute, or if the value is sensitive.
     pub id: Option<ShownName>,
     /// The time since the start.
     pub elapsed: Duration,

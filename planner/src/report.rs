@@ -119,7 +119,7 @@ impl Report {
     }
 }
 
-/// Sorts by place and keeps the order otherwise. Removes duplicates.
+/// Sorts diagnostics by source range, with a stable sort, and removes duplicates.
 pub(crate) fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {
         (a.is_error(), &a.subject, &a.address, &a.summary).cmp(&(b.is_error(), &b.subject, &b.address, &b.summary))

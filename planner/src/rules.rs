@@ -9,7 +9,7 @@ pub(crate) enum Drift {
     Nothing,
     /// Objects that differ from the state.
     Differences,
-    /// Also objects that only moved. For plans that show no changes of resources.
+    /// Objects that differ from the state, and objects that only moved. For plans that show no changes of resources.
     DifferencesAndMoves,
 }
 
@@ -22,13 +22,13 @@ pub(crate) struct Rules {
     pub(crate) replaces: bool,
     /// Whether nothing is evaluated if the state has no objects and no outputs.
     pub(crate) needs_state: bool,
-    /// Whether apply creates objects, so that unknown values become known. If so, apply computes named values and reads
-    /// data sources.
+    /// Whether apply creates objects. If so, unknown values become known at apply, and apply computes named values and
+    /// reads data sources.
     pub(crate) makes_objects: bool,
     /// Whether the plan removes data sources and outputs from the state, and deletes even objects that a `removed`
     /// block would forget.
     pub(crate) empties_state: bool,
-    /// Whether errors prevent even a plan that is only shown, if the plan refreshes.
+    /// Whether a plan that refreshes is not even shown if there are errors.
     pub(crate) needs_success: bool,
     /// Whether warnings of evaluation are reported.
     pub(crate) reports_warnings: bool,
@@ -42,13 +42,13 @@ pub(crate) struct Rules {
     /// Whether data sources and ephemeral objects are read before objects are deleted. If so, they wait only for
     /// objects that would have to be created.
     pub(crate) reads_first: bool,
-    /// Whether objects are destroyed as they were read. With a refresh, the plan then starts from the objects as they
+    /// Whether objects are destroyed as they were read. If so, a plan with a refresh starts from the objects as they
     /// were read.
     pub(crate) begins_with_found: bool,
     /// The drift that the plan shows.
     pub(crate) drift: Drift,
-    /// Whether apply evaluates conditions again even if their results are known, and repeats the messages of unknown
-    /// ones.
+    /// Whether apply evaluates conditions again even if their results are known, and repeats the messages of conditions
+    /// with unknown results.
     pub(crate) looks_again: bool,
     /// Whether the plan lists the attributes that it depends on.
     pub(crate) rests_on_attributes: bool,
@@ -74,7 +74,7 @@ const NORMAL: Rules = Rules {
 };
 
 /// The rules of destroy plans. Such a plan evaluates and reads everything before it decides. The decision repeats the
-/// evaluation, so its warnings about the configuration are not reported twice.
+/// evaluation, so the warnings of only one of the two evaluations are reported.
 const DESTROY: Rules = Rules {
     replaces: false,
     needs_state: true,

@@ -1,8 +1,8 @@
-//! A clock that counts the time while the machine is suspended.
+//! A clock that continues to run while the machine is suspended.
 //!
-//! On Linux, [`std::time::Instant`] stops during a suspend. A worker that slept for an hour would treat an old grant as
-//! fresh, and make its call after a successor has looked for evidence. A coordinator that slept would grant intents
-//! under a lease that another coordinator has taken over.
+//! On Linux, [`std::time::Instant`] stops during a suspend. With that clock, a worker that was suspended for an hour
+//! would treat an old grant as fresh. It would make the call after another worker has looked for evidence. A suspended
+//! coordinator would grant intents under a lease that another coordinator has taken over.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ mod tests {
     fn the_clock_counts_from_the_start_of_the_machine() {
         let uptime = std::fs::read_to_string("/proc/uptime").expect("the uptime");
         let seconds: f64 = uptime.split_whitespace().next().and_then(|text| text.parse().ok()).expect("seconds");
-        // `/proc/uptime` includes suspends. The difference is the time between the two readings.
+        // `/proc/uptime` includes suspends. The difference of the two clocks is the time between the two readings.
         let apart = Moment::now().0.as_secs_f64() - seconds;
         assert!((-0.1..60.0).contains(&apart), "{apart} s apart");
     }

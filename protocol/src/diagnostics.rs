@@ -1,12 +1,12 @@
-//! Encoded diagnostics: the worker encodes them once, frames and journals carry the bytes, and the command that shows
-//! them decodes them.
+//! Encoded diagnostics: the worker encodes diagnostics once, frames and journals contain the bytes, and the command
+//! that displays diagnostics decodes them.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::stored::Opaque;
 
 use crate::problems;
 
-/// Encodes diagnostics. No diagnostics give no bytes.
+/// Encodes diagnostics. An empty list gives no bytes.
 pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
     if diagnostics.is_empty() {
         return Opaque::default();
@@ -15,7 +15,8 @@ pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
     Opaque(postcard::to_stdvec(diagnostics).unwrap_or_default())
 }
 
-/// Decodes diagnostics. Bytes that cannot be read become a diagnostic themselves, so that every failure has a message.
+/// Decodes diagnostics. If the bytes cannot be decoded, returns a diagnostic that reports this, so that every failure
+/// has a message.
 pub fn decode_diagnostics(bytes: &Opaque) -> Vec<Diagnostic> {
     if bytes.0.is_empty() {
         return Vec::new();

@@ -12,13 +12,13 @@ pub type EncodedFrame = Vec<u8>;
 /// An invalid frame. Its connection ends.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A part is missing, or was added by a later version.
+    /// A part is missing, or has a kind that a later version added.
     #[error("{0} is missing or of a later version")]
     Missing(&'static str),
     /// A digest is not 32 bytes long.
     #[error("a digest has {0} bytes")]
     Digest(usize),
-    /// Text that must be JSON is not UTF-8.
+    /// A string that must be JSON is not UTF-8.
     #[error("{0} is not UTF-8")]
     Text(&'static str),
     /// The key of a deposed object does not have eight characters.
@@ -67,11 +67,11 @@ pub struct WorkerFrame {
     pub greeting: Option<Greeting>,
     /// The number of the heartbeat, which rises by one with each; 0 if the frame is no heartbeat.
     pub heartbeat: u64,
-    /// Whether the worker is about to leave: running calls end, and it takes no more work. It applies before the
-    /// reports of the frame.
+    /// Whether the worker is about to leave: it finishes running calls, and accepts no more work. The announcement
+    /// takes effect before the reports of the frame.
     pub leaving: bool,
-    /// Lines that provisioners wrote before the reports of the frame. They are shown and not stored, and may be lost
-    /// with the connection.
+    /// Lines that provisioners wrote before the reports of the frame. The lines are shown but not stored, and may be
+    /// lost with the connection.
     pub lines: Vec<RunLine>,
     /// Reports, in the order in which they were made.
     pub reports: Vec<RunReports>,

@@ -12,17 +12,17 @@ use crate::Task;
 pub struct Greeting {
     /// The worker's name, unique in a cluster and without `/`.
     pub name: String,
-    /// The identity of its process. A restarted worker has another incarnation.
+    /// The identity of the worker's process. A restarted worker has a new incarnation.
     pub incarnation: String,
     /// Labels for placement.
     pub labels: BTreeMap<String, String>,
     /// The maximum number of concurrent tasks, over all runs.
     pub capacity: u32,
-    /// The provider packages that it has. An empty list means that the worker does not list them.
+    /// The provider packages of the worker. An empty list means that the worker does not report its packages.
     pub packages: Vec<HeldPackage>,
     /// Tasks without an acknowledgement.
     pub held: Vec<HeldTask>,
-    /// The version of the protocol that it speaks.
+    /// The version of the protocol that the worker speaks.
     pub protocol: u32,
     /// The version of Weft, for display. Empty if it is unknown.
     pub version: String,
@@ -33,13 +33,13 @@ pub struct Greeting {
 pub struct HeldPackage {
     /// The provider.
     pub source: ProviderSource,
-    /// Its version.
+    /// The version of the provider.
     pub version: String,
     /// Checksums as in the lock file: `h1:...` or `zh:...`.
     pub checksums: Vec<String>,
 }
 
-/// A task that a worker still holds when it reconnects.
+/// A task that a worker still has when it reconnects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldTask {
     /// The run.
@@ -48,17 +48,17 @@ pub struct HeldTask {
     pub task: Task,
     /// The phase of the task.
     pub phase: HeldPhase,
-    /// The incarnation of the process that carried it out, if that was an earlier process of the same name: the worker
-    /// found the result in its spool. `None` for the worker's own tasks.
+    /// The incarnation of the process that carried out the task, if this was an earlier process of the same name. The
+    /// worker found the result in its spool. `None` for the worker's own tasks.
     pub maker: Option<String>,
 }
 
-/// The phase of a held task.
+/// The phase of a task that a worker has when it reconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HeldPhase {
     /// The worker has not asked for an intent.
     Preparing,
-    /// The worker asked for an intent and has no answer. It asks again after the greeting.
+    /// The worker asked for an intent but has no answer. It asks again after the greeting.
     Asked,
     /// The call was allowed.
     Called,
@@ -79,6 +79,6 @@ pub struct Welcome {
     pub protocol: u32,
     /// Why the worker is refused; `None` if it is accepted.
     pub refused: Option<String>,
-    /// Whether the store encrypts its content. A worker then keeps results in a file only if it encrypts them too.
+    /// Whether the store encrypts its content. If so, a worker stores results in a file only if it encrypts them too.
     pub sealed: bool,
 }

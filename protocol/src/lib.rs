@@ -1,66 +1,68 @@
 //! The messages between coordinators and workers: plain data, and one codec for both sides.
 //!
-//! [`order`] has the messages from a coordinator to a worker, and [`report`] has those in the other direction.
-//! [`greeting`] has the first message of each side. [`frame`] has whole frames, and `codec` encodes and decodes them.
-//! `proto/proto/cluster.proto` describes the bytes. The messages contain no generated types.
+//! [`order`] has the messages from a coordinator to a worker, and [`report`] has the messages from a worker to a
+//! coordinator. [`greeting`] has the first message of each side. [`frame`] has whole frames, and `codec` encodes and
+//! decodes them. `proto/proto/cluster.proto` describes the bytes. The messages contain no generated types.
 //!
 //! # The rules for workers
 //!
-//! Frames go over channels within one process, and over one stream between two processes. A worker that follows these
-//! rules never makes two calls with unknown outcomes for one operation, and never loses a result.
+//! Frames are sent over channels within one process, and over one stream between two processes. A worker that follows
+//! these rules never makes two calls with unknown outcomes for one operation, and never loses a result.
 //!
 //! 1. **Greeting.** The first frame has a [`Greeting`] and nothing else. `name/incarnation` identifies the worker. The
-//!    incarnation stays the same while the process lives, even over reconnects. `held` lists every task, of every run,
-//!    that was started and then not acknowledged, dropped, refused or returned. After the coordinator's [`Welcome`],
+//!    incarnation stays the same as long as the process lives, even after reconnects. `held` lists the started tasks of
+//!    all runs, except those that were acknowledged, dropped, refused or returned. After the coordinator's [`Welcome`],
 //!    the worker sends again each intent without an answer and each result without an acknowledgement. An empty `held`
-//!    means that no earlier task is under way.
-//! 2. **Shards.** [`Order::Open`] has the fragment. A shard that is already open stays open, and receives the
-//!    `restored` results. [`Order::Foreign`] and [`Order::Restored`] come before the tasks that read them, and may come
-//!    twice. After [`Order::Close`] no task of the shard follows, and its provider may end. After [`Order::Leave`] the
-//!    worker forgets the run, except for tasks that were called and not acknowledged. A shard that cannot be opened
-//!    (missing package, unreadable fragment) is reported as [`Report::Refused`], and its started tasks are forgotten.
-//! 3. **Tasks that change nothing outside** are carried out at once and end in a [`TaskResult`].
-//! 4. **Tasks that change the world.** Everything that can be done before the call comes first: the final plan, which
-//!    is compared with the reviewed one. A failure there is a [`TaskResult::Failed`] without an intent, and a plan
-//!    without changes needs no intent either. Then the worker sends a [`Report::Intent`]. It makes the call only after
-//!    [`Order::Granted`] for that very attempt, and only if less than [`Welcome::intent_age_ms`] has passed on its own
-//!    clock since it first asked; otherwise the result is [`TaskResult::NotCalled`]. After [`Order::IntentRefused`] it
-//!    forgets the task. It answers a grant for a task that it does not hold, or has returned, with
-//!    [`TaskResult::NotCalled`], and ignores a grant for a task that it has already called.
-//! 5. **Results.** [`TaskResult::Done`] has every change of the state, object by object, `local` for readers in the
-//!    same shard, and one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an error that
-//!    the provider returned or, without an intent, for an error of Weft. A create that returned an error and no object
-//!    sets `absence_unproven`; if the run was stopped or a deadline had passed before that, it is in doubt instead. If
-//!    the connection breaks, the provider crashes, a deadline passes, or the reply cannot be decoded after the call,
-//!    the result is [`TaskResult::InDoubt`], with `provider_dead` once the provider's process is known to be dead.
-//!    Silence proves nothing.
+//!    means that the worker has no earlier task.
+//! 2. **Shards.** [`Order::Open`] has the fragment. If the shard is already open, it stays open and receives the
+//!    `restored` results. [`Order::Foreign`] and [`Order::Restored`] arrive before the tasks that read their values,
+//!    and may arrive twice. After [`Order::Close`], no task of the shard follows, and the shard's provider may end.
+//!    After [`Order::Leave`], the worker forgets the run, except for tasks that were called but not acknowledged. If a
+//!    shard cannot be opened (missing package, unreadable fragment), the worker sends [`Report::Refused`] and forgets
+//!    the shard's started tasks.
+//! 3. **Tasks that change no real object** are carried out at once and end in a [`TaskResult`].
+//! 4. **Tasks that change real objects.** First, the worker makes the final plan and compares it with the reviewed
+//!    plan. If this step fails, the result is [`TaskResult::Failed`] without an intent. A plan without changes needs no
+//!    intent either. Next, the worker sends a [`Report::Intent`]. It makes the call only after [`Order::Granted`] for
+//!    exactly this attempt. In addition, less than [`Welcome::intent_age_ms`] must have passed on the worker's clock
+//!    since its first request; otherwise the result is [`TaskResult::NotCalled`]. After [`Order::IntentRefused`], the
+//!    worker forgets the task. If the worker does not have the granted task, or has returned it, the worker answers
+//!    with [`TaskResult::NotCalled`]. The worker ignores a grant for a task that it has already called.
+//! 5. **Results.** [`TaskResult::Done`] has three parts: every change of the state, object by object; `local` for
+//!    readers in the same shard; one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an
+//!    error that the provider returned or, without an intent, for an error of Weft. A create that returned an error and
+//!    no object sets `absence_unproven`. If the run was stopped or a deadline passed before the error, the create is in
+//!    doubt instead. After the call, the connection may break, the provider may crash, a deadline may pass, or the
+//!    reply may be undecodable. In these cases, the result is [`TaskResult::InDoubt`], and `provider_dead` says whether
+//!    the provider's process is known to be dead. A missing reply proves nothing.
 //! 6. **Kept until acknowledged.** The worker keeps a result, and sends it again after each reconnect, until
 //!    [`Order::Acknowledged`].
-//! 7. **Ending early.** [`Order::Drop`]: the worker forgets the task unless it was called; if the task asked for its
-//!    intent, the result is [`TaskResult::NotCalled`]. [`Order::Drain`]: the worker starts no new call in this run, and
-//!    returns each task that has not asked for an intent with [`Report::Returned`]. A task that asked ends with the
-//!    refusal or, if its intent is granted, with [`TaskResult::NotCalled`]. A worker that is about to leave sends
-//!    [`WorkerFrame::leaving`] once, gets no new task of any run, and returns tasks in the same way. It leaves when the
-//!    results of its calls are acknowledged.
+//! 7. **Ending early.** [`Order::Drop`]: the worker forgets the task unless the task was called. If the worker had
+//!    asked for the task's intent, the result is [`TaskResult::NotCalled`]. [`Order::Drain`]: the worker starts no new
+//!    call in this run. It returns each task for which it has not asked for an intent with [`Report::Returned`]. Other
+//!    tasks end when their intent is refused or, if the intent is granted, with [`TaskResult::NotCalled`]. A worker
+//!    that is about to leave sends [`WorkerFrame::leaving`] once, receives no new task of any run, and returns tasks as
+//!    after [`Order::Drain`]. It leaves when the results of its calls are acknowledged.
 //! 8. **Settling.** The worker reads the object by its known id (update, delete) or looks it up by its planned identity
 //!    (create). It changes nothing, because the attempt may still be running elsewhere. The verdict is
 //!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`],
 //!    [`SettleVerdict::Unknown`] with the reason, or [`SettleVerdict::Found`] with an object that only the user can
-//!    judge. A reason is empty if there was no way to look. A deleted object that is absent, and an updated object that
-//!    is as planned, count as applied. `holder_dead` repeats the value of the order, unless the worker knows more. With
-//!    `adopt`, the worker reads the object with that id. A task with `read_first` reads or looks up before it plans.
-//! 9. **Silence.** A worker sends a heartbeat every [`Welcome::heartbeat_ms`] on an idle stream. After
-//!    [`Welcome::pause_ms`] without a frame from the coordinator it starts no new call, lets running calls end, and
-//!    connects again.
+//!    judge. A reason is empty if the worker had no method to look for evidence. If a deleted object is absent, or an
+//!    updated object is as planned, the attempt counts as applied. `holder_dead` repeats the value of the order, unless
+//!    the worker knows that the process has died since. With `adopt`, the worker reads the object with that id. A task
+//!    with `read_first` reads or looks up the object before the final plan.
+//! 9. **Silence.** On an idle stream, a worker sends a heartbeat every [`Welcome::heartbeat_ms`]. After
+//!    [`Welcome::pause_ms`] without a frame from the coordinator, the worker starts no new call, lets running calls
+//!    end, and reconnects.
 //! 10. **Lines of provisioners** are sent when they are written, without an acknowledgement, and before the result of
-//!     their operation. A worker that cannot send them drops them: no provisioner waits for a coordinator that is gone.
+//!     their operation. A worker that cannot send lines drops them, so no provisioner waits for a dead coordinator.
 //! 11. **Providers die with the worker.** Provider processes are killed when the worker's process dies. So the death of
 //!     a worker proves that none of its calls is under way.
-//! 12. **Spools.** A worker may keep results without an acknowledgement in a file, and hand them over after a restart
-//!     under the same name. Then `held` has the task with its [`HeldTask::maker`], and the result follows like a result
-//!     of the worker itself. It counts as a report of the process that made it, so that process must have made the
-//!     current attempt. A coordinator older than [`PROTOCOL_OF_SPOOLS`] would take it for the result of another
-//!     attempt. Such a coordinator does not receive it, and the result stays in the file.
+//! 12. **Spools.** A worker may store unacknowledged results in a file, and hand them over after a restart under the
+//!     same name. In this case, `held` has the task with its [`HeldTask::maker`], and the result follows like a result
+//!     of the worker itself. The result counts as a report of its maker, so the maker must have made the current
+//!     attempt. A coordinator older than [`PROTOCOL_OF_SPOOLS`] would mistake the result for the result of another
+//!     attempt. The worker does not send the result to such a coordinator, and the result stays in the file.
 
 #![forbid(unsafe_code)]
 
@@ -86,11 +88,12 @@ pub use report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, Ta
 pub const PROTOCOL: u32 = 2;
 /// The first version in which a worker hands over results of earlier processes of its name ([`HeldTask::maker`]).
 pub const PROTOCOL_OF_SPOOLS: u32 = 2;
-/// The maximum distance between the versions of two sides, so that a cluster can be upgraded during runs. A new version
-/// understands the version before it, and sends nothing that the version before must understand.
+/// The maximum difference between the versions of two sides. It allows upgrades of a cluster during runs. A new version
+/// understands messages of the previous version, and sends nothing that the previous version must understand but does
+/// not know.
 pub const PROTOCOL_DISTANCE: u32 = 1;
 
-/// Whether this version works with another one. No version is 0.
+/// Whether this version works with another version. 0 is not a valid version.
 pub fn works_with(other: u32) -> bool {
     other > 0 && other.abs_diff(PROTOCOL) <= PROTOCOL_DISTANCE
 }

@@ -14,11 +14,11 @@ use crate::Task;
 /// One order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
-    /// Take this shard.
+    /// Open this shard: its tasks will follow.
     Open(Box<OpenShard>),
-    /// This shard gets no more tasks.
+    /// Close this shard: it receives no more tasks.
     Close(u32),
-    /// A result of another shard that tasks of this shard read. It comes before every task that needs it.
+    /// A result of another shard that tasks of this shard read. The result comes before every task that needs it.
     Foreign {
         /// The reading shard.
         shard: u32,
@@ -51,17 +51,17 @@ pub enum Order {
     Granted(Task),
     /// The intent is refused: make no call, and forget the task.
     IntentRefused(Task),
-    /// The result is durable, or not needed: forget it.
+    /// The result of this task is durable, or not needed: forget the result.
     Acknowledged(Task),
     /// Forget this task unless it was called. If it asked for its intent, report [`crate::TaskResult::NotCalled`].
     Drop(Task),
-    /// Look for evidence of what an uncertain attempt did.
+    /// Look for evidence about the effect of an uncertain attempt.
     Settle(SettleOrder),
     /// Start no new call, let running calls end, and return tasks that have not begun.
     Drain,
     /// Like [`Order::Drain`]. Also ask providers to end their calls early.
     Stop,
-    /// The run is over for this worker. A task that was called stays until it is acknowledged.
+    /// The run has ended for this worker. The worker keeps each task that was called until the task is acknowledged.
     Leave,
 }
 
@@ -72,7 +72,7 @@ pub struct OpenShard {
     pub shard: u32,
     /// Results of operations of this shard that other workers or earlier terms produced, by operation.
     pub restored: Vec<(u32, Arc<[u8]>)>,
-    /// The shard's part of the plan. The coordinator's state machine leaves it out, and the sender adds it.
+    /// The shard's part of the plan. The coordinator's state machine sets `None`, and the sender adds the package.
     pub package: Option<ShardPackage>,
 }
 
@@ -83,7 +83,7 @@ pub struct ShardPackage {
     pub fragment: Arc<[u8]>,
     /// The parts of this shard's results that other shards read.
     pub exports: Vec<Export>,
-    /// Inputs that the plan does not contain: name and encoded value. Never written to disk.
+    /// Inputs that the plan does not contain: name and encoded value. Inputs are never written to disk.
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// Digest of the plan file.
     pub plan: Digest,
@@ -104,7 +104,7 @@ impl fmt::Debug for ShardPackage {
 pub struct Export {
     /// The operation.
     pub operation: u32,
-    /// The parts of its result.
+    /// The parts of the operation's result.
     pub paths: Vec<Path>,
 }
 
@@ -115,7 +115,7 @@ pub struct SettleOrder {
     pub shard: u32,
     /// The uncertain attempt.
     pub task: Task,
-    /// The worker that made it.
+    /// The worker that made the attempt.
     pub holder: WorkerId,
     /// Whether the coordinator knows that the worker's process is dead.
     pub holder_dead: bool,

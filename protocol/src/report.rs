@@ -12,7 +12,7 @@ use crate::Task;
 /// One report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// Asks for the durable record that comes before a call that changes the world.
+    /// Asks for an intent: the durable record that must exist before a call that changes real objects.
     Intent {
         /// The task.
         task: Task,
@@ -23,7 +23,7 @@ pub enum Report {
     Result {
         /// The task.
         task: Task,
-        /// The result. The worker keeps the same value until it is acknowledged.
+        /// The result. The worker keeps this value until the result is acknowledged.
         result: Arc<TaskResult>,
     },
     /// The evidence about an uncertain attempt.
@@ -33,7 +33,7 @@ pub enum Report {
         /// The verdict.
         verdict: SettleVerdict,
     },
-    /// A task that never began and is given back.
+    /// A task that the worker returns without having begun it.
     Returned(Task),
     /// A shard that cannot be opened.
     Refused {
@@ -47,7 +47,7 @@ pub enum Report {
 /// The end of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskResult {
-    /// It is done.
+    /// The task is done.
     Done(TaskDone),
     /// The provider returned an error, or Weft failed before any call.
     Failed {
@@ -55,7 +55,7 @@ pub enum TaskResult {
         writes: TaskWrites,
         /// Encoded diagnostics.
         diagnostics: Opaque,
-        /// Whether a create left neither an object nor proof that it created none.
+        /// Whether this is a create that returned no object but may still have created one.
         absence_unproven: bool,
     },
     /// The outcome is unknown.
@@ -106,7 +106,7 @@ pub struct TaskWrites {
 }
 
 impl TaskWrites {
-    /// Whether they change nothing.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.outputs.is_empty()
     }
@@ -117,7 +117,8 @@ impl TaskWrites {
 pub struct ObjectWrite {
     /// The instance.
     pub address: ResourceInstance,
-    /// The provider instance that manages it, as text. If empty, the state keeps the earlier one.
+    /// The provider instance that manages the resource instance, as text. If empty, the provider instance in the state
+    /// does not change.
     pub provider: String,
     /// The key of the deposed object; `None` for the current object.
     pub deposed: Option<DeposedKey>,
@@ -128,13 +129,13 @@ pub struct ObjectWrite {
 /// What happens to an object in the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectChange {
-    /// It becomes this object.
+    /// The object is created or replaced by this object.
     Put(Box<InstanceObject>),
-    /// It is removed.
+    /// The object is removed.
     Remove,
     /// The current object becomes the deposed object with this key.
     DeposeAs(DeposedKey),
-    /// The deposed object with this key becomes the current object again, unless there is one.
+    /// The deposed object with this key becomes the current object again, unless there is already a current object.
     RestoreFrom(DeposedKey),
     /// All deposed objects of this address move to the written address.
     DeposedFrom(ResourceInstance),
@@ -147,14 +148,14 @@ pub enum ObjectChange {
 pub enum SettleVerdict {
     /// The attempt took effect.
     Applied(Box<TaskDone>),
-    /// The attempt took no effect. This counts once the process that made the attempt is dead.
+    /// The attempt took no effect. This verdict is final only if the process that made the attempt is dead.
     NotApplied {
         /// Whether the worker knows that the process is dead.
         holder_dead: bool,
     },
-    /// There is no evidence, for this reason. The reason is empty if there was no way to look.
+    /// There is no evidence, for this reason. The reason is empty if the worker had no method to look for evidence.
     Unknown(String),
-    /// There is no evidence, but an object that the attempt may have created. The object may also be older.
+    /// There is no evidence, but an object was found that the attempt may have created. The object may also be older.
     Found(Box<Candidate>),
 }
 

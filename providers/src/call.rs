@@ -1,8 +1,9 @@
 //! Requests to a provider, its replies, and the errors of a call. Plain data.
 //!
 //! A reply means that the provider answered. Its reports, including errors, are in `diagnostics`. A [`CallError`] means
-//! that it did not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`] returns
-//! `true`. The two must never be confused: an error of the provider is a failure, and an unknown effect is a doubt.
+//! that the provider did not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`]
+//! returns `true`. These two cases must never be confused: an error of the provider is a failure, and an unknown effect
+//! is a doubt.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -42,8 +43,8 @@ pub enum CallKind {
     Stop,
 }
 
-/// The deadline for a reply, per kind of call. After a deadline the outcome is unknown, so these only guard against
-/// hanging forever. They do not limit slow operations: providers have their own timeouts.
+/// The deadline for a reply, per kind of call. After a deadline, the outcome of the call is unknown. So deadlines only
+/// guard against calls that hang forever. They do not limit slow operations: providers have their own timeouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
     limits: BTreeMap<CallKind, Duration>,
@@ -98,8 +99,8 @@ impl Deadlines {
     }
 }
 
-/// Why there is no reply. The first five variants mean that the call was not sent or not possible. After all others,
-/// the effect of the call is unknown.
+/// Why there is no reply. The first five variants mean that the call was not sent or not possible. After any other
+/// variant, the effect of the call is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The session was already closed. Nothing was sent.
@@ -132,7 +133,7 @@ pub enum CallError {
     NotRunning {
         /// The exit status of the process.
         status: String,
-        /// Its last output.
+        /// The last output of the process.
         stderr: String,
     },
     /// The plugin's process ended during the call.
@@ -142,7 +143,7 @@ pub enum CallError {
         method: &'static str,
         /// The exit status of the process.
         status: String,
-        /// Its last output.
+        /// The last output of the process.
         stderr: String,
     },
     /// The connection broke, but the process is alive.
@@ -255,7 +256,7 @@ pub struct ReadRequest {
     pub type_name: SmolStr,
     /// The object as last known, of the type that the schema implies.
     pub current_state: Value,
-    /// The provider's own bytes, kept with the object.
+    /// The provider's own bytes, stored with the object.
     pub private: Vec<u8>,
     /// The module's `provider_meta`, if the provider has a schema for it.
     pub provider_meta: Option<Value>,
@@ -270,7 +271,7 @@ pub struct ObjectState {
     pub state: Value,
     /// The provider's own bytes.
     pub private: Vec<u8>,
-    /// Its identity, if the type has one and the provider returned it.
+    /// The identity of the object, if the type has one and the provider returned it.
     pub identity: Option<Value>,
 }
 
@@ -332,7 +333,7 @@ pub struct ApplyRequest {
     pub planned_identity: Option<Value>,
 }
 
-/// The result of an apply. After an error the object may be partial, null, or still the prior one.
+/// The result of an apply. After an error the object may be partial, null, or still the prior object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedChange {
     /// The object, private bytes and identity.
@@ -353,7 +354,7 @@ pub enum ImportTarget {
 /// An imported object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedObject {
-    /// Its resource type.
+    /// The resource type of the object.
     pub type_name: SmolStr,
     /// The object (which must be read next), private bytes and identity.
     pub object: ObjectState,
@@ -379,9 +380,9 @@ pub struct MoveRequest {
     pub source_schema_version: u64,
     /// The stored object.
     pub source_state: RawState,
-    /// Its private bytes.
+    /// The private bytes of the stored object.
     pub source_private: Vec<u8>,
-    /// Its stored identity as JSON text, with its schema version.
+    /// The stored identity of the object as JSON text, with the version of its schema.
     pub source_identity: Option<(Vec<u8>, u64)>,
     /// The target type.
     pub target_type_name: SmolStr,
@@ -390,11 +391,11 @@ pub struct MoveRequest {
 /// An open ephemeral object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenedEphemeral {
-    /// Its value.
+    /// The value of the object.
     pub result: Value,
     /// Bytes to pass to renewals and closing.
     pub private: Option<Vec<u8>>,
-    /// When it must be renewed.
+    /// When the object must be renewed; `None` if it needs no renewal.
     pub renew_at: Option<SystemTime>,
 }
 
@@ -403,7 +404,7 @@ pub struct OpenedEphemeral {
 pub struct RenewedEphemeral {
     /// Bytes that replace the previous ones.
     pub private: Option<Vec<u8>>,
-    /// When it must be renewed again.
+    /// When the object must be renewed again; `None` if it needs no further renewal.
     pub renew_at: Option<SystemTime>,
 }
 
@@ -415,6 +416,6 @@ pub type Functions = BTreeMap<SmolStr, FunctionSignature>;
 pub struct FunctionFailure {
     /// The problem.
     pub text: String,
-    /// The index of the faulty argument (from 0), if one is at fault.
+    /// The index of the faulty argument (from 0), if an argument is at fault.
     pub argument: Option<u64>,
 }

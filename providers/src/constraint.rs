@@ -74,7 +74,7 @@ impl Constraints {
         self.0.iter()
     }
 
-    /// The constraints of both.
+    /// All comparisons of two lists of constraints.
     #[must_use]
     pub fn and(&self, other: &Constraints) -> Constraints {
         self.0.iter().chain(&other.0).cloned().collect()

@@ -41,7 +41,7 @@ impl ProviderDiagnostic {
         ProviderDiagnostic { path, ..self }
     }
 
-    /// Whether it is an error.
+    /// Whether the diagnostic is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -16,8 +16,8 @@ use crate::call::OpenedEphemeral;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::provider::Provider;
 
-/// The shortest time between two renewals. A provider that asks for less would cause an endless series of calls. Ten
-/// calls per second do no harm.
+/// The shortest time between two renewals. A provider that asks for a shorter time would cause an endless series of
+/// calls. Ten calls per second do no harm.
 pub const SHORTEST_RENEWAL: Duration = Duration::from_millis(100);
 
 /// Gets the configured provider, or the reason why it is not available.
@@ -33,9 +33,9 @@ pub enum Renewal {
     Started,
     /// The renewal is done.
     Done(Vec<ProviderDiagnostic>),
-    /// The provider refuses the renewal. No other one follows.
+    /// The provider refuses the renewal. No further renewal follows.
     Refused(Vec<ProviderDiagnostic>),
-    /// The provider could not be called. No other renewal follows.
+    /// The provider could not be called. No further renewal follows.
     Failed(String),
 }
 

@@ -46,8 +46,9 @@ impl PartialEq for HashedFiles {
 
 impl Eq for HashedFiles {}
 
-/// Identity, size and times of each file below a directory. Writing to a file or replacing it changes one of them: the
-/// kernel sets the time of the last change of an inode, and an ordinary program cannot set it back.
+/// Identity, size and times of each file below a directory. Writing to a file or replacing it changes one of these. In
+/// particular, the kernel sets the time of the last change of an inode, and an ordinary program cannot set this time
+/// back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     directory: PathBuf,
@@ -55,8 +56,8 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of the current files below a directory. Take it before the files are hashed: then it covers the
-    /// content that was hashed.
+    /// The fingerprint of the current files below a directory. Take the fingerprint before the files are hashed, so
+    /// that it covers the content that is hashed.
     ///
     /// # Errors
     /// When a file's metadata cannot be read.
@@ -115,7 +116,7 @@ mod tests {
         };
         let seen = reset();
         assert!(seen.are_unchanged());
-        // The same size, and the old modification time.
+        // The new content has the same size, and the file gets its old modification time.
         let old = std::fs::metadata(&program).unwrap().modified().unwrap();
         std::fs::write(&program, "six").unwrap();
         std::fs::File::options().write(true).open(&program).unwrap().set_modified(old).unwrap();

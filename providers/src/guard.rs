@@ -1,8 +1,8 @@
 //! Plugins that end with their parent. A plugin must not outlive the process that started it, because nothing would
 //! observe its later effects.
 //!
-//! On Linux, a process can receive a signal when its parent dies, but only if it requests that itself, after the fork.
-//! So a plugin is started through a guard: this program again, with [`COMMAND`] as its first argument. The guard
+//! On Linux, a process can receive a signal when its parent dies, but only if it requests the signal itself, after the
+//! fork. So a plugin is started through a guard: this program again, with [`COMMAND`] as its first argument. The guard
 //! requests the signal, checks that the parent is still alive, and then becomes the plugin. On other systems, and
 //! without a known guard program, plugins are started directly and end when their session is closed or dropped.
 //!

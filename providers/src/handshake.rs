@@ -57,11 +57,11 @@ pub enum PluginAddress {
 /// A parsed handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    /// The protocol that it speaks.
+    /// The protocol that the plugin uses.
     pub protocol: Protocol,
-    /// Its address.
+    /// The address of the plugin.
     pub address: PluginAddress,
-    /// The certificate that it will present, as DER; `None` without TLS.
+    /// The certificate that the plugin will present, as DER; `None` without TLS.
     pub certificate: Option<Vec<u8>>,
 }
 
@@ -119,7 +119,7 @@ impl Handshake {
         };
         match rest.first() {
             Some(&"grpc") => {}
-            // Without the field, the transport is net/rpc.
+            // Without this field, the transport is net/rpc.
             other => return Err(HandshakeError::Transport(shown(other.unwrap_or(&"netrpc")))),
         }
         let certificate = match rest.get(1) {

@@ -47,20 +47,21 @@ pub struct LaunchSpec {
     pub name: String,
     /// The plugin's program.
     pub program: PathBuf,
-    /// Its working directory, the root module's directory; this process's directory if `None`.
+    /// The working directory of the plugin, which is the root module's directory. If `None`, the plugin gets the
+    /// directory of this process.
     pub working_directory: Option<PathBuf>,
     /// Variables added to this process's environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// The guard program; [`guard::program`] if `None`.
+    /// The guard program. If `None`, [`guard::program`] is used.
     pub guard: Option<PathBuf>,
-    /// The time limit for its handshake.
+    /// The time limit for the handshake of the plugin.
     pub start_deadline: Duration,
-    /// The files of its package, which must be unchanged when it starts; `None` if they may change.
+    /// The files of the plugin's package, which must be unchanged when the plugin starts; `None` if they may change.
     pub files: Option<Arc<HashedFiles>>,
 }
 
 impl LaunchSpec {
-    /// The default way to start a program.
+    /// The default specification for a program.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> LaunchSpec {
         LaunchSpec {
             name: name.into(),
@@ -77,7 +78,7 @@ impl LaunchSpec {
 /// Why a plugin could not be started. No call has been made in any of these cases.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The operating system refused to start it.
+    /// The operating system refused to start the plugin.
     #[error("cannot start {program}: {error}")]
     Spawn {
         /// The plugin's program.
@@ -94,26 +95,26 @@ pub enum LaunchError {
         /// The plugin's program.
         program: PathBuf,
     },
-    /// A directory for its socket cannot be created.
+    /// A directory for the plugin's socket cannot be created.
     #[error("cannot create a directory for the plugin's socket: {0}")]
     SocketDirectory(io::Error),
-    /// It ended before its handshake.
+    /// The plugin ended before its handshake.
     #[error("the plugin ended before it was ready: {status}{}", hint(.stderr))]
     Ended {
         /// The exit status of the process.
         status: String,
-        /// Its last output.
+        /// The last output of the plugin.
         stderr: String,
     },
-    /// It did not print a handshake in time.
+    /// The plugin did not print a handshake in time.
     #[error("the plugin was not ready within {} s{}", .limit.as_secs(), hint(.stderr))]
     Silent {
         /// The time limit.
         limit: Duration,
-        /// Its last output.
+        /// The last output of the plugin.
         stderr: String,
     },
-    /// Its handshake is not usable.
+    /// The handshake of the plugin is not usable.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
     /// TLS with the plugin is not possible.
@@ -187,7 +188,7 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         Ok(Err(error)) => return Err(LaunchError::Connect(causes(&error), process.last_lines())),
         Err(_) => return Err(LaunchError::Connect("it does not respond".into(), process.last_lines())),
     };
-    // Only one connection is made, so the socket can be removed now. Then no file is left behind.
+    // Only one connection is made, so the socket can be removed now. No file remains.
     drop(socket_directory);
     Ok(Launched { process, channel, protocol: handshake.protocol })
 }

@@ -8,8 +8,8 @@
 //!
 //! Packages: [`source`] addresses, [`version`], [`constraint`] and [`platform`] identify them. A [`mirror`] is a
 //! directory with packages, the [`lock_file`] has the selected ones, and [`packages`] finds them. [`checksum`] verifies
-//! a package. Its [`fingerprint`] shows that it is unchanged when its program starts. [`archive`] unpacks it.
-//! [`settings`] parses files without expressions. The crate `registry` fetches packages.
+//! a package. A [`fingerprint`] shows that a package is unchanged when its program starts. [`archive`] unpacks
+//! packages. [`settings`] parses files without expressions. The crate `registry` fetches packages.
 
 mod convert;
 mod plugin_log;

@@ -40,7 +40,7 @@ pub struct LockFile {
 pub struct Lock {
     /// The selected version.
     pub version: Version,
-    /// The constraints that it was selected for. Informational.
+    /// The constraints for which the version was selected. Informational.
     pub constraints: Constraints,
     /// Checksums of accepted packages, of any platform and scheme.
     pub checksums: BTreeSet<Checksum>,
@@ -146,13 +146,13 @@ impl LockFile {
         Ok(())
     }
 
-    /// Whether both files have selections for the same providers.
+    /// Whether this lock file and the other one have selections for the same providers.
     pub fn same_providers(&self, other: &LockFile) -> bool {
         self.providers.keys().eq(other.providers.keys())
     }
 
-    /// Whether both files select the same versions and packages. Constraints are not compared, because they are only
-    /// informational.
+    /// Whether this lock file and the other one select the same versions and packages. Constraints are not compared,
+    /// because they are only informational.
     pub fn selects_the_same(&self, other: &LockFile) -> bool {
         let same = |(source, lock): (&ProviderSource, &Lock)| {
             let found = other.providers.get(source);

@@ -39,13 +39,13 @@ pub fn require(requirements: &mut Requirements, source: ProviderSource, constrai
 pub struct Package {
     /// The provider.
     pub source: ProviderSource,
-    /// Its version; `None` for a development override.
+    /// The version of the package; `None` for a development override.
     pub version: Option<Version>,
     /// The `h1` checksum of its files; `None` for a development override, which may change at any time.
     pub checksum: Option<Checksum>,
     /// The directory of its files.
     pub directory: PathBuf,
-    /// Its program.
+    /// The program of the package.
     pub program: PathBuf,
     /// The files that the checksum covers; `None` without a checksum.
     pub files: Option<Arc<HashedFiles>>,
@@ -319,7 +319,7 @@ pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
         move |error| PackageProblem::Io { path, error }
     };
     fs::create_dir_all(parent).map_err(io(parent))?;
-    // The name is not a platform, so that it is never taken for a package.
+    // The name is not a platform, so that this directory is never mistaken for a package.
     let fresh = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(parent).map_err(io(parent))?;
     archive::unpack(file, fresh.path())?;
     #[cfg(unix)]
@@ -331,7 +331,7 @@ pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
     fs::rename(fresh.path(), target).map_err(io(target))
 }
 
-/// Removes the folder of a package, or the link in its place.
+/// Removes the folder of a package, or the link that replaces the folder.
 ///
 /// # Errors
 /// Returns an error if the folder or link exists and cannot be removed.

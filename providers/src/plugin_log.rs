@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 /// The variables that set the log level of plugin SDKs. By default, plugins log everything and leave it to the reader
-/// to discard entries. That costs a third of a cheap call.
+/// to discard entries. This takes a third of the time of a cheap call.
 pub(crate) const LEVEL_VARIABLES: [&str; 2] = ["TF_LOG_SDK", "TF_LOG_PROVIDER"];
 
 /// The value of [`LEVEL_VARIABLES`] that makes plugins log exactly the entries that Weft's log shows.

@@ -2,7 +2,7 @@
 //!
 //! One process serves one configured provider instance. It is started and configured at its first use, kept while there
 //! is room, and restarted if it has died. If there is no room, the instance that has been idle longest is closed. If
-//! all are in use, the caller waits. Instances with a [`SharedBound`] also need room within that limit.
+//! all instances are in use, the caller waits. Instances with a [`SharedBound`] also need room within that limit.
 //!
 //! A caller that holds a [`PooledProvider`] and asks for another instance may deadlock with another such caller. Take
 //! one instance at a time.
@@ -45,11 +45,11 @@ pub struct InstanceRequest {
     /// The key of the instance. Two requests with the same key share a process, and must have the same plugin and
     /// configuration.
     pub key: String,
-    /// Its plugin.
+    /// The plugin of the instance.
     pub plugin: Plugin,
-    /// Its configuration; `None` for a process that only serves schemas, validation and functions.
+    /// The configuration of the instance; `None` for a process that only serves schemas, validation and functions.
     pub config: Option<Value>,
-    /// A limit that it shares with other instances.
+    /// A limit that the instance shares with other instances.
     pub bound: Option<SharedBound>,
 }
 
@@ -65,13 +65,13 @@ pub struct SharedBound {
 /// Why an instance is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderOpenError {
-    /// Its plugin could not be started.
+    /// The plugin could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The call to configure it failed.
+    /// The call that configures the plugin failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The provider refuses its configuration. The list includes warnings.
+    /// The provider refuses the configuration. The list includes warnings.
     #[error("the provider cannot be configured: {}", summaries(.0))]
     Configure(Vec<ProviderDiagnostic>),
     /// The pool was closed.
@@ -145,12 +145,12 @@ struct Group {
 
 #[derive(Default)]
 struct Slot {
-    /// The process. Locked during its start, so that it is started only once.
+    /// The process. The slot is locked while the process starts, so that it is started only once.
     running: RunningSlot,
     leases: usize,
-    /// Its group.
+    /// The group of the instance.
     group: Option<String>,
-    /// When the last lease ended, in the order of events.
+    /// When the last lease of the instance ended, in the order of events.
     idle_since: u64,
 }
 
@@ -235,7 +235,7 @@ impl ProviderPool {
             tracing::warn!(instance = %wanted.key, "the plugin has ended; restarting it");
             *running = None;
         }
-        // The permit of the group comes first: a caller that waits for it takes no room from others.
+        // The permit of the group comes first: a caller that waits for a permit of its group takes no room from others.
         let room_of_group = match &wanted.bound {
             Some(bound) => Some(self.room_of_group(bound).await?),
             None => None,
@@ -344,7 +344,7 @@ impl ProviderPool {
     async fn room_of_group(&self, bound: &SharedBound) -> Result<OwnedSemaphorePermit, ProviderOpenError> {
         let room = {
             let mut slots = self.shared.slots.lock();
-            // Remove the groups of runs that have ended: nothing else uses their room.
+            // Remove the groups of runs that have ended. Nothing uses their permits, and nothing waits for them.
             slots.groups.retain(|_, group| group.waiting > 0 || Arc::strong_count(&group.room) > 1);
             let new = || Group { room: Arc::new(Semaphore::new(bound.most.max(1))), waiting: 0 };
             slots.groups.entry(bound.group.clone()).or_insert_with(new).room.clone()

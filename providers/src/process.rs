@@ -16,14 +16,14 @@ use tokio::sync::{oneshot, watch};
 
 use crate::plugin_log;
 
-/// The maximum length of a line of a plugin's output. The rest of a longer one is logged as a separate line.
+/// The maximum length of a line of a plugin's output. The rest of a longer line is logged as a separate line.
 const MAX_LOG_LINE: u64 = 64 * 1024;
 
 /// The number of lines of standard error that are kept for the message about a crash. This is about the length of a Go
 /// panic.
 const KEPT_LINES: usize = 60;
 
-/// The maximum length of these lines.
+/// The maximum length of a kept line, in bytes.
 const KEPT_LINE_BYTES: usize = 2_000;
 
 /// The time limit for the last lines of a process that has ended. A grandchild may hold the pipe open.

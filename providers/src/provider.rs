@@ -42,7 +42,7 @@ impl Provider {
         }
     }
 
-    /// Its schema.
+    /// The schema of the provider.
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
         match self {
             Provider::Builtin(_) => Ok(Builtin::schema()),

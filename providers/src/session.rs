@@ -198,7 +198,7 @@ impl ProviderSession {
         Ok(convert::diagnostics(self.call(CallKind::Configure, "ConfigureProvider", call).await?.diagnostics))
     }
 
-    /// Asks running calls to end early. The reply is the provider's error, if it has one.
+    /// Asks running calls to end early. The reply is the error that the provider returned, or `None`.
     pub async fn stop(&self) -> Result<Option<String>, CallError> {
         let reply =
             self.call(CallKind::Stop, "StopProvider", self.inner.wire.stop(messages::stop_provider::Request {}));
@@ -207,13 +207,13 @@ impl ProviderSession {
     }
 
     /// Ends the process: gracefully if it responds within [`CLOSE_DEADLINE`], otherwise by force. No clone can make
-    /// calls afterwards. Returns once the process is gone.
+    /// calls afterwards. Returns once the process has ended.
     pub async fn close(&self) {
         self.inner.closed.store(true, Ordering::Release);
         let ended = self.inner.process.wait();
         let orderly = async {
             let mut controller = GrpcControllerClient::new(self.inner.channel.clone());
-            // The process may be gone before it responds.
+            // The process may end before it responds.
             let _ = controller.shutdown(plugin::Empty {}).await;
             ended.await
         };

@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 32;
 /// A setting: one or more words and a value. `provider "x" {}` has two words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The words; at least one.
+    /// The words; there is at least one.
     pub words: Vec<String>,
     /// The value.
     pub value: Item,
@@ -37,7 +37,7 @@ impl Item {
         if let Item::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The texts of a list, if all its elements are texts.
+    /// The strings of a list, if all its elements are strings.
     pub fn as_texts(&self) -> Option<Vec<&str>> {
         match self {
             Item::List(items) => items.iter().map(Item::as_text).collect(),

@@ -1,8 +1,8 @@
 //! Stand-ins for providers, so that a test of a configuration makes no calls.
 //!
-//! A stand-in replaces a real provider: [`crate::Provider::standing_in`] wraps one. It may replace the whole provider,
-//! which is then not configured, or single resources. Schemas, validation, functions and the upgrade of stored objects
-//! still come from the real provider.
+//! A stand-in wraps a real provider: see [`crate::Provider::standing_in`]. It replaces single resources, or the whole
+//! provider. A provider that is replaced as a whole is not configured. Schemas, validation, functions and the upgrade
+//! of stored objects still come from the real provider.
 
 use std::fmt::Debug;
 

@@ -238,7 +238,7 @@ async fn an_object_is_created_updated_and_deleted_over_protocol_6() {
     let found = session.read_data_source("lab_thing", &wanted, None).await.unwrap();
     assert_eq!(attribute(&found.value, "id"), id);
 
-    // Delete. Then the object is gone.
+    // Delete. After that, the object does not exist.
     let ty = thing.block.implied_type();
     let mut request =
         plan_request("lab_thing", updated.state.clone(), Value::null(ty.clone()), Value::null(ty.clone()));
@@ -329,8 +329,8 @@ async fn protocol_5_has_the_legacy_type_system() {
     flat.insert("size".to_owned(), "2".to_owned());
     let upgraded = session.upgrade_resource_state("oldlab_box", 0, RawState::Flatmap(flat)).await.unwrap();
     assert_eq!(attribute(&upgraded.value, "name"), Value::string("old"));
-    // The legacy SDK does not plan a destroy unless it is asked to. The planned value is null and has the prior private
-    // data.
+    // The legacy SDK does not plan a destroy unless it is asked to. The planned value is null, and the private data is
+    // the prior private data.
     let deletion = ApplyRequest {
         address: address("oldlab_box"),
         type_name: "oldlab_box".into(),

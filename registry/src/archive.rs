@@ -1,9 +1,9 @@
-//! Archives of modules from untrusted sources. Each is unpacked into a new directory.
+//! Archives of modules from untrusted sources. Each archive is unpacked into a new directory.
 //!
-//! The contents are not trusted. Names and links that lead out of the directory, devices, and archives that exceed the
-//! limits for bytes or files are refused before or while they are written. Nothing of a refused archive remains. Links
-//! are created last, so that nothing is ever written through one. Packages of providers have stricter rules: see
-//! [`weft_providers::archive`], which also has the code that both share.
+//! The contents are not trusted. Names and links that lead out of the directory are refused, and so are devices and
+//! archives that exceed the limits for bytes or files. This happens before or during writing. Nothing of a refused
+//! archive remains. Links are created last, so that nothing is ever written through one. Packages of providers have
+//! stricter rules: see [`weft_providers::archive`], which also has the code that both share.
 
 mod bundle;
 mod folder;
@@ -141,8 +141,8 @@ impl Packing {
 /// Unpacks an archive into a directory that does not exist yet.
 ///
 /// # Errors
-/// Returns an error if the archive is damaged, has forbidden entries, exceeds the limits, or cannot be written. The
-/// directory then does not exist.
+/// Returns an error if the archive is damaged, has forbidden entries, exceeds the limits, or cannot be written. After
+/// an error, the directory does not exist.
 pub fn unpack(archive: &Path, packing: Packing, into: &Path) -> Result<(), ArchiveError> {
     fs::create_dir_all(into).map_err(|error| ArchiveError::Io { path: into.to_owned(), error })?;
     let done = unpack_all(archive, packing, into);

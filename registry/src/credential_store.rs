@@ -22,7 +22,7 @@ pub enum TokenPlace {
     Elsewhere,
     /// This file has the token.
     File(PathBuf),
-    /// This helper stores the token, if it exists.
+    /// This helper stores the token, if there is a token.
     Helper(String),
     /// There is no token yet. It would be stored in this file.
     Nowhere(PathBuf),
@@ -121,7 +121,8 @@ fn hosts_in(path: &Path) -> BTreeSet<Host> {
     all.into_iter().flatten().filter_map(|(name, _)| name.parse().ok()).collect()
 }
 
-/// Replaces the file by one with another token for a host, or with none. The rest of the file's content stays.
+/// Rewrites the file with another token for a host, or without a token for the host. The rest of the file's content
+/// stays.
 fn change(path: &Path, host: &Host, token: Option<&SecretString>) -> Result<(), CredentialStoreError> {
     let failed = |error: String| CredentialStoreError::File { path: path.to_owned(), error };
     let mut content = read(path)?;

@@ -28,7 +28,7 @@ pub enum FetchProblem {
     /// The package cannot be read.
     #[error(transparent)]
     Package(#[from] PackageProblem),
-    /// The package's checksum is not the one that its source lists.
+    /// The checksum of the package differs from the checksum that the source of the package lists.
     #[error(
         "the provider package doesn't match any of the expected checksums: its source says {expected}, and the package \
          has {found}"
@@ -46,13 +46,13 @@ pub enum FetchProblem {
 pub struct Fetched {
     /// The location of the package.
     pub location: Location,
-    /// The `h1` checksum of its files.
+    /// The `h1` checksum of the package's files.
     pub h1: Checksum,
-    /// The `zh` checksum of its archive, if it is packed.
+    /// The `zh` checksum of the package's archive, if it is packed.
     pub zh: Option<Checksum>,
-    /// The checksums that its source lists, for packages of any platform.
+    /// The checksums that the source of the package lists, for packages of any platform.
     pub trusted: BTreeSet<Checksum>,
-    /// Whether its source also lists checksums of the packages for other platforms.
+    /// Whether the source of the package also lists checksums of the packages for other platforms.
     pub vouched: bool,
     /// How the package was authenticated.
     pub authentication: Authentication,
@@ -61,7 +61,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Fetches a package, and compares it with the checksum of its source.
+    /// Fetches a package, and compares it with the checksum that its source lists.
     pub(crate) async fn of(candidate: Candidate, http: &Http) -> Result<Fetched, FetchProblem> {
         match candidate {
             Candidate::Local(location) => in_background(move || Fetched::local(location)).await,

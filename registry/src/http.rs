@@ -1,6 +1,6 @@
-//! The HTTP client. All requests for packages, modules and documents go through it.
+//! The HTTP client. All requests for packages, modules and documents use this client.
 //!
-//! It limits every response: its size, the time until it begins, the time between its parts, and the number of
+//! The client limits every response: its size, the time until it begins, the time between its parts, and the number of
 //! redirects. Redirects never lead from TLS to plain text. Requests are retried if a server is overloaded or briefly
 //! unavailable. Proxies come from the environment. Certificates come from the system, or from `SSL_CERT_FILE` and
 //! `SSL_CERT_DIR` ([`roots`]). No file or connection is opened before the first request.
@@ -33,7 +33,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time limit for each pause within a response.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The maximum pause between two attempts, even if a server requests a longer one.
+/// The maximum pause between two attempts, even if a server requests a longer pause.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// A client. Clones share their connections.
@@ -408,7 +408,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     if texts.is_empty() { "the connection failed".to_owned() } else { texts.join(": ") }
 }
 
-/// Whether the address belongs to this machine. Go's clients use no proxy for it either.
+/// Whether the address belongs to this machine. Go's clients use no proxy for such an address either.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -418,7 +418,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// Follows redirects, but never from a secure connection to an insecure one. Credentials are not sent to another
+/// Follows redirects, but never from a secure connection to an insecure connection. Credentials are not sent to another
 /// host.
 fn redirects() -> Policy {
     Policy::custom(|attempt| {

@@ -1,8 +1,9 @@
 //! `init` for providers: selects versions, and installs packages into the data directory.
 //!
-//! First, the version of every provider is selected. Packages are installed only if all providers have one. A locked
-//! version is kept as long as the constraints allow it. As in OpenTofu, its sources are queried even then. Several
-//! providers are queried and fetched concurrently. Their events are reported in the order of providers.
+//! First, the version of every provider is selected. Packages are installed only if a version was found for every
+//! provider. A locked version is kept as long as the constraints allow it. As in OpenTofu, the sources are queried even
+//! for a locked version. Several providers are queried and fetched concurrently. Their events are reported in the order
+//! of providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -27,8 +28,8 @@ use crate::problems;
 use crate::select::{self, Choice};
 use crate::sources::{Candidate, Network, Sources};
 
-/// The maximum number of concurrent queries and downloads. More of them would not be faster, because they share the
-/// bandwidth.
+/// The maximum number of concurrent queries and downloads. More concurrency would not be faster, because all downloads
+/// share the bandwidth.
 const AT_A_TIME: usize = 4;
 
 /// Installs the packages that a configuration needs.
@@ -81,7 +82,7 @@ impl Selected {
 enum PresentPackage {
     /// The final directory of the package.
     There(Package),
-    /// The plugin cache. The final directory becomes a link to the package there.
+    /// The plugin cache. The final directory becomes a link to the package in the cache.
     Cached(Package),
 }
 
@@ -120,7 +121,8 @@ enum InstallProblem {
 
 impl Installer {
     /// An installer with the methods of the CLI configuration. `plugin_directories` (`-plugin-dir`) replace all of
-    /// them. Without either, the implied local directories are used, and the registry for all other providers.
+    /// them. Without configured methods and without `plugin_directories`, the implied local directories are used, and
+    /// the registry for all other providers.
     pub fn new(
         config: &CliConfig,
         environment: &ProcessEnvironment,
@@ -298,7 +300,7 @@ impl Installer {
             warning.into_iter().for_each(|warning| report(InstallEvent::Warning(warning)));
             match chosen {
                 Ok((version, candidate)) => {
-                    // Locked checksums apply only if the selected version is the locked one.
+                    // Locked checksums apply only if the selected version is the locked version.
                     let same = lock.get(one.source).filter(|lock| lock.version == version);
                     let locked = same.map(|lock| lock.known_checksums().cloned().collect()).unwrap_or_default();
                     let (source, constraints) = (one.source, one.constraints);

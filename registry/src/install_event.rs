@@ -31,7 +31,7 @@ pub enum InstallEvent {
 }
 
 impl InstallEvent {
-    /// Whether a signature was checked. Users may then want to read about signatures.
+    /// Whether a signature was checked. If so, users may want to read about signatures.
     pub fn is_signed(&self) -> bool {
         matches!(self, InstallEvent::Installed(_, _, Authentication::Signed { .. }))
     }

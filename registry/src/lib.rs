@@ -1,4 +1,4 @@
-//! Fetches provider packages and modules, and the documents that describe where they are.
+//! Fetches provider packages and modules, and the documents that describe their locations.
 //!
 //! [`http`] is the client for all requests. [`cli_config`] and [`environment`] have the settings. [`discovery`] finds
 //! the services of a [`host`], and [`credentials`] has tokens. [`login`] gets new tokens, and [`credential_store`]

@@ -73,7 +73,7 @@ pub enum PackageError {
     Search(#[from] SearchError),
 }
 
-/// The URL below another one. The parts are escaped.
+/// Appends path segments to a URL. The segments are escaped.
 pub(crate) fn path_of(base: &Url, parts: &[&str]) -> Url {
     let mut url = base.clone();
     // Only URLs that cannot be a base (such as mailto:) have no segments, and callers never pass them.

@@ -1,5 +1,5 @@
 //! The shared package cache of a user's projects (`plugin_cache_dir`). It has the layout of the packages in a data
-//! directory. The packages in data directories are then links to the cache.
+//! directory. With such a cache, the packages in data directories are links to the cache.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl PluginCache {
     }
 }
 
-/// Puts a package into its directory. If the package is unpacked, its directory becomes a link to it.
+/// Puts a package into its directory. If the package is unpacked, the directory becomes a link to the package.
 pub(crate) fn place(location: &Location, source: &ProviderSource, target: &Path) -> Result<(), PackageProblem> {
     match location {
         Location::Packed(file) => packages::unpack(file, target),

@@ -240,7 +240,7 @@ impl ProviderRegistry {
 
 impl Door {
     /// The registry's token for a request to this URL. It is sent over a secure connection to the registry itself, and
-    /// not to another host of its packages.
+    /// never to another host that stores its packages.
     fn token_for(&self, url: &Url) -> Option<SecretString> {
         let same = url.scheme() == "https" && Host::of_url(url) == Host::of_url(&self.base);
         self.token.clone().filter(|_| same)

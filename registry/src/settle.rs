@@ -59,7 +59,7 @@ pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (L
     }
 }
 
-/// A warning that the new lock file does not work on other platforms. `None` if it does.
+/// A warning that the new lock file does not work on other platforms. `None` if the lock file works on other platforms.
 pub fn incomplete_warning(incomplete: &[ProviderSource], platform: &Platform) -> Option<Diagnostic> {
     if incomplete.is_empty() {
         return None;

@@ -1,8 +1,8 @@
 //! Signatures of checksum lists: OpenPGP, detached, by a key that the registry returns.
 //!
-//! A key of the list must have made the signature, or a subkey that such a key authorizes for signing. Revoked keys and
-//! insecure digests are refused. Expired keys are accepted unless configured otherwise, because registries still offer
-//! packages that were signed before the keys expired.
+//! The signature must be made by a key of the list, or by a subkey that such a key authorizes for signing. Revoked keys
+//! and insecure digests are refused. Expired keys are accepted unless configured otherwise, because registries still
+//! offer packages that were signed before the keys expired.
 
 use std::io::Cursor;
 use std::time::{Duration, SystemTime};
@@ -57,8 +57,8 @@ pub enum SignatureError {
     },
 }
 
-/// The id of the key that signed a document. With `now`, expired keys and signatures are refused. A key is a text in
-/// ASCII armor, which may have several keys.
+/// The id of the key that signed a document. With `now`, expired keys and signatures are refused. Each element of
+/// `keys` is a text in ASCII armor, which may contain several keys.
 ///
 /// # Errors
 /// Returns an error if none of the keys signed the document.

@@ -1,6 +1,6 @@
 //! All installation methods combined: the versions of a provider, and the package of one of them.
 //!
-//! If several methods have a version, the package comes from the first one that has it for the platform.
+//! If several methods have a version, the package comes from the first method that has a package for the platform.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

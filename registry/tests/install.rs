@@ -180,7 +180,7 @@ fn init_writes_the_lock_file() {
         ),
         "{events:?}"
     );
-    // One provider is no longer needed. The constraints of the other change, but its version stays.
+    // One provider is no longer needed. The constraints of the other provider change, but its version stays.
     assert_eq!(shop.init(&["mirror"], &[(CRANE, ">= 1.0, < 2.0")], false, LockMode::Update), Ok(LockOutcome::Updated));
     let checksum = "h1:wQVucVPI7rkTj9h86ra1Mq9fgHMKpR1H/BzuO5+OPDw=";
     assert_eq!(shop.lock_text(), crane_lock("1.1.5", ">= 1.0.0, < 2.0.0", checksum));

@@ -37,7 +37,8 @@ pub(crate) async fn identities(
     Ok(found)
 }
 
-/// The public key for the name of a key file. It is read from the file itself, or from the file with the suffix `.pub`.
+/// The public key for the name of a key file. The key is read from the named file, or from the file with the suffix
+/// `.pub`.
 fn key_of_file(name: &str) -> Option<PublicKey> {
     let public = |path: &Path| load_public_key(path).ok();
     let own = Path::new(name);

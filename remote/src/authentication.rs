@@ -61,7 +61,7 @@ pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_
 async fn rsa_hash(handle: &Handle<Client>) -> HashAlg {
     match handle.best_supported_rsa_hash().await {
         Ok(Some(Some(hash))) => hash,
-        // Machines that do not list their algorithms know SHA-256. SHA-1 is not offered.
+        // Machines that do not list their algorithms are assumed to support SHA-256. The client never offers SHA-1.
         _ => HashAlg::Sha256,
     }
 }

@@ -7,15 +7,15 @@ use crate::error::RemoteCallError;
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With an exit status.
+    /// The command ended with this exit status.
     Exit(u32),
-    /// By a signal.
+    /// The signal with this name ended the command.
     Signal(String),
     /// The machine did not start the command.
     Refused,
 }
 
-/// What the machine has reported about a command so far.
+/// The reports of the machine about a command so far.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) end: Option<End>,
@@ -30,7 +30,8 @@ pub(crate) enum Piece {
 }
 
 impl Progress {
-    /// Processes a message of the machine. `None` is the end of the connection.
+    /// Processes a message of the machine, and returns the output in the message. The message `None` means that the
+    /// connection has ended.
     pub(crate) fn take(&mut self, message: Option<ChannelMsg>) -> Option<Piece> {
         match message {
             Some(ChannelMsg::Data { data }) => return Some(Piece::Out(data)),
@@ -49,7 +50,7 @@ impl Progress {
         None
     }
 
-    /// The outcome, once the channel is closed.
+    /// The outcome of the command. It is known only after the channel is closed.
     pub(crate) fn outcome(&self) -> Result<(), RemoteCallError> {
         match &self.end {
             Some(End::Exit(0)) => Ok(()),

@@ -104,7 +104,8 @@ impl Prepared {
         Ok(RemoteSession::new(handle, bastion, self.target.platform, self.target.agent.is_some()).await)
     }
 
-    /// Exchanges keys and authenticates over a stream. Forwards the agent at the socket `forwarded` to the machine.
+    /// Exchanges keys and authenticates over a stream. The agent at the socket `forwarded` is then available on the
+    /// machine.
     async fn enter<S>(
         &self,
         stream: S,

@@ -69,7 +69,7 @@ pub enum RemoteCallError {
     /// A local file cannot be read.
     #[error("{path}: {reason}")]
     Local {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// The error.
         reason: String,
@@ -88,7 +88,7 @@ impl RemoteCallError {
         RemoteCallError::Local { path: path.display().to_string(), reason: reason.to_string() }
     }
 
-    /// Whether it is unknown what happened on the machine.
+    /// Whether the outcome on the machine is unknown.
     pub fn is_uncertain(&self) -> bool {
         matches!(self, RemoteCallError::Lost(_))
     }

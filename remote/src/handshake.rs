@@ -21,7 +21,7 @@ const KEEPALIVES: usize = 8;
 pub(crate) struct Client {
     host: String,
     expected: Option<HostKey>,
-    /// The key that the host presented, if it was refused.
+    /// The key that the host presented, if the client refused that key.
     refused: Arc<Mutex<Option<String>>>,
     /// The socket of an agent that is forwarded.
     agent: Option<PathBuf>,

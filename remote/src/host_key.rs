@@ -35,8 +35,8 @@ impl HostKey {
     }
 }
 
-/// The algorithms to propose. Those of the expected key come first: otherwise, a host with several keys presents
-/// another one.
+/// The algorithms to propose. The algorithms of the expected key come first. Otherwise, a host with several keys could
+/// present a different key.
 pub(crate) fn preferred(expected: Option<&HostKey>) -> Preferred {
     let mut preferred = Preferred::DEFAULT;
     let Some(HostKey(expected)) = expected else { return preferred };

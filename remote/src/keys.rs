@@ -16,10 +16,10 @@ use russh::keys::{Algorithm, Certificate, HashAlg, PrivateKey, PublicKey, decode
 use crate::error::SetupError;
 use crate::target::Endpoint;
 
-/// The word in the header of a PKCS#1 key that says that the key has a passphrase.
+/// The word in the header of a PKCS#1 key that marks a key with a passphrase.
 const ENCRYPTED: &str = "ENCRYPTED";
 
-/// The credentials of a user that are keys.
+/// The private key of a user, with its certificate.
 #[derive(Clone)]
 pub(crate) struct UserKey {
     pub(crate) key: Arc<PrivateKey>,
@@ -55,7 +55,7 @@ fn private_key(text: &str) -> Result<PrivateKey, SetupError> {
             "it is not in the PEM format. Give the text of the key, as with file(), and not the path of its file"
                 .to_owned(),
         )),
-        // The texts of these errors contain no part of the key.
+        // The messages of these errors contain no part of the key.
         Err(error) => Err(SetupError::PrivateKey(error.to_string())),
     }
 }

@@ -15,10 +15,10 @@ use crate::target::{Proxy, ProxyScheme, address_of};
 
 /// The time limit for a machine or proxy to accept a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(15);
-/// The maximum length of a proxy's response. Real ones have a few hundred bytes.
+/// The maximum length of a proxy's response. Real responses have a few hundred bytes.
 const LONGEST_ANSWER: usize = 16 * 1024;
 
-/// Opens a TCP connection, through the proxy if one is given.
+/// Opens a TCP connection, through the proxy if the caller gives a proxy.
 pub(crate) async fn open(proxy: Option<&Proxy>, host: &str, port: u16) -> Result<TcpStream, String> {
     match proxy {
         None => tcp(host, port).await,
@@ -68,7 +68,7 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
     }
     request.push_str("\r\n");
     stream.write_all(request.as_bytes()).await?;
-    // Byte by byte: everything after the response belongs to the tunnel.
+    // The response is read byte by byte: all bytes after it belong to the tunnel.
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= LONGEST_ANSWER {

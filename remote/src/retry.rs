@@ -11,7 +11,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// Repeats attempts until one succeeds or `limit` has passed. An attempt that is still running then is abandoned.
+/// Repeats attempts until one succeeds or `limit` has passed. An attempt that is still running at that time is
+/// canceled.
 pub(crate) async fn until<T, F>(limit: Duration, mut attempt: impl FnMut() -> F) -> Result<T, ConnectError>
 where
     F: Future<Output = Result<T, String>>,

@@ -9,7 +9,7 @@ use tokio::io::AsyncReadExt;
 use crate::channel::{End, Piece, Progress};
 use crate::error::RemoteCallError;
 
-/// The number of bytes that are read from a file at once.
+/// The maximum number of bytes of one read from a file.
 const PIECE: usize = 64 * 1024;
 /// The maximum depth of directories. Links to directories are followed, so a directory may contain itself.
 const DEEPEST: usize = 64;
@@ -28,7 +28,7 @@ impl Source {
     /// Opens a file.
     pub(crate) async fn open(path: &Path) -> Result<Source, RemoteCallError> {
         let failed = |error: std::io::Error| RemoteCallError::local(path, error);
-        // Opening a named pipe would wait for its other end.
+        // Checked before the file is opened: opening a named pipe would block until a writer opens it.
         let found = tokio::fs::metadata(path).await.map_err(failed)?;
         if !found.is_file() {
             return Err(RemoteCallError::local(path, "this is neither a file nor a directory"));
@@ -46,7 +46,7 @@ pub(crate) struct Scp {
     inbox: Inbox,
 }
 
-/// What the machine has sent.
+/// The output of `scp` so far.
 #[derive(Default)]
 struct Inbox {
     progress: Progress,
@@ -170,9 +170,9 @@ impl Scp {
         self.order("E\n".to_owned()).await
     }
 
-    /// Sends everything in a directory, in the order of names.
+    /// Sends the contents of a directory, sorted by name.
     pub(crate) async fn contents(&mut self, path: &Path) -> Result<(), RemoteCallError> {
-        // The directories in progress, each with its remaining names, last first.
+        // The stack of directories in progress. Each entry has the names that remain to be sent, in reverse order.
         let mut open = vec![(path.to_owned(), names(path).await?)];
         while let Some((folder, left)) = open.last_mut() {
             let Some(name) = left.pop() else {
@@ -212,7 +212,7 @@ impl Scp {
     }
 }
 
-/// Returns the name, if it has no line breaks: the protocol consists of lines.
+/// Returns the name if it has no line breaks, which would split a message: each message of the protocol is a line.
 fn checked(name: &str) -> Result<&str, RemoteCallError> {
     match name.contains('\n') || name.is_empty() {
         true => Err(RemoteCallError::Upload(format!("{name:?} cannot be the name of an uploaded file"))),
@@ -220,7 +220,7 @@ fn checked(name: &str) -> Result<&str, RemoteCallError> {
     }
 }
 
-/// The names in a directory, last first.
+/// The names in a directory, in reverse order.
 async fn names(path: &Path) -> Result<Vec<String>, RemoteCallError> {
     let failed = |error: std::io::Error| RemoteCallError::local(path, error);
     let mut reader = tokio::fs::read_dir(path).await.map_err(failed)?;

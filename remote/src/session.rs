@@ -18,7 +18,7 @@ use crate::target::Platform;
 const TERMINAL: (&str, u32, u32) = ("xterm", 40, 80);
 /// The modes of the terminal: no echo, and a speed.
 const MODES: [(Pty, u32); 3] = [(Pty::ECHO, 0), (Pty::TTY_OP_ISPEED, 14_400), (Pty::TTY_OP_OSPEED, 14_400)];
-/// The first line for a script without one.
+/// The first line that is added to a script without a `#!` line.
 const SHEBANG: &str = "#!/bin/sh\n";
 /// The maximum number of bytes of a helper command's output that an error message quotes.
 const KEPT_OUTPUT: usize = 8 * 1024;
@@ -69,8 +69,8 @@ impl RemoteSession {
         self.handle.channel_open_session().await.map_err(RemoteCallError::lost)
     }
 
-    /// Runs a command. It has a terminal if the platform has one. Its lines are sent to `lines`. If that queue is full,
-    /// the command waits.
+    /// Runs a command, with a terminal if the platform is Unix. The lines of its output are sent to `lines`. While that
+    /// channel is full, no output is read, so the command may have to wait.
     ///
     /// # Errors
     /// Returns an error if the command fails.
@@ -100,7 +100,7 @@ impl RemoteSession {
         progress.outcome()
     }
 
-    /// Runs a helper command. If it fails, the error has its output.
+    /// Runs a helper command. If the command fails, the error contains the output of the command.
     async fn help(&self, command: &str) -> Result<(), RemoteCallError> {
         let mut channel = self.channel().await?;
         channel.exec(true, command).await.map_err(RemoteCallError::lost)?;
@@ -119,7 +119,8 @@ impl RemoteSession {
         })
     }
 
-    /// Uploads a script and makes it executable. A script without a first line `#!` gets one for `/bin/sh`.
+    /// Uploads a script and makes it executable. A script that does not begin with `#!` gets the first line
+    /// `#!/bin/sh`.
     ///
     /// # Errors
     /// Returns an error if the upload fails.
@@ -159,8 +160,8 @@ impl RemoteSession {
         scp.end().await
     }
 
-    /// Uploads a directory into the directory `path`. If `contents` is true, uploads only what the directory contains,
-    /// without the directory itself.
+    /// Uploads a directory into the directory `path`. If `contents` is true, uploads only the contents of the
+    /// directory, without the directory itself.
     ///
     /// # Errors
     /// Returns an error if the upload fails.
@@ -215,7 +216,7 @@ fn quoted_unix(word: &str) -> String {
     }
 }
 
-/// Quotes a word in the way that `CommandLineToArgvW` parses it.
+/// Quotes a word so that `CommandLineToArgvW` parses it as one argument.
 fn quoted_windows(word: &str) -> String {
     if !word.is_empty() && !word.contains([' ', '\t', '"']) {
         return word.to_owned();

@@ -1,4 +1,4 @@
-//! The description of another machine and of how to reach it.
+//! The description of a remote machine, with everything needed to connect to it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use weft_sealing::Secret;
 /// The port of SSH.
 pub const DEFAULT_PORT: u16 = 22;
 
-/// An SSH server, the user on it, and the credentials of both.
+/// An SSH server with a user account, the credentials of the user, and the expected key of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Endpoint {
     /// The name or address of the host. IPv6 addresses are without brackets.
@@ -19,11 +19,11 @@ pub struct Endpoint {
     pub user: String,
     /// The user's password.
     pub password: Option<Secret>,
-    /// The user's private key, as the text of its file.
+    /// The content of the file with the user's private key.
     pub private_key: Option<Secret>,
-    /// The certificate of that key, as the text of its file.
+    /// The content of the file with the certificate of the private key.
     pub certificate: Option<String>,
-    /// The public key of the host, or of an authority that signed the host's key. Without one, any host is accepted.
+    /// The public key of the host, or of an authority that signed the host's key. `None` accepts any host.
     pub host_key: Option<String>,
 }
 
@@ -86,16 +86,16 @@ pub struct Agent {
     pub identity: Option<String>,
 }
 
-/// A machine and how to reach it.
+/// A remote machine, with everything needed to connect to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteTarget {
     /// The machine.
     pub machine: Endpoint,
     /// The machine through which the connection to `machine` goes.
     pub bastion: Option<Endpoint>,
-    /// The proxy for the connection to the first machine: the bastion, if one is given.
+    /// The proxy for the connection to the bastion or, without a bastion, to the machine.
     pub proxy: Option<Proxy>,
-    /// An agent with further keys. It is forwarded to the machine.
+    /// The SSH agent of the user, which has further keys. The agent is forwarded to the machine.
     pub agent: Option<Agent>,
     /// The maximum time for connecting.
     pub timeout: Duration,

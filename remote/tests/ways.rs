@@ -1,5 +1,5 @@
-//! Features that common SSH servers for tests do not offer: passwords, questions, and HTTP proxies. The server is made
-//! with `russh`, in this process.
+//! Tests of features that common SSH test servers do not offer: passwords, questions, and HTTP proxies. The tests run
+//! their own server in this process, implemented with `russh`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const PROXY_TOKEN: &str = "Z2F0ZTprZWVwZXI=";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Accepts {
     Password,
-    /// The password as the answer to a question.
+    /// The server accepts the password as the answer to a question.
     Questions,
 }
 
@@ -197,8 +197,8 @@ async fn run(target: &RemoteTarget, commands: &[&str]) -> (Vec<String>, Result<(
     (found, outcome)
 }
 
-/// The error of a refused connection. The time limit allows several attempts, so a slow machine has time for at least
-/// one.
+/// The error of a refused connection. The time limit allows several attempts, so even a slow test machine completes at
+/// least one attempt.
 async fn refusal(target: RemoteTarget) -> ConnectError {
     let target = RemoteTarget { timeout: Duration::from_secs(10), ..target };
     target.prepare().await.unwrap().connect(|| async {}).await.unwrap_err()

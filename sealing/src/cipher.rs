@@ -1,6 +1,6 @@
 //! AES-GCM over whole payloads: a random nonce, then the ciphertext, then the tag.
 //!
-//! Sources: OpenTofu's README of its AES-GCM method for the additional data, and a recorded state for the layout.
+//! Sources: the README of OpenTofu's AES-GCM method (additional data), and a recorded state (layout).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,8 +15,8 @@ pub(crate) const OVERHEAD: usize = NONCE_LEN + TAG_LENGTH;
 const TAG_LENGTH: usize = 16;
 
 /// The maximum number of seals with one key. Nonces are random, and two equal nonces would expose the plain texts. With
-/// at most 2^32 seals, the probability of this is below 2^-32 (NIST SP 800-38D, 8.3). The limit is a quarter of 2^32,
-/// because other processes may use the key as well.
+/// at most 2^32 seals, the probability of two equal nonces is below 2^-32 (NIST SP 800-38D, 8.3). The limit here is a
+/// quarter of 2^32, because other processes may use the same key.
 const MOST_SEALS: u64 = 1 << 30;
 
 /// The maximum number of bytes that are sealed with one key, from OpenTofu's README of the method.
@@ -26,7 +26,7 @@ const MOST_BYTES: u64 = 64 << 30;
 #[derive(Debug)]
 pub(crate) struct Cipher(LessSafeKey);
 
-/// Why a payload cannot be made or opened.
+/// Why a payload cannot be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CipherError {
     /// The operating system has no random bytes for a nonce.
@@ -55,7 +55,7 @@ impl Cipher {
     pub(crate) fn seal_onto(&self, bytes: &mut Vec<u8>, aad: &[u8], plain: &[u8]) -> Result<(), CipherError> {
         let mut nonce = [0; NONCE_LEN];
         aws_lc_rs::rand::fill(&mut nonce).map_err(|_| CipherError::Random(RandomError))?;
-        // Reserved at once: a growing buffer would leave plain text behind.
+        // Reserves the whole size before writing: a reallocation would leave a copy of the plain text in memory.
         bytes.reserve_exact(plain.len() + OVERHEAD);
         bytes.extend_from_slice(&nonce);
         let start = bytes.len();
@@ -104,8 +104,8 @@ impl Budget {
         Budget { seals: AtomicU64::new(seals), bytes: AtomicU64::new(bytes) }
     }
 
-    /// Reduces the budget by one seal of `bytes` bytes, if enough is left. The first seal of a key is always granted,
-    /// because a payload that is larger than a whole budget must be sealed with some key.
+    /// Reduces the budget by one seal of `bytes` bytes, if the rest of the budget allows it. The first seal of a key is
+    /// always allowed. Otherwise, no key could seal a payload that is larger than a whole budget.
     pub(crate) fn take(&self, bytes: u64, first: bool) -> bool {
         let spend = |left: &AtomicU64, much: u64| {
             left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| match left.checked_sub(much) {

@@ -25,13 +25,14 @@ pub use error::{CommandError, OutputProblem};
 /// The time limit of a command. The command may ask the user to touch a hardware key, or encrypt a large state.
 pub const COMMAND_TIME: Duration = Duration::from_secs(120);
 
-/// The maximum length of the first line. It has 60 bytes today, and later versions of the protocol may extend it.
+/// The maximum length of the first line of the output. The line has 60 bytes today, but later versions of the protocol
+/// may extend it.
 pub const LONGEST_GREETING: u64 = 4 << 10;
 
-/// The maximum number of bytes of a command's error output that are kept. The rest is dropped.
+/// The maximum number of bytes of a command's error output that are stored. The rest is discarded.
 pub const LONGEST_COMPLAINT: usize = 4 << 10;
 
-/// The version of both protocols.
+/// The version of the protocols for key providers and for methods.
 pub const PROTOCOL_VERSION: u64 = 1;
 
 /// The time to wait for the remaining output of a program that has ended. A child of the program may keep the pipe
@@ -58,7 +59,7 @@ enum Part {
 pub(crate) enum Input {
     /// Text without secrets.
     Open(String),
-    /// Text with secrets. They are removed from the command's error output.
+    /// Text with secrets. The secrets are removed from the command's error output.
     Secret(Zeroizing<String>),
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn run(
     time: Duration,
 ) -> Result<Zeroizing<Vec<u8>>, CommandError> {
     let Some((program, arguments)) = command.split_first() else {
-        // Settings without a program were refused before.
+        // Unreachable: the check of the settings refuses an empty command.
         return Err(CommandError::Start { program: String::new(), error: "it is empty".to_owned() });
     };
     let child = Command::new(program)
@@ -98,15 +99,15 @@ pub(crate) fn run(
         (Ok(output), Some(status)) => Err(talk.failed(status, &String::from_utf8_lossy(&output))),
         (Ok(_), None) => Err(talk.late()),
         (Err(error @ CommandError::TooLong { .. }), _) => Err(error),
-        // A program that fails before its first line prints the reason on its standard error. A signal may come from
-        // us, after we stopped reading its output.
+        // A program that fails before its first line prints the reason on its standard error. If a signal ended the
+        // program, the signal may come from this process, which kills a program after it stopped reading the output.
         (Err(_), Some(status)) if status.code().is_some_and(|code| code != 0) => Err(talk.failed(status, "")),
         (Err(error), _) => Err(error),
     }
 }
 
-/// A running program, and the threads that read its output. A thread stays as long as the other end of its pipe is
-/// open, possibly longer than the program runs.
+/// A running program, and the threads that read its output. A thread runs until the other end of its pipe is closed,
+/// which may be later than the end of the program.
 struct Talk {
     child: Child,
     program: String,
@@ -119,7 +120,7 @@ struct Talk {
     deadline: Instant,
     /// Whether the program must be killed, because it will not produce its output.
     given_up: bool,
-    /// Whether the remaining output is ignored.
+    /// Whether the threads should ignore the remaining output.
     over: Arc<AtomicBool>,
 }
 
@@ -159,7 +160,7 @@ impl Talk {
         Ok(talk)
     }
 
-    /// Runs a blocking wait for the program on a thread of its own.
+    /// Runs work that may block on the pipes of the program in a new thread.
     fn beside(&self, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, CommandError> {
         let failed =
             |error: std::io::Error| CommandError::Start { program: self.program.clone(), error: error.to_string() };
@@ -186,7 +187,8 @@ impl Talk {
         }
     }
 
-    /// Sends the input and closes the pipe, concurrently with reading: both may be larger than a pipe holds.
+    /// Sends the input and closes the pipe. Runs concurrently with reading, because the input and the output may each
+    /// be larger than the buffer of a pipe.
     fn send(&mut self) -> Result<(), CommandError> {
         let Some(mut stdin) = self.child.stdin.take() else { return Ok(()) };
         let input = Arc::clone(&self.input);
@@ -225,7 +227,8 @@ impl Talk {
                     return Err(self.late());
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    // A failed program may have left a child that keeps its pipes open.
+                    // A program that failed may have a child that keeps the pipes open. So the exit status is checked
+                    // too.
                     if let Ok(Some(status)) = self.child.try_wait()
                         && !status.success()
                     {
@@ -236,8 +239,8 @@ impl Talk {
         }
     }
 
-    /// The exit status of the program, if it ends before the deadline. If the program has been given up, the deadline
-    /// is the grace period.
+    /// The exit status of the program, if it ends before the deadline. If `given_up` is set, waits only for the grace
+    /// period.
     fn ended_in_time(&mut self) -> Option<ExitStatus> {
         let grace = Instant::now() + GRACE;
         let until = if self.given_up { grace.min(self.deadline) } else { self.deadline };
@@ -276,7 +279,7 @@ impl Talk {
     }
 }
 
-/// A pipe that ends when its output is ignored, even if a child of the program keeps writing.
+/// A reader of a pipe. It ends when the remaining output is ignored, even if a child of the program continues to write.
 struct UntilOver<P> {
     pipe: P,
     over: Arc<AtomicBool>,
@@ -288,7 +291,8 @@ impl<P: Read> Read for UntilOver<P> {
     }
 }
 
-/// Reads the first line, then the rest. If the output comes too late, the receiver no longer exists.
+/// Reads the first line, then the rest, and sends both to `parts`. If the output comes too late, the receiver no longer
+/// exists, which is not an error.
 fn read_parts(stdout: impl Read, most: u64, parts: &Sender<Part>) {
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();
@@ -299,7 +303,7 @@ fn read_parts(stdout: impl Read, most: u64, parts: &Sender<Part>) {
     _ = parts.send(Part::Output(read.map(|_| output)));
 }
 
-/// Reads everything, and keeps the beginning.
+/// Reads all output, and stores the beginning in `kept`.
 fn keep_beginning(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut buffer) {

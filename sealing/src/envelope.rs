@@ -1,8 +1,9 @@
 //! The JSON form of OpenTofu's encrypted states and plans: metadata of key providers, the payload and, for a state, its
 //! serial and lineage.
 //!
-//! Only the payload is authenticated. The serial and lineage outside are for backends, and are compared with those
-//! inside. The metadata only determines a key, and a wrong key opens nothing.
+//! Only the payload is authenticated. The envelope also has the serial and lineage in plain text, for backends. Opening
+//! compares them with the values in the payload. The metadata only determines the key, so tampered metadata leads to a
+//! wrong key and an error.
 //!
 //! Source: a recorded state (`conformance/cases/workflow/encryption-recorded-state`), including its indentation.
 
@@ -20,7 +21,7 @@ use crate::json::JsonProblem;
 use crate::keyring::Metadata;
 use crate::limits::{LARGEST_ENVELOPE, LONGEST_METADATA, LONGEST_METADATA_KEY};
 
-/// The maximum size of a state, plan or record, in bytes. It is the same as for the largest plan file.
+/// The maximum size of a state, plan or record, in bytes. It equals the maximum size of a plan file.
 pub const LARGEST_PLAIN: u64 = 4 << 30;
 
 /// The maximum number of metadata entries in an envelope. There is one entry for each key provider of a chain, and
@@ -35,14 +36,14 @@ const _: () = assert!(LONGEST_METADATA_KEY <= u16::MAX as usize);
 /// The only supported version of envelopes.
 const VERSION: &str = "v0";
 
-/// The version that keeps other tools from changing a state during a run of Weft: OpenTofu refuses every version but
-/// its own. The contents of such an envelope are the same as in any other.
+/// The version of a state during a run of Weft. It prevents OpenTofu from changing the state, because OpenTofu accepts
+/// only the version `v0`. The rest of the envelope has the usual format.
 const GUARDED: &str = "v9";
 
 /// Why an envelope cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// The file is larger than any sealed file.
+    /// The file is larger than the maximum size of an envelope.
     #[error("it has {size} bytes, at most {LARGEST_ENVELOPE} are accepted")]
     TooLarge {
         /// The size of the file.
@@ -72,7 +73,7 @@ pub enum EnvelopeError {
     /// A part is not base64.
     #[error("its {place} is not base64")]
     Base64 {
-        /// The part.
+        /// The name of the part.
         place: String,
     },
 }
@@ -89,7 +90,8 @@ pub(crate) struct Identity {
 /// The contents of an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Envelope {
-    /// Empty for a plan, and for a state that one of the first versions of OpenTofu has sealed.
+    /// The serial and lineage of the state. Empty for plans, and for states from the first versions of OpenTofu with
+    /// encryption.
     pub(crate) identity: Identity,
     pub(crate) metadata: Metadata,
     pub(crate) payload: Vec<u8>,
@@ -167,20 +169,21 @@ impl Envelope {
     }
 }
 
-/// The beginning of a foreign text, for an error.
+/// The beginning of an untrusted text, for an error message.
 fn shortened(text: &str) -> String {
     const MOST: usize = 80;
     text.chars().take(MOST).collect()
 }
 
-/// Metadata whose values are not decoded. Entries beyond the limit are counted and dropped.
+/// Metadata whose values are not decoded yet. Entries beyond the limit are only counted.
 #[derive(Default)]
 struct Meta<'a> {
     entries: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     count: usize,
 }
 
-/// Text that is borrowed from the input if it has no escapes, even as a part of a map.
+/// A string that is borrowed from the input if it has no escapes. Unlike a plain `Cow`, it is also borrowed as a part
+/// of a map.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -217,7 +220,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
     }
 }
 
-/// Whether a file is an envelope, of any version. An envelope is one JSON object with the texts `encryption_version`
+/// Whether a file is an envelope, of any version. An envelope is one JSON object with the strings `encryption_version`
 /// and `encrypted_data`, and without `version`, which every ordinary state has. The parser stops at `version`, which is
 /// the first key of an ordinary state. A plan file does not begin as JSON, so it is not parsed.
 pub fn is_sealed(bytes: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! External key providers and methods: the input and output of their commands.
 //!
-//! Sources: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`). The example on
-//! OpenTofu's documentation page has `key`, but the schema, existing programs and OpenTofu itself have `keys`.
+//! Sources: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`). The example in
+//! OpenTofu's documentation has the field `key`, but the schema, existing programs and OpenTofu itself use `keys`.
 
 use std::borrow::Cow;
 
@@ -64,7 +64,7 @@ struct PayloadOutput<'a> {
     payload: Cow<'a, str>,
 }
 
-/// Asks a command for a key to encrypt with, and for the metadata to store with the ciphertext.
+/// Requests a new key for encryption from a command. Also returns the metadata to store with the ciphertext.
 pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandError> {
     let output = ask_for_keys(command, "null".to_owned())?;
     let read = read_output::<KeysOutput<'_>>(command, &output)?;
@@ -76,7 +76,7 @@ pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandEr
     Ok((key, metadata))
 }
 
-/// Asks a command for the key that this metadata describes.
+/// Requests the key that this metadata describes from a command.
 pub(crate) fn key_of(command: &[String], metadata: &[u8]) -> Result<Secret, KeysError> {
     let metadata =
         serde_json::from_slice::<Metadata<'_>>(metadata).map_err(|error| KeysError::Metadata(error.into()))?;
@@ -129,7 +129,7 @@ fn written(metadata: &Metadata<'_>) -> Vec<u8> {
     format!("{{\"external_data\":{data}}}").into_bytes()
 }
 
-/// Lets a command encrypt or decrypt a payload.
+/// Encrypts or decrypts a payload with a command.
 pub(crate) fn payload(
     command: &[String],
     key: Option<&Secret>,

@@ -1,4 +1,5 @@
-//! Errors of JSON parsing without any of the text: only the position and the kind, because any part may be a key.
+//! Errors of JSON parsing. They have only the position and the kind of the error, and quote nothing, because any part
+//! of the text may be a key.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde_json::error::Category;
 /// Why a JSON text cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonProblem {
-    /// Whether it is valid JSON of an unexpected form. Otherwise it is not valid JSON.
+    /// Whether the text is valid JSON, but has an unexpected form. If false, the text is not valid JSON.
     pub shape: bool,
     /// The line, counted from 1; 0 if unknown.
     pub line: usize,

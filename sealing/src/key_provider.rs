@@ -1,8 +1,8 @@
 //! Key providers as plain data, with the limits of their settings.
 //!
-//! Sources (names, defaults, minimums): OpenTofu's page "State and Plan Encryption", section "Key providers". The
-//! maximums are ours: Weft must be able to read the metadata that it writes, and metadata from untrusted files has
-//! limits.
+//! Sources (names, defaults, minimums): OpenTofu's page "State and Plan Encryption", section "Key providers". Weft
+//! defines the maximums itself, because metadata may come from untrusted files. The same maximums apply to settings, so
+//! that Weft can read all metadata that it writes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,8 @@ use crate::service::ServiceClient;
 /// The minimum length of a passphrase, in characters.
 pub const LEAST_PASSPHRASE: u64 = 16;
 
-/// The minimum number of configured iterations. Metadata may have fewer: it describes how an existing key was made.
+/// The minimum number of iterations in settings. Metadata may have fewer, because it describes the derivation of an
+/// existing key.
 pub const LEAST_ITERATIONS: u64 = 200_000;
 
 /// The default number of iterations.
@@ -27,7 +28,7 @@ pub const DEFAULT_KEY_LENGTH: u64 = 32;
 pub const DEFAULT_SALT_LENGTH: u64 = 32;
 
 /// The maximum length of a derived key in bytes. Methods need at most 32. A key may also be the passphrase of another
-/// provider: for that, a key longer than 128 bytes, the block size of SHA-512, has no benefit.
+/// provider. A passphrase longer than 128 bytes, the block size of SHA-512, has no benefit.
 pub const LONGEST_KEY: u64 = 1024;
 
 /// The maximum length of a salt in bytes. The salt is in the metadata of every file and record, and 16 bytes are enough
@@ -35,8 +36,8 @@ pub const LONGEST_KEY: u64 = 1024;
 pub const LONGEST_SALT: u64 = 1024;
 
 /// The maximum number of rounds of one derivation: iterations times the blocks of the key. Metadata is read before the
-/// key exists, so it cannot be authenticated, and a tampered file could cause a derivation that takes years. The
-/// maximum takes a minute, and is 160 times the default.
+/// key exists, so it cannot be authenticated. Without a maximum, a tampered file could cause a derivation that takes
+/// years. A derivation with the maximum takes a minute, 160 times as long as the default.
 pub const MOST_ROUNDS: u64 = 100_000_000;
 
 const _: () = assert!(LEAST_ITERATIONS <= DEFAULT_ITERATIONS && DEFAULT_ITERATIONS <= MOST_ROUNDS);
@@ -49,8 +50,8 @@ const _: () = assert!(MOST_ROUNDS <= u32::MAX as u64);
 pub struct KeyProvider {
     /// The source of keys.
     pub source: KeySource,
-    /// `encrypted_metadata_alias`: replaces the provider's own name in the metadata, so that the provider can be
-    /// renamed or have another name in another project. Empty means none.
+    /// `encrypted_metadata_alias`: replaces the provider's own name in the metadata. With an alias, the provider can be
+    /// renamed, or have a different name in another project. An empty alias counts as `None`.
     pub encrypted_metadata_alias: Option<String>,
 }
 
@@ -68,7 +69,7 @@ impl KeyProvider {
         }
     }
 
-    /// The provider whose key is the passphrase of this one.
+    /// The provider whose key is the passphrase of this provider.
     pub fn chain(&self) -> Option<&KeyProviderName> {
         match &self.source {
             KeySource::Pbkdf2(Pbkdf2 { passphrase: Passphrase::Chain(name), .. }) => Some(name),
@@ -80,14 +81,14 @@ impl KeyProvider {
 /// A source of keys.
 #[derive(Clone, Debug)]
 pub enum KeySource {
-    /// `pbkdf2`: derived from a passphrase.
+    /// `pbkdf2`: the key is derived from a passphrase.
     Pbkdf2(Pbkdf2),
-    /// `external`: from a command.
+    /// `external`: a command returns the key.
     External {
         /// The program and its arguments.
         command: Vec<String>,
     },
-    /// `aws_kms` and others: from a service.
+    /// `aws_kms` and others: a service returns the key.
     Service(ServiceClient),
 }
 
@@ -107,11 +108,11 @@ impl KeySource {
 pub enum Passphrase {
     /// `passphrase`.
     Words(Secret),
-    /// `chain`: the key of another provider. It has no minimum length.
+    /// `chain`: the key of another provider. Unlike a passphrase, this key has no minimum length.
     Chain(KeyProviderName),
 }
 
-/// The digest of PBKDF2's HMAC.
+/// The hash function of the HMAC in PBKDF2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum HashFunction {
     /// `sha256`.
@@ -130,7 +131,7 @@ impl HashFunction {
         }
     }
 
-    /// The length of a digest, which is a block of the derived key.
+    /// The length of a digest in bytes. PBKDF2 derives a key in blocks of this length.
     pub fn length(self) -> u64 {
         match self {
             HashFunction::Sha256 => 32,
@@ -165,8 +166,8 @@ impl FromStr for HashFunction {
     }
 }
 
-/// The settings of `pbkdf2`. The fields are public, and are checked again when a [`Sealing`](crate::Sealing) is made:
-/// as in OpenTofu, the settings of an unused provider may be invalid.
+/// The settings of `pbkdf2`. The fields are public, so they are checked again when a [`Sealing`](crate::Sealing) is
+/// made. As in OpenTofu, the settings of an unused provider may be invalid.
 #[derive(Clone, Debug)]
 pub struct Pbkdf2 {
     /// The input of the derivation.
@@ -193,7 +194,7 @@ impl Pbkdf2 {
         }
     }
 
-    /// The settings, after all of them were checked.
+    /// Makes the settings from these values, and checks all of them.
     ///
     /// # Errors
     /// Returns all settings that are out of bounds.
@@ -228,7 +229,7 @@ impl Pbkdf2 {
                 least: LEAST_ITERATIONS,
             });
         }
-        // Too few iterations were already reported.
+        // Too few iterations were already reported above, so the minimum is used here.
         let sizes = Sizes { iterations: self.iterations.max(LEAST_ITERATIONS), ..self.sizes() };
         problems.extend(sizes.problems());
         problems
@@ -244,7 +245,7 @@ impl Pbkdf2 {
     }
 }
 
-/// The cost of a derivation, for settings and for metadata.
+/// The values that determine the cost of a derivation. They come from settings or from metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub(crate) key_length: u64,

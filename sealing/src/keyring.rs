@@ -1,13 +1,13 @@
-//! Keys for sealing, and keys for opening, which metadata determines.
+//! A cache of keys. It has keys for sealing and keys for opening.
 //!
-//! - For sealing, each key provider makes one key with new metadata (a new salt) at the first use, and keeps it as long
-//!   as the keyring exists. OpenTofu keeps it as long as its process runs. When the budget of a key is used up, another
-//!   key replaces it.
-//! - For opening, metadata determines the key. Keys are cached by provider and metadata, so that many files and records
-//!   that were sealed with one key cost one derivation. Two threads that need the same key wait for one derivation;
-//!   different keys are derived in parallel.
-//! - Many processes seal small records. If each process used a salt of its own, a reader would need a derivation for
-//!   each process that ever wrote. So a key that has opened a record is *adopted* for sealing other records (see
+//! - For sealing, each key provider makes one key with new metadata (a new salt) at the first use. The keyring stores
+//!   the key until the keyring is dropped. OpenTofu stores such a key until its process ends. When the budget of a key
+//!   is used up, a new key replaces it.
+//! - For opening, metadata determines the key. Keys are cached by provider and metadata, so that all files and records
+//!   of one key need only one derivation. Threads that need the same key wait for the same derivation. Different keys
+//!   are derived in parallel.
+//! - Many processes seal small records. If each process used its own salt, a reader would need one derivation for each
+//!   process that ever wrote a record. So a key that has opened a record is *adopted* for sealing further records (see
 //!   [`Keyring::adopt`]).
 
 use std::collections::BTreeMap;
@@ -23,10 +23,11 @@ use crate::secret::Secret;
 use crate::service::ServiceError;
 
 /// The maximum number of cached keys for opening. When the cache is full, all keys are dropped, and derived again when
-/// needed. No reader needs as many at once. Without a limit, hostile files with much metadata could fill the memory.
+/// needed. In practice, no reader needs this number of keys at the same time. Without a limit, hostile files with much
+/// metadata could fill the memory.
 const MOST_KEPT: usize = 1024;
 
-/// The metadata of key providers, by its key in an envelope.
+/// The metadata of key providers, by the name of each entry in an envelope.
 pub(crate) type Metadata = BTreeMap<String, Vec<u8>>;
 
 /// Why a key provider returns no key.
@@ -64,10 +65,10 @@ pub enum KeyError {
         /// The reason.
         error: ServiceError,
     },
-    /// The provider is not among the settings. Checked settings always have it.
+    /// The settings do not declare the provider. This cannot happen with checked settings.
     #[error("{0} is not declared")]
     Undeclared(KeyProviderName),
-    /// No random bytes for a salt.
+    /// The operating system has no random bytes for a salt.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
@@ -96,8 +97,8 @@ pub(crate) struct Keyring {
     opening: Mutex<BTreeMap<Trail, Arc<Slot<Secret>>>>,
 }
 
-/// Locks a mutex, even a poisoned one. Everything under these locks is written in one step, so it is consistent even
-/// after a panic.
+/// Locks a mutex, even if the mutex is poisoned. All data under these locks is written in one step, so the data is
+/// consistent even after a panic.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -153,8 +154,8 @@ impl Keyring {
                 match &settings.passphrase {
                     Passphrase::Words(words) => (derivation.key(words), derivation.written(), Metadata::new()),
                     Passphrase::Chain(link) => {
-                        // The budget counts this as one byte: a derivation happens only a few times in the life of a
-                        // keyring.
+                        // The budget counts this use of the key as one byte: a derivation happens only a few times in
+                        // the life of a keyring.
                         let link = self.for_sealing(link, 1)?;
                         (derivation.key(&link.key), derivation.written(), link.metadata.clone())
                     }
@@ -170,7 +171,7 @@ impl Keyring {
     }
 
     /// Whether the provider is certain to use one key for sealing and opening. This is true for passphrases and
-    /// services. A command may return two different keys.
+    /// services. A command may return one key for sealing and a different key for opening.
     fn is_certain(&self, name: &KeyProviderName) -> bool {
         let mut next = Some(name);
         while let Some(provider) = next.and_then(|name| self.providers.get(name)) {
@@ -199,7 +200,8 @@ impl Keyring {
             KeySource::Service(service) => service.key_of(own).map_err(|error| not_given(name, error))?,
             KeySource::Pbkdf2(settings) => {
                 let unusable = |problem| KeyError::Metadata { provider: name.clone(), problem };
-                // Checked before the chain is used: invalid metadata should not run a command.
+                // Checked before the chain is used, because the chain may run a command. Invalid metadata should not
+                // have this effect.
                 let derivation = Derivation::read(own).map_err(unusable)?;
                 match &settings.passphrase {
                     Passphrase::Words(words) => derivation.key(words),
@@ -238,8 +240,8 @@ impl Keyring {
 
     /// From now on, seals records with the key that this metadata describes. The settings must describe an equivalent
     /// key: derived only from passphrases, with the same iterations, digest and lengths. Call this only with metadata
-    /// that has just opened a record: then only someone who knows the passphrase can have chosen it. The first adopted
-    /// key stays.
+    /// that has just opened a record: only someone who knows the passphrase can have written such metadata. Later calls
+    /// do not replace the first adopted key.
     pub(crate) fn adopt(&self, name: &KeyProviderName, metadata: &Metadata) {
         if locked(&self.adopted).contains_key(name) {
             return;

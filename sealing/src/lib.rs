@@ -2,20 +2,20 @@
 //!
 //! Reading order:
 //! - The settings of an `encryption` block are plain data: [`name`]s, [`key_provider`]s, [`method`]s with targets, and
-//!   [`settings`], which checks them all. A [`secret`] is wiped from memory and never printed. [`limits`] has the
+//!   [`settings`], which checks all of them. A [`secret`] is wiped from memory and never printed. [`limits`] has the
 //!   maximum sizes that several modules share.
 //! - [`sealing`] is the entry point: [`Sealing`] seals and opens states, plans and records.
-//! - Below it, `keyring` provides the keys for sealing and for opening. They come from [`pbkdf2`], from a command
-//!   ([`external`], with the protocol of [`command`]), or from a [`service`]. `cipher` is AES-GCM.
+//! - [`sealing`] uses `keyring`, which provides the keys for sealing and for opening. The keys come from [`pbkdf2`],
+//!   from a command ([`external`], with the protocol of [`command`]), or from a [`service`]. `cipher` is AES-GCM.
 //! - [`envelope`] is OpenTofu's file format, and [`record`] is our compact format for many small pieces of data.
 //!
-//! What a caller must know: all calls block. Deriving a key takes some tenths of a second, a command up to
-//! [`command::COMMAND_TIME`], and a service as long as its client allows. A target that is not configured passes plain
-//! text and refuses sealed data. No error contains a secret. Encryption does not protect against the replay of older
-//! data.
+//! What a caller must know: all calls block. Deriving a key takes some tenths of a second. A command may take up to
+//! [`command::COMMAND_TIME`]. A service may take as long as its client allows. For a target that is not configured,
+//! plain text is returned unchanged, and sealed data is refused. No error contains a secret. Encryption does not
+//! protect against the replay of older data.
 //!
-//! This crate does not parse or evaluate the block, merge `TF_ENCRYPTION`, or name remote states. It has no clients of
-//! services (AWS, GCP, Azure, OpenBao).
+//! This crate does not parse or evaluate the block, merge `TF_ENCRYPTION`, or name remote states. The clients of
+//! services (AWS, GCP, Azure, OpenBao) are also in another crate (`backends`).
 
 #![forbid(unsafe_code)]
 

@@ -14,7 +14,7 @@ pub enum Method {
     AesGcm {
         /// The source of keys of 16, 24 or 32 bytes.
         keys: KeyProviderName,
-        /// Additional data that is not stored with the ciphertext, but needed for decryption.
+        /// Additional authenticated data. It is needed for decryption, but is not stored with the ciphertext.
         aad: Vec<u8>,
     },
     /// `external`: commands encrypt and decrypt.
@@ -31,7 +31,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The source of its keys.
+    /// The source of the keys of this method.
     pub fn keys(&self) -> Option<&KeyProviderName> {
         match self {
             Method::AesGcm { keys, .. } => Some(keys),
@@ -46,6 +46,6 @@ impl Method {
 pub struct Target {
     /// Whether plain text is refused.
     pub enforced: bool,
-    /// The main method, which is used for writing, then the fallbacks in the order in which they are tried.
+    /// The main method, which is used for writing. The fallbacks follow, in the order in which they are tried.
     pub methods: Vec<MethodName>,
 }

@@ -12,7 +12,7 @@ pub struct KeyProviderName {
 }
 
 impl KeyProviderName {
-    /// The name of these two labels.
+    /// Makes a name from these two labels.
     pub fn new(kind: impl Into<String>, name: impl Into<String>) -> KeyProviderName {
         KeyProviderName { kind: kind.into(), name: name.into() }
     }
@@ -34,7 +34,7 @@ pub struct MethodName {
 }
 
 impl MethodName {
-    /// The name of these two labels.
+    /// Makes a name from these two labels.
     pub fn new(kind: impl Into<String>, name: impl Into<String>) -> MethodName {
         MethodName { kind: kind.into(), name: name.into() }
     }

@@ -1,7 +1,6 @@
 //! The `pbkdf2` key provider: its metadata and the derivation of keys.
 //!
-//! Source: the names in the metadata are those of a recorded state
-//! (`conformance/cases/workflow/encryption-recorded-state`).
+//! Source of the names in the metadata: a recorded state (`conformance/cases/workflow/encryption-recorded-state`).
 
 use std::num::NonZeroU32;
 
@@ -27,7 +26,7 @@ pub enum MetadataProblem {
     /// The hash function is unknown.
     #[error(transparent)]
     HashFunction(#[from] UnknownHashFunction),
-    /// The metadata does not belong to the service.
+    /// The metadata was not written for this service.
     #[error(transparent)]
     Service(ServiceError),
     /// A value is out of bounds.

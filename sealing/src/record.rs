@@ -11,12 +11,12 @@
 //! ```
 //!
 //! The wrapped record key is a payload of the target's method, as in an envelope. Its plain text is `weft record key`
-//! and 32 random bytes. So one call of a method, which may be expensive (a derivation, a command, a service), serves
-//! many records. Each record authenticates everything before its nonce, and the context from the caller. The context
-//! binds a record to its location with every method.
+//! and 32 random bytes. A call of a method may be expensive (a derivation, a command, a service), but one call serves
+//! many records. Each record authenticates all bytes before its nonce, and the context from the caller. So each record
+//! is bound to its location, whichever method the target uses.
 //!
-//! The first byte occurs neither in UTF-8 nor in MessagePack. So JSON and MessagePack values are never mistaken for
-//! sealed records.
+//! The first byte of the magic occurs neither in UTF-8 nor in MessagePack. So JSON and MessagePack values are never
+//! mistaken for sealed records.
 
 use zeroize::Zeroizing;
 
@@ -31,7 +31,8 @@ pub const RECORD_MAGIC: [u8; 8] = *b"\xc1WeftRec";
 /// The version of the format.
 pub const RECORD_VERSION: u8 = 1;
 
-/// The maximum size of a wrapped record key, in bytes. With AES-GCM the key has 79 bytes. Commands may make it longer.
+/// The maximum size of a wrapped record key, in bytes. With AES-GCM, the wrapped key has 79 bytes. Commands may return
+/// a longer one.
 pub const LONGEST_WRAPPED_KEY: usize = 32 << 10;
 
 /// The maximum size of a header, in bytes: metadata of the longest chain, and the wrapped key.
@@ -44,7 +45,7 @@ const _: () = assert!(LONGEST_CHAIN <= u8::MAX as usize);
 /// The number of bytes before the header.
 const START: usize = RECORD_MAGIC.len() + 1 + 4;
 
-/// The prefix of a record key's plain text, so that no other sealed data is mistaken for one.
+/// The prefix of a record key's plain text. It prevents that other sealed data is mistaken for a record key.
 const LABEL: &[u8] = b"weft record key";
 
 /// Why a record cannot be read.

@@ -2,8 +2,8 @@
 //!
 //! - Data is sealed with the target's main method. It is opened with any of the target's methods, which are tried in
 //!   order.
-//! - A target that is encrypted accepts plain text only if `unencrypted` is among its methods. Otherwise anyone who can
-//!   write a file could replace the state.
+//! - A target that is encrypted accepts plain text only if `unencrypted` is among its methods. Without this rule,
+//!   anyone who can write the file could replace the state with plain text.
 //! - Sealed data is never sealed again.
 
 mod error;
@@ -25,10 +25,10 @@ use crate::name::{MethodName, TargetName};
 use crate::record::{self, LONGEST_WRAPPED_KEY, Record, RecordError, RecordKey, is_sealed_record};
 use crate::settings::{EncryptionSettings, SettingsProblem};
 
-/// The maximum number of cached record keys for opening. The reason is the same as for the keys in `keyring`.
+/// The maximum number of cached record keys for opening. Without a limit, hostile records could fill the memory.
 const MOST_KEPT: usize = 1024;
 
-/// The method that opened something.
+/// The method that opened a file or record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Through {
     /// The main method.
@@ -42,12 +42,12 @@ pub enum Through {
 /// Opened data.
 #[derive(Clone)]
 pub struct Opened {
-    /// The plain text; wiped when dropped.
+    /// The plain text. It is wiped when dropped.
     pub plain: Zeroizing<Vec<u8>>,
     /// The method that opened the data.
     pub through: Through,
     /// Whether the data would now be written differently: with another method, sealed instead of plain, or plain
-    /// instead of sealed. OpenTofu then writes a state even if its contents have not changed.
+    /// instead of sealed. If the data is outdated, OpenTofu writes a state even if its contents have not changed.
     pub outdated: bool,
 }
 
@@ -82,7 +82,7 @@ struct OpenedKey {
 }
 
 /// Seals and opens with one set of settings. It is shared among threads, and should live as long as the process,
-/// because it caches keys. Without settings (`Default`), it passes plain text and refuses sealed data.
+/// because it caches keys. Without settings (`Default`), it returns plain text unchanged and refuses sealed data.
 #[derive(Debug)]
 pub struct Sealing {
     targets: BTreeMap<TargetName, TargetTools>,
@@ -100,7 +100,7 @@ impl Sealing {
     /// use.
     ///
     /// # Errors
-    /// Returns all problems of the settings that a target uses. The rest is not checked.
+    /// Returns all problems of the settings that a target uses. Unused settings are not checked.
     pub fn new(settings: EncryptionSettings) -> Result<Sealing, Vec<SettingsProblem>> {
         let EncryptionSettings { key_providers, methods, targets } = settings.reached()?;
         let tool =
@@ -109,7 +109,7 @@ impl Sealing {
             .into_iter()
             .filter_map(|(name, target)| {
                 let mut tools = target.methods.iter().filter_map(tool);
-                // There is a main method: a target without methods is a problem.
+                // The main method exists: the check of the settings refuses a target without methods.
                 let main = tools.next()?;
                 let fallbacks = tools.collect();
                 let (record_key, opened_keys) = (Mutex::default(), Mutex::default());
@@ -177,8 +177,8 @@ impl Sealing {
         Ok(self.open_envelope(&TargetName::Plan, bytes)?.0)
     }
 
-    /// Seals a small record (see [`record`]). The `context` is needed to open the record, and is not stored. It
-    /// identifies the location of the record, so that the record cannot be moved to another one.
+    /// Seals a small record (see [`record`]). The `context` is needed to open the record, but is not stored. It
+    /// identifies the location of the record, so that a record that was moved to another location cannot be opened.
     ///
     /// # Errors
     /// Returns the reason: see [`SealError`].
@@ -207,8 +207,8 @@ impl Sealing {
         Ok(Opened { plain, through: key.through, outdated: key.outdated })
     }
 
-    /// Seals the plan of a run as a record. The plan is stored beside the state and has values of it. So it is sealed
-    /// like a state, or like a plan if states are not encrypted.
+    /// Seals the plan of a run as a record. The plan is stored beside the state, and contains values of the state. So
+    /// the plan is sealed like a state, or like a plan if states are not encrypted.
     ///
     /// # Errors
     /// Returns the reason: see [`SealError`].
@@ -308,7 +308,7 @@ impl Sealing {
         Err(OpenError::NoMethodOpens { target: target.clone(), attempts, metadata_keys: metadata_keys() })
     }
 
-    /// The metadata and the payload. `None` if the method does not encrypt.
+    /// Seals with this method. Returns the metadata and the payload, or `None` if the method does not encrypt.
     fn seal_with(
         &self,
         method: &Method,
@@ -338,7 +338,7 @@ impl Sealing {
         })
     }
 
-    /// The plain text. `None` if the method does not encrypt.
+    /// Opens with this method. Returns the plain text, or `None` if the method does not encrypt.
     fn open_with(
         &self,
         method: &Method,
@@ -360,8 +360,8 @@ impl Sealing {
         })
     }
 
-    /// The key that seals records of a target. A new key is made if there is none yet, or if its budget is used up.
-    /// `None` if records of the target are plain text.
+    /// The key that seals records of a target. A new key is made at the first use, and when the budget of the current
+    /// key is used up. `None` if records of the target are plain text.
     fn record_key(&self, tools: &TargetTools, bytes: u64) -> Result<Option<Arc<RecordKey>>, MethodError> {
         let mut slot = locked(&tools.record_key);
         if let Some(key) = &*slot

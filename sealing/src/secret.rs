@@ -1,16 +1,16 @@
-//! Bytes that are never printed, and wiped when dropped.
+//! Bytes that are never printed, and that are wiped when dropped.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A passphrase or a key. It is wiped when dropped, `Debug` hides it, and there is no `Display`. It cannot wipe copies
-/// that the operating system or a growing buffer made earlier.
+/// A passphrase or a key. The bytes are wiped when dropped, `Debug` hides them, and there is no `Display`. Copies that
+/// the operating system or a growing buffer made earlier are not wiped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// Wraps bytes, or the bytes of a text.
+    /// Wraps bytes, or the bytes of a string.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Secret {
         Secret(Zeroizing::new(bytes.into()))
     }
@@ -25,7 +25,7 @@ impl Secret {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// The number of characters if it is text, otherwise the number of bytes.
+    /// The number of characters if the secret is valid UTF-8, otherwise the number of bytes.
     pub fn characters(&self) -> u64 {
         std::str::from_utf8(&self.0).map_or(self.0.len(), |text| text.chars().count()) as u64
     }

@@ -1,8 +1,8 @@
 //! Keys from services, such as a key management service of a cloud.
 //!
 //! A service makes a data key and returns it in two forms: plain, and encrypted with a key that never leaves the
-//! service. The encrypted form is the metadata. A client implements [`KeyService`]. The clients are outside of this
-//! crate.
+//! service. The encrypted form is the metadata. A client implements [`KeyService`]. The clients are in another crate
+//! (`backends`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::json::JsonProblem;
 use crate::limits::LONGEST_METADATA;
 use crate::secret::Secret;
 
-/// A client of a service that keeps keys. It is shared among threads, and all calls block.
+/// A client of a service that manages keys. The client is shared among threads, and all calls block.
 pub trait KeyService: fmt::Debug + Send + Sync {
-    /// The length of its keys in bytes.
+    /// The length of the service's keys in bytes.
     fn key_length(&self) -> u64;
 
     /// Makes a key, and its metadata as JSON in OpenTofu's format for this service.
@@ -38,10 +38,10 @@ pub enum ServiceError {
     /// The metadata has no key.
     #[error("it has no {0}")]
     NoKey(&'static str),
-    /// The metadata has something other than base64 in this field.
+    /// This field of the metadata is not base64.
     #[error("its {0} is not base64")]
     Base64(&'static str),
-    /// The request failed. The text has no secrets.
+    /// The request failed. The message contains no secrets.
     #[error("{0}")]
     Request(String),
 }
@@ -72,7 +72,7 @@ impl ServiceClient {
     }
 
     fn client(&self) -> Result<&Arc<dyn KeyService>, ServiceError> {
-        // Checked settings have a client.
+        // The error is unreachable here: checked settings have a client.
         self.client.as_ref().map_err(|problem| ServiceError::Request(problem.clone()))
     }
 }

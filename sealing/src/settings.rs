@@ -55,7 +55,7 @@ pub enum SettingsProblem {
     /// A key provider is not declared.
     #[error("{by} uses {provider}, which is not declared")]
     UndeclaredKeyProvider {
-        /// The method or key provider that refers to the missing one.
+        /// The method or key provider that refers to the missing key provider.
         by: SealingPart,
         /// The key provider.
         provider: KeyProviderName,
@@ -91,7 +91,7 @@ pub enum SettingsProblem {
         method: MethodName,
         /// The key provider.
         provider: KeyProviderName,
-        /// The length of its keys.
+        /// The length of the provider's keys in bytes.
         length: u64,
     },
     /// A key provider depends on its own key.
@@ -99,13 +99,13 @@ pub enum SettingsProblem {
     Circle {
         /// The key provider where the cycle was found.
         provider: KeyProviderName,
-        /// The cycle. Its last provider depends on its first.
+        /// The providers of the cycle. The last one depends on the first one.
         circle: Vec<KeyProviderName>,
     },
     /// The chain of key providers is too long.
     #[error("the chain of key providers at {provider} is longer than {LONGEST_CHAIN}")]
     LongChain {
-        /// The key provider at its end.
+        /// The key provider whose chain is too long.
         provider: KeyProviderName,
     },
     /// Two providers of one chain have the same metadata key.
@@ -113,7 +113,7 @@ pub enum SettingsProblem {
     SameMetadataKey {
         /// The provider that is used.
         one: KeyProviderName,
-        /// The provider that it depends on.
+        /// The provider in the chain of `one`.
         other: KeyProviderName,
         /// The metadata key.
         key: String,
@@ -154,7 +154,7 @@ fn arrows(circle: &[KeyProviderName]) -> String {
 }
 
 impl EncryptionSettings {
-    /// Reduces the settings to those that the targets use.
+    /// Removes all key providers and methods that no target uses, and checks the rest.
     ///
     /// # Errors
     /// Returns all problems of these settings, targets first, without duplicates.
@@ -191,7 +191,8 @@ impl EncryptionSettings {
         if problems.is_empty() { Ok(self) } else { Err(problems) }
     }
 
-    /// Adds a provider and its chain to `reached`. A cycle ends at the first provider that was visited before.
+    /// Adds a provider and its chain to `reached`. In a cycle, the search stops at the first provider that it visits
+    /// again.
     fn follow(
         &self,
         mut by: SealingPart,
@@ -264,14 +265,14 @@ impl EncryptionSettings {
         let mut next = provider.chain();
         while let Some(link) = next {
             if link == name {
-                // Each cycle is reported once: for the provider whose name is the first in order.
+                // Each cycle is reported only once, for the provider whose name sorts first.
                 if passed.iter().all(|other| name <= *other) {
                     let circle = passed.into_iter().cloned().collect();
                     problems.push(SettingsProblem::Circle { provider: name.clone(), circle });
                 }
                 return;
             }
-            // The chain leads into a cycle of other providers. It is reported there.
+            // The chain leads into a cycle of other providers. That cycle is reported for one of its own providers.
             if passed.contains(&link) {
                 return;
             }

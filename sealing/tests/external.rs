@@ -27,7 +27,8 @@ printf '{"keys":{"encryption_key":"%s"%s},"meta":{"external_data":{"number":%s,"
     "$(key "$next")" "$decryption" "$next"
 "#;
 
-/// A script of a method. It joins the key and the payload, and splits them if the key is the same. This is not secure.
+/// A script of a method. To encrypt, it concatenates the key and the payload. To decrypt, it splits them again if the
+/// key is the same. This is not secure.
 const METHOD: &str = r#"
 echo '{"magic":"OpenTofu-External-Encryption-Method","version":1}'
 input="$(cat)"
@@ -63,7 +64,7 @@ impl Programs {
         self.0.path().display().to_string()
     }
 
-    /// Each input of the key provider, or each run of the method.
+    /// The lines of a log: the inputs of the key provider, or the calls of the method.
     fn log(&self, name: &str) -> Vec<String> {
         std::fs::read_to_string(self.path(name)).unwrap_or_default().lines().map(str::to_owned).collect()
     }
@@ -193,7 +194,7 @@ fn invalid_output_is_reported_without_its_secrets() {
         "x".repeat(40_000)
     );
     assert!(shown(&long).to_string().contains("which is too long"));
-    // Opening needs a key too.
+    // Opening needs a key from the command too.
     let sealing = printing(folder.path(), usual);
     let sealed = sealing.seal_plan(b"PK").unwrap();
     let error = sealing.open_plan(&sealed).unwrap_err();

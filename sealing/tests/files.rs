@@ -5,7 +5,7 @@ mod block;
 use block::*;
 use weft_sealing::*;
 
-/// `conformance/cases/workflow/encryption-recorded-state`. OpenTofu 1.12 wrote it.
+/// The state of `conformance/cases/workflow/encryption-recorded-state`, which OpenTofu 1.12 wrote.
 const RECORDED: &[u8] = include_bytes!("recorded/terraform.tfstate");
 
 #[test]
@@ -164,7 +164,7 @@ fn serial_and_lineage_outside_must_match_those_inside() {
     );
     // The first versions of OpenTofu with encryption wrote neither a serial nor a lineage.
     assert!(changed("\"serial\": 7,", "").is_ok() && changed("\"lineage\": \"one\",", "").is_ok());
-    // A plan in the place of a state is refused.
+    // A sealed plan is refused if a state is expected.
     let plan = sealing.seal_plan(b"PK").unwrap();
     let with_serial = String::from_utf8(plan).unwrap().replacen('{', "{\"serial\": 7,", 1);
     assert!(matches!(sealing.open_state(with_serial.as_bytes()).unwrap_err(), OpenError::NotAState { .. }));

@@ -1,5 +1,5 @@
-//! Tampered files and records. The result is an error or the original plain text, without a panic and without hours of
-//! work.
+//! Tests with tampered files and records. The result is an error or the original plain text. There is no panic, and no
+//! derivation takes hours.
 
 mod block;
 
@@ -16,8 +16,8 @@ use weft_sealing::*;
 /// The number of mutations of each file or record.
 const ROUNDS: u64 = 6_000;
 
-/// The metadata of a key with one iteration. Settings refuse so few iterations, but metadata may have them. So
-/// thousands of mutations can be tested.
+/// The metadata of a key with one iteration. Settings with one iteration would be refused, but metadata may have it.
+/// The derivation is fast, so thousands of mutations can be tested.
 const CHEAP: &str = r#"{"salt":"c2FsdCBvZiB0aGUgZWFydGg=","iterations":1,"hash_function":"sha512","key_length":32}"#;
 
 fn cheap_payload(plain: &[u8]) -> Vec<u8> {
@@ -112,7 +112,7 @@ fn handwritten_files_open() {
     assert_eq!(sealing.open_state(&cheap_envelope(CHEAP.as_bytes())).unwrap().plain.as_slice(), STATE);
     let record = cheap_record(CHEAP.as_bytes(), b"place", b"plain");
     assert_eq!(sealing.open_record(&TargetName::State, b"place", &record).unwrap().plain.as_slice(), b"plain");
-    // Such a weak key is not adopted for new records.
+    // A key with so few iterations is weak, so it is not adopted for new records.
     let new = sealing.seal_record(&TargetName::State, b"place", b"plain").unwrap();
     assert!(new.windows(19).any(|window| window == b"\"iterations\":200000"));
 }
@@ -181,7 +181,7 @@ fn metadata_cannot_cause_derivations_of_hours() {
     ] {
         let mut metadata = CHEAP.replace(from, to);
         if to.contains("10000000,") {
-            // Many blocks increase the work, so they reduce the maximum number of iterations.
+            // A long key has many blocks, which reduces the maximum number of iterations.
             metadata = metadata.replace("\"key_length\":32", "\"key_length\":1024");
             let error = sealing.open_state(&cheap_envelope(metadata.as_bytes())).unwrap_err().to_string();
             assert!(error.contains("at most 6250000 are accepted"), "{error}");

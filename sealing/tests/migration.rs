@@ -1,4 +1,4 @@
-//! Migrations to encryption, from encryption, and from one key to another, and refused data.
+//! Tests of migrations: to encryption, from encryption, and from one key to another. Also tests of refused data.
 
 mod block;
 
@@ -43,7 +43,8 @@ fn plain_text_is_refused_unless_it_is_allowed() {
     assert!(refused.to_string().contains("unencrypted"));
     assert!(simple(PASSPHRASE).sealing().open_plan(b"PK").is_err());
     assert!(simple(PASSPHRASE).sealing().open_record(&TargetName::Plan, b"", b"plain").is_err());
-    // A damaged envelope counts as plain text, which is refused. So damage does not circumvent the encryption.
+    // A damaged envelope counts as plain text, which an encrypted target refuses. So damage does not circumvent the
+    // encryption.
     let mut sealed = simple(PASSPHRASE).sealing().seal_state(STATE).unwrap();
     sealed.truncate(sealed.len() - 3);
     assert_eq!(simple(PASSPHRASE).sealing().open_state(&sealed).unwrap_err(), refused);
@@ -95,7 +96,8 @@ fn enforced_allows_no_plain_text() {
     }
     let sealing = rollover(&["aes_gcm.main"]).enforced().sealing();
     assert!(sealing.open_state(STATE).is_err());
-    // The documented case: the settings should come from the environment, but are missing there.
+    // The case in OpenTofu's documentation: the settings should come from the environment, but the environment does not
+    // have them.
     let problems = Block::new().target(TargetName::State, &[]).enforced().problems();
     assert_eq!(problems, [SettingsProblem::NoMethod { target: TargetName::State, enforced: true }]);
     assert!(problems[0].to_string().contains("TF_ENCRYPTION"));

@@ -1,4 +1,4 @@
-//! Small records.
+//! Tests of small records.
 
 mod block;
 

@@ -1,4 +1,4 @@
-//! Keys from a service.
+//! Tests of keys from a service.
 
 mod block;
 
@@ -61,7 +61,7 @@ fn keys_are_asked_for_once() {
     assert_eq!(service.made.load(Ordering::Relaxed), 0);
     let sealed = sealing.seal_state(STATE).unwrap();
     sealing.seal_state(STATE).unwrap();
-    // The keyring knows the key that it made itself.
+    // The keyring has cached the key that it made itself, so it sends no request.
     assert_eq!(&*sealing.open_state(&sealed).unwrap().plain, STATE);
     assert_eq!((service.made.load(Ordering::Relaxed), service.asked.load(Ordering::Relaxed)), (1, 0));
     let other = block(Ok(service.clone())).sealing();

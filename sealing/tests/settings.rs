@@ -1,4 +1,4 @@
-//! Problems of settings.
+//! Tests of the problems of settings.
 
 mod block;
 
@@ -188,6 +188,7 @@ fn links_of_a_chain_keep_their_metadata_apart() {
         key: "same".to_owned(),
     };
     assert_eq!(block.clone().both(&["aes_gcm.main", "aes_gcm.old"]).problems(), [problem]);
-    // Independent providers may share a metadata key: the last provider that wrote determines the metadata.
+    // Providers that do not depend on each other may share a metadata key. The metadata then belongs to the provider
+    // that wrote last.
     block.aes("aes_gcm.main", "pbkdf2.a").both(&["aes_gcm.main", "aes_gcm.old"]).sealing();
 }

@@ -1,21 +1,21 @@
-//! Budgets of provider calls as token buckets. A store shares each bucket among everything that uses the store.
+//! Budgets of provider calls as token buckets. All users of a store share its buckets.
 //!
 //! A bucket is stored as one moment: the time when it will be full again. A request reserves tokens that become free
-//! soon, so a caller knows when it may make its calls. It asks a few times per second, however many calls it makes. A
-//! caller that dies loses at most the tokens of half a second.
+//! soon, so a caller knows when it may make its calls. A caller sends a few requests per second, regardless of the
+//! number of its calls. If a caller dies, at most the tokens of half a second are lost.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// How far in the future a reserved token may lie, in microseconds. Runs that share a budget take turns of this length,
-/// and each asks about twice in this time.
+/// How far in the future a reserved token may become free, in microseconds. Runs that share a budget take turns of this
+/// length. Each run sends about two requests in this time.
 pub const RESERVE_AHEAD_US: u64 = 500_000;
 
 /// The maximum number of tokens of one request. A budget of 10,000 calls per second reserves half of them at a time.
 pub const MOST_TOKENS: u32 = 10_000;
 
-/// The maximum number of buckets that a process remembers. Full ones are forgotten first; a plan has a few.
+/// The maximum number of buckets that a process remembers. Full buckets are forgotten first. A plan has a few buckets.
 const MOST_BUCKETS: usize = 10_000;
 
 /// A request for tokens.
@@ -34,10 +34,10 @@ pub struct TokenRequest {
 /// Reserved tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenGrant {
-    /// Their number. It may be 0.
+    /// The number of reserved tokens. It may be 0.
     pub count: u32,
-    /// When the first token is free, in microseconds from now; negative if it was free before. The others follow at the
-    /// interval of the request. If no token was granted, this is when the next one will be free.
+    /// When the first token becomes free, in microseconds from now. Negative if this time has passed. The other tokens
+    /// follow at the interval of the request. If no token was granted, this is when the next token becomes free.
     pub first_us: i64,
 }
 

@@ -14,7 +14,7 @@ pub enum StoredStatus {
     Fail,
     /// A condition could not be evaluated.
     Error,
-    /// A status of another version of the format. It is kept unchanged.
+    /// An unknown status, from another version of the format. It is stored unchanged.
     Other(Box<str>),
 }
 

@@ -1,7 +1,7 @@
 //! Changes of the state outside of any run. Commands such as `state mv`, `state push` and `taint` make them.
 //!
-//! An edit is based on one snapshot. Either the whole edit takes effect or nothing. It never changes a subject that a
-//! run has claimed or that is in doubt, because the run would overwrite the change.
+//! An edit is based on one snapshot. Either the whole edit takes effect, or nothing changes. An edit never changes a
+//! subject that a run has claimed or that is in doubt, because the run would overwrite the change.
 
 use crate::result::Writes;
 use crate::step::HeldSubject;
@@ -14,7 +14,7 @@ pub struct Edit {
     pub seen: u64,
     /// The writes of the edit.
     pub writes: Writes,
-    /// The lineage and serial to adopt, if another state replaces this one. Later changes count on from this serial.
+    /// The lineage and serial to adopt, if another state replaces this one. Later changes increment this serial.
     pub identity: Option<(String, u64)>,
 }
 
@@ -28,9 +28,9 @@ pub enum EditAnswer {
         /// The current serial.
         serial: u64,
     },
-    /// Runs hold subjects of the edit, or subjects are in doubt.
+    /// Runs have claimed subjects of the edit, or subjects are in doubt.
     Refused {
-        /// Subjects that a run holds.
+        /// Subjects that a run has claimed.
         held: Vec<HeldSubject>,
         /// Subjects that are in doubt.
         doubts: Vec<Doubt>,

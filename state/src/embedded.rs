@@ -3,8 +3,8 @@
 //! Invariants that hold at whatever moment the process dies:
 //! - The store answers only after the journal line of the answer is on the disk. One fsync serves all waiting answers.
 //! - Before the first intent, the format digit of the state file changes to one that OpenTofu refuses. The original
-//!   digit is restored as the last step, once the journal is folded into the file and no run of the file can continue
-//!   or is in doubt.
+//!   digit is restored as the last step. By then, the journal is folded into the file, and no run of the file can
+//!   continue or is in doubt.
 //! - The state file is written in place, through the one locked descriptor, and only after its complete new content is
 //!   in the journal.
 //! - An edit outside of any run has no journal. Another file beside the state file holds the new content until the
@@ -74,8 +74,8 @@ use saves::Saves;
 pub(crate) use sealed::Seals;
 use terms::Core;
 
-/// The number of attempts of a reader without the lock, if the files that it read do not match. Another process may be
-/// writing them at that moment.
+/// The maximum number of attempts to read without the lock. An attempt fails if the files do not match, because another
+/// process may be writing them at that moment.
 const LOOKS: u32 = 4;
 /// The pause between two attempts to read. Writing a state file takes milliseconds.
 const LOOK_PAUSE: Duration = Duration::from_millis(30);
@@ -96,8 +96,8 @@ impl EmbeddedStore {
     /// Locks the state file, reads it, and recovers the journal of a dead run.
     ///
     /// # Errors
-    /// Returns an error if another process has the lock, or if the state is unreadable, damaged, or not the one that a
-    /// journal began from. [`StoreError::Io`].
+    /// Returns an error if another process has the lock, or if the state is unreadable, damaged, or not the state that
+    /// a journal began from. [`StoreError::Io`].
     pub fn open(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let medium = LocalMedium::new(options.clone(), true)?;
         let name = medium.name();
@@ -268,7 +268,7 @@ impl RunStore for EmbeddedStore {
 
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.blocking(|core| {
-            // The content of the file is exported byte for byte, unless a journal has more.
+            // The content of the file is exported byte for byte, unless a journal contains newer results.
             let (content, unfolded, mut file) = match core.live {
                 Some(_) => {
                     let live = core.live()?;
@@ -428,7 +428,7 @@ impl RunStore for EmbeddedStore {
             let (ledger, _) = match recovery::load_run(&core.folders, &run, core.incarnation) {
                 Ok(Some(loaded)) => loaded,
                 Ok(None) => return Ok(None),
-                // The run ended before the state moved to other keys. Only its header is left.
+                // The run ended before the encryption keys of the state changed, so only its header can be read.
                 Err(StoreError::Unopened { .. }) if header.status.is_final() => {
                     return Ok(Some(RunView::of(header)));
                 }

@@ -6,7 +6,7 @@ use crate::remote::BackendError;
 use crate::run::{RandomError, RunId};
 use crate::tfstate::StateFileError;
 
-/// The store could not answer. The outcome of the pending steps is unknown, and they may be sent again.
+/// Why a store could not answer. The outcome of the pending steps is unknown. They may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// A file operation failed.
@@ -52,7 +52,7 @@ pub enum StoreError {
         /// What went wrong.
         error: String,
     },
-    /// The server answered with an error of its own.
+    /// The server returned an error.
     #[error("the store at {server} refused: {error}")]
     Refused {
         /// Host, port and database.
@@ -68,13 +68,13 @@ pub enum StoreError {
         /// What is wrong, and the remedy.
         error: String,
     },
-    /// A setting of the server makes it unfit to hold state.
+    /// A setting of the server makes it unsuitable for storing state.
     #[error("{0}")]
     Unfit(String),
     /// The address of the store has a form that Weft does not know.
     #[error("{0}")]
     Address(String),
-    /// The stored data is damaged. Everything stops until the user has examined it.
+    /// The stored data is damaged. All work stops until the user has examined the damage.
     #[error("{place} is damaged: {what}. Nothing was changed. {way_out}")]
     Damaged {
         /// File or key.
@@ -84,7 +84,7 @@ pub enum StoreError {
         /// The remedy.
         way_out: String,
     },
-    /// Acknowledged lines of a journal are lost: the server was restored or failed over. All runs freeze.
+    /// Acknowledged lines of a journal are lost: the server was restored or failed over. All runs are frozen.
     #[error(
         "the store has lost acknowledged writes of {run} (line {sequence} is missing): the server was \
          restored or failed over. Nothing is written until this is resolved"
@@ -181,19 +181,19 @@ pub enum StoreError {
         store: String,
         /// The backend, without secrets.
         copy: String,
-        /// How they differ.
+        /// The difference between the state and the copy.
         what: String,
     },
     /// A request to a backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The store has never held a state under this name.
+    /// The store has never had a state with this name.
     #[error("{0} holds no state yet")]
     NoState(String),
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),
-    /// Another process has taken over the run of this journal. It accepts no more writes.
+    /// Another process has taken over the run of this journal. The journal accepts no more writes.
     #[error("another process has taken over the run: a later term has begun after the journal {0}")]
     Superseded(String),
     /// Another process has taken over the lock.
@@ -220,13 +220,13 @@ pub enum StoreError {
     Record {
         /// The instance, output or operation.
         name: String,
-        /// What is wrong with it.
+        /// What is wrong with the record.
         what: String,
     },
     /// The store was opened for reading.
     #[error("the state was opened for reading only")]
     ReadOnly,
-    /// The operating system gave no random bytes.
+    /// The operating system provided no random bytes.
     #[error(transparent)]
     Random(#[from] RandomError),
 }

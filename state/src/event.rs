@@ -18,7 +18,7 @@ pub(crate) enum Event {
     Step(StoreStep),
     /// The complete new content of the state file, which is written next.
     Image(Opaque),
-    /// The state file contains everything up to this line. Carries the digest of its content.
+    /// The state file contains the results of all lines up to this one. The digest is that of its content.
     Folded(Digest),
     /// The term ended and left the run with this status.
     Ended {
@@ -40,7 +40,7 @@ pub(crate) struct Began {
     pub(crate) token: Token,
     /// The holder of the term.
     pub(crate) holder: Holder,
-    /// The state that it began from.
+    /// The state that the term began from.
     pub(crate) base: Base,
     /// The end of the journal of the previous term, as this term found it.
     pub(crate) sealed: Option<Sealed>,
@@ -49,13 +49,13 @@ pub(crate) struct Began {
 /// The state that a term began from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Base {
-    /// Its lineage.
+    /// The lineage of the state.
     pub(crate) lineage: String,
     /// Its serial.
     pub(crate) serial: u64,
     /// The digest of the content of the file, with 4 as the format digit.
     pub(crate) digest: Digest,
-    /// Each instance with its revision, so that a message can name what differs.
+    /// Each instance with its revision, so that a message can name the instances that differ.
     pub(crate) instances: Vec<(String, Revision)>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Base {
 pub(crate) struct Saving {
     /// Its serial.
     pub(crate) serial: u64,
-    /// The number of lines of the run's journals that it contains.
+    /// The number of lines of the run's journals whose results the saved state contains.
     pub(crate) lines: u64,
     /// The digest of the content of the file, with 4 as the format digit.
     pub(crate) digest: Digest,

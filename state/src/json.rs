@@ -1,5 +1,5 @@
-//! JSON as text: one canonical form for records, so that equal content has equal bytes and equal revisions, and
-//! OpenTofu's layout for files. Numbers are never parsed, so no digit is lost.
+//! JSON as text, in two forms. Records have a canonical form, so that equal content has equal bytes and equal
+//! revisions. Files have OpenTofu's layout. Numbers are never parsed, so no digit is lost.
 
 /// The maximum nesting depth. Values of configurations stay far below it. The code uses no recursion, so the limit does
 /// not depend on the call stack.
@@ -162,8 +162,8 @@ enum Expect {
     Nothing,
 }
 
-/// Converts one JSON value to its canonical form: no white space, and one spelling for each string, with the shortest
-/// escapes and only where JSON requires them.
+/// Converts one JSON value to its canonical form: no white space, and one spelling for each string. Only the characters
+/// that JSON requires are escaped, each with its shortest escape.
 ///
 /// # Errors
 /// Returns an error if the text is not exactly one JSON value.
@@ -243,7 +243,7 @@ pub(crate) fn decode(token: &str) -> Option<String> {
 /// The characters to escape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escapes {
-    /// Only those that JSON requires.
+    /// Only the characters that JSON requires to be escaped.
     Least,
     /// Also `<`, `>`, `&`, U+2028 and U+2029, as in Go's encoder and therefore in the state file.
     Html,

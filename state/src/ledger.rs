@@ -26,9 +26,9 @@ use content::LedgerContent;
 /// How revisions are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevisionRule {
-    /// The number of the commit in the store. Numbers are never reused, and removed subjects keep their last one.
+    /// The number of the commit in the store. Numbers are never reused, and removed subjects keep their last number.
     Sequence,
-    /// A hash of the content, or 0 for a missing subject. It works for a file that other tools write, too.
+    /// A hash of the content, or 0 for a missing subject. This rule also works for a file that other tools write.
     Content,
 }
 
@@ -89,7 +89,7 @@ impl RunState {
         }
     }
 
-    /// The past of the run, as far as its operations show it.
+    /// The history of the run, as far as it can be derived from its operations.
     fn past(&self) -> RunPast {
         let totals = ChangeTotals::of(self.ops.values().map(|state| &state.record));
         RunPast { holder: self.holder.clone(), ended_unix_ms: None, totals: Some(totals) }
@@ -133,7 +133,7 @@ impl RunState {
 /// The store in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    /// Whether result bytes and diagnostics stay in memory. They are dropped if a journal has them.
+    /// Whether result bytes and diagnostics stay in memory. If not, they are dropped, because a journal has them.
     keep_results: bool,
     pub(crate) incarnation: Incarnation,
     pub(crate) lineage: String,

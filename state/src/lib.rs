@@ -16,8 +16,9 @@
 //!
 //! What a caller must know: a store checks each step against the lease (`Fenced`), the claims of the run
 //! (`NotClaimed`), the revisions (`Stale`) and the status of the operation (`Illegal`). A step may always be sent
-//! again. An `Err` does not say whether the step took effect. A resumed run must CLAIM again, with [`RunView::written`]
-//! as the expected revisions of what it wrote itself and the plan's revisions for everything else.
+//! again. An `Err` does not say whether the step took effect. A resumed run must CLAIM again. For subjects that it
+//! wrote itself, it expects the revisions in [`RunView::written`]. For all other subjects, it expects the revisions of
+//! the plan.
 //!
 //! This crate does not know what an operation is, when it may run, or how results travel. The coordinator does.
 

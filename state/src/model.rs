@@ -55,7 +55,7 @@ impl ModelStore {
         }
     }
 
-    /// A store that holds the content of a state file.
+    /// A store with the content of a state file.
     pub fn with_state(rule: RevisionRule, seed: u64, file: StateFile) -> ModelStore {
         let store = ModelStore::new(rule, seed);
         store.held().ledger.load(file);
@@ -77,8 +77,8 @@ impl ModelStore {
         self.held().clone()
     }
 
-    /// Returns to an earlier moment: everything acknowledged since is lost, as after a failover. With `incarnation`,
-    /// the store knows that it was restored, and takes that new identity.
+    /// Returns to an earlier moment: everything acknowledged since is lost, as after a failover. If `incarnation` is
+    /// given, the store knows that it was restored, and adopts this new identity.
     pub fn roll_back(&self, to: Checkpoint, incarnation: Option<Incarnation>) {
         let mut held = self.held();
         *held = to;

@@ -31,8 +31,8 @@ impl IdOwners {
         }
     }
 
-    /// Another address that has the object with this id. The id may also be an identity, as a JSON object. Ids of
-    /// different types are unrelated.
+    /// Another address that has the object with this id. The id may also be an identity, as a JSON object. Equal ids of
+    /// different resource types are unrelated.
     pub fn other(&self, address: &str, id: &str) -> Option<String> {
         let wanted: ResourceInstance = address.parse().ok()?;
         let identity = Some(id).filter(|id| id.starts_with('{')).and_then(normal);

@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use crate::run::OpIndex;
 
-/// The process ends while a store works.
+/// The process is ending while a store operation is in progress.
 pub(crate) fn process_ending() -> StoreError {
     StoreError::Closed("the process is ending".to_owned())
 }

@@ -9,7 +9,7 @@ use weft_graph_format::address::{AddressError, InstanceKey, ProviderInstance, Pr
 
 use crate::recent::Recent;
 
-/// The provider instance of a record. The text is kept as stored, even if it is not a valid address.
+/// The provider instance of a record. The stored text stays unchanged, even if it is not a valid address.
 ///
 /// Cheap to clone. Records of the same provider share it.
 #[derive(Clone, PartialEq, Eq)]

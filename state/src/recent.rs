@@ -1,18 +1,18 @@
-//! A cache of recently parsed texts. The records of a state name few modules and providers, so they can share the
-//! parsed values.
+//! A cache of recently parsed strings. The records of a state name few modules and providers, so the records can share
+//! the parsed values.
 
-/// The number of texts in the cache. It can be small, because the records of a state come in the order of their
+/// The number of strings in the cache. It can be small, because the records of a state come in the order of their
 /// addresses.
 const REMEMBERED: usize = 8;
 
-/// The most recently used texts with their parsed values, the latest first.
+/// The most recently used strings with their parsed values, the latest first.
 pub(crate) struct Recent<T>(Vec<(Box<str>, T)>);
 
 impl<T: Clone> Recent<T> {
     /// An empty cache.
     pub(crate) const NONE: Recent<T> = Recent(Vec::new());
 
-    /// The cached value of this text. If there is none, calls `read` and caches its result.
+    /// The cached value of this string. If it is not cached, calls `read` and caches the result.
     pub(crate) fn get(&mut self, text: &str, read: impl FnOnce() -> T) -> T {
         if let Some(place) = self.0.iter().position(|(known, _)| **known == *text) {
             self.0[..=place].rotate_right(1);

@@ -19,10 +19,10 @@ use crate::recent::Recent;
 pub struct InstanceRecord {
     /// The address. Type and name may be any text: [`Resource::is_valid`] checks whether a configuration can have them.
     pub address: ResourceInstance,
-    /// The provider instance. In the state file, its instance key is stored with each instance, and the rest with the
-    /// resource.
+    /// The provider instance. The state file stores the instance key of the provider with each instance, and the rest
+    /// of its address with the resource.
     pub provider: StoredProvider,
-    /// The current object. It is absent when only deposed objects are left.
+    /// The current object. It is absent if only deposed objects remain.
     pub current: Option<InstanceObject>,
     /// Objects that were replaced and are not destroyed yet.
     pub deposed: BTreeMap<DeposedKey, InstanceObject>,
@@ -39,7 +39,7 @@ impl InstanceRecord {
         self.address.resource.mode
     }
 
-    /// Whether no object is left, so that the state has no entry for the record.
+    /// Whether the record has no objects. The state has no entry for such a record.
     pub fn is_empty(&self) -> bool {
         self.current.is_none() && self.deposed.is_empty()
     }

@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - Each new connection checks the server ([`fitness`]): its version, the permissions of the user, `noeviction`, and
-//!   an append-only file with `always`. The store refuses a server with other settings and names the setting. It
-//!   repeats the check while it is used.
+//!   an append-only file with `always`. The store refuses a server with other settings and names the setting. The check
+//!   is repeated while the connection is in use.
 //! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
 //! - Every script checks incarnation and token first, and validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
@@ -11,8 +11,8 @@
 //!   of the event. After a reconnect, the last acknowledged link must still exist. A line also has digests of its own
 //!   fields and of the records that the event wrote. ACQUIRE compares these digests with the records of the run, and
 //!   freezes the run if they differ.
-//! - A missing meta record is an error and never means "free". Only [`RedisStore::connect`] with `create` creates one,
-//!   and only if the workspace has no other key.
+//! - A missing meta record is an error. It never means that the workspace is unused. Only [`RedisStore::connect`] with
+//!   `create` creates one, and only if the workspace has no other key.
 
 mod address;
 mod check;
@@ -227,7 +227,7 @@ impl RunStore for RedisStore {
             let (snapshot, outdated) = self.core.state_with_seals().await?;
             let Some(writes) = sealed::anew(&snapshot, &outdated) else { return Ok(()) };
             let edit = Edit { seen: snapshot.serial, writes, identity: None };
-            // If a run holds one of them, or another edit came first, the records are resealed later.
+            // If a run has claimed one of the records, or another edit came first, the records are resealed later.
             if self.core.edit(&edit).await? != EditAnswer::Edited {
                 return Ok(());
             }
@@ -301,7 +301,8 @@ impl RunStore for RedisStore {
                 core.acknowledge(&request.run, &words, 2);
                 let token = codec::token(&words.text(1)).ok_or_else(bad)?;
                 let lease = Lease { run: request.run, incarnation: core.incarnation, token };
-                // A run that has just begun has only this line, and a repeated request was answered before.
+                // If the journal has only this line, the run has just begun, and there are no earlier records to
+                // compare.
                 if words.text(2).parse::<u64>().is_ok_and(|lines| lines > 1) {
                     self.check_run(&lease).await?;
                 }
@@ -348,7 +349,8 @@ impl RunStore for RedisStore {
             return Ok(ClaimAnswer::Fenced(fenced));
         }
         if !taken.is_free() {
-            // Another run claimed some of them first, so nothing is claimed.
+            // Another run has claimed some of the subjects first. CLAIM grants all or nothing, so the new claims are
+            // released.
             core.unclaim(lease, &fresh, false).await?;
             return core.refusal(taken).await;
         }

@@ -20,7 +20,7 @@ pub enum BackendError {
     /// The service does not respond, even after retries.
     #[error("{place}: {doing} failed, the service does not respond: {error}")]
     Unreachable {
-        /// Bucket and key, host, or the like; never a secret.
+        /// The location, such as bucket and key, or a host. It never contains a secret.
         place: String,
         /// A description of the request, such as "reading the state".
         doing: &'static str,
@@ -30,7 +30,7 @@ pub enum BackendError {
     /// The service refused the request. `error` is its message, and `advice` the remedy as a sentence.
     #[error("{place}: {doing} failed: {error}. {advice}")]
     Refused {
-        /// Bucket and key, host, or the like; never a secret.
+        /// The location, such as bucket and key, or a host. It never contains a secret.
         place: String,
         /// A description of the request, such as "reading the state".
         doing: &'static str,
@@ -42,7 +42,7 @@ pub enum BackendError {
     /// There are no credentials.
     #[error("{place}: no valid credentials were found: {error}")]
     Credentials {
-        /// Bucket and key, host, or the like.
+        /// The location, such as bucket and key, or a host.
         place: String,
         /// The sources of credentials that were tried.
         error: String,
@@ -50,7 +50,7 @@ pub enum BackendError {
     /// The response has a form that the backend does not know, or does not match its checksum.
     #[error("{place}: {doing} failed, the response is damaged: {error}")]
     Damaged {
-        /// Bucket and key, host, or the like.
+        /// The location, such as bucket and key, or a host.
         place: String,
         /// A description of the request, such as "reading the state".
         doing: &'static str,
@@ -63,7 +63,7 @@ pub enum BackendError {
     /// The backend has no workspace `default`.
     #[error("default workspace not supported")]
     NoDefault,
-    /// The default workspace cannot be deleted. The text is the backend's own.
+    /// The default workspace cannot be deleted. The text comes from the backend.
     #[error("{0}")]
     DefaultStays(&'static str),
     /// A problem with a diagnostic of its own, such as wrong settings that only the service can detect.
@@ -92,9 +92,9 @@ pub struct ObjectVersion(pub String);
 /// An object that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its content.
+    /// The content of the object.
     pub content: Bytes,
-    /// Its version.
+    /// The version of the object.
     pub version: ObjectVersion,
 }
 
@@ -165,8 +165,8 @@ impl LockInfo {
         self.asked.as_deref().unwrap_or(&self.id)
     }
 
-    /// The JSON that OpenTofu stores, identical to the byte, because OpenTofu compares the text of a lock with its own
-    /// text for it. Go escapes some characters that JSON does not need to escape.
+    /// The JSON that OpenTofu stores, byte for byte. OpenTofu compares the stored text of a lock with the text that it
+    /// would write itself. Go escapes some characters that JSON does not need to escape.
     pub fn to_json(&self) -> Vec<u8> {
         // Strings only: this cannot fail.
         let text = serde_json::to_string(self).unwrap_or_default();
@@ -184,7 +184,7 @@ impl LockInfo {
     }
 }
 
-/// The time of a lock as Go writes it: RFC 3339 with up to nine digits of a second, without zeros at their end.
+/// The time of a lock as Go writes it: RFC 3339 with up to nine digits of a second, without trailing zeros.
 pub fn creation_time(time: jiff::Timestamp) -> String {
     let text = format!("{time:.9}");
     let digits = text.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.');
@@ -212,7 +212,7 @@ impl UnreleasedLocks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
     }
 
-    /// Takes all of them, in the order in which they were added.
+    /// Takes all locks, in the order in which they were added.
     pub fn take(&self) -> Vec<UnreleasedLock> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -221,10 +221,10 @@ impl UnreleasedLocks {
 /// The answer to a request for a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockAnswer {
-    /// The lock is held. Release it with this information.
+    /// The caller now has the lock, and releases it with this information.
     Locked(LockInfo),
-    /// Another holder has the lock. The information is as complete as the backend knows it. Without an `id`, waiting is
-    /// useless.
+    /// Another holder has the lock. The information is as complete as the backend can provide. If it has no `id`,
+    /// waiting is useless.
     Held {
         /// The holder.
         holder: LockInfo,
@@ -256,7 +256,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// [`BackendError::DefaultStays`], [`BackendError::NoWorkspaces`]. Errors of the service.
     async fn delete_workspace(&self, workspace: &str) -> Result<(), BackendError>;
 
-    /// Deletes the state of a workspace, even if it has objects and the service would keep it for that reason.
+    /// Deletes the state of a workspace, even if the service would refuse this because the state has objects.
     ///
     /// # Errors
     /// Errors of [`Backend::delete_workspace`].
@@ -299,7 +299,7 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     /// Whether the backend has locks with these settings.
     fn locks(&self) -> bool;
 
-    /// Checks that commands make and apply plans of this state themselves, and leave neither to the service.
+    /// Checks that plans of this state are made and applied by the commands of Weft, and not by the service.
     ///
     /// # Errors
     /// Returns an error if the service makes and applies the plans.

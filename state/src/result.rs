@@ -12,7 +12,7 @@ use crate::subject::Subject;
 pub struct InstanceWrite {
     /// The instance.
     pub address: String,
-    /// The whole new record. `None`, or a record without objects, removes it.
+    /// The whole new record. `None`, or a record without objects, removes the instance.
     pub record: Option<InstanceRecord>,
 }
 
@@ -69,7 +69,7 @@ pub struct Failure {
     pub attempt: Attempt,
     /// The worker.
     pub worker: WorkerId,
-    /// Whether the operation has an intent, which must match.
+    /// Whether the operation has an intent. The intent must match in operation, attempt and worker.
     pub intended: bool,
     /// The partial object that the provider returned, if any. After a failed create, the object is tainted.
     pub writes: Writes,
@@ -85,9 +85,10 @@ pub enum FailureKind {
     /// An error was returned.
     #[default]
     Error,
-    /// A create returned an error, but neither an object nor proof that there is none. `weft runs show` reports this.
+    /// A create returned an error. There is neither an object nor proof that none exists. `weft runs show` reports
+    /// this.
     AbsenceUnproven,
-    /// The user gave the operation up with `weft runs resolve -forget`. It is not retried in this run.
+    /// The user marked the operation as failed with `weft runs resolve -forget`. It is not retried in this run.
     GivenUp,
     /// A create returned an object together with an error. The object is in the state as tainted. The create is not
     /// retried in this run, because that would make a second object and lose the first.

@@ -23,8 +23,8 @@ pub fn random_run_id() -> Result<RunId, RandomError> {
     Ok(RunId::from_bytes(bytes))
 }
 
-/// One coordinator term of one run, compared for equality. Epochs only grow. The random term makes a repeated epoch
-/// harmless, as after a failover to an older counter.
+/// One coordinator term of one run, compared for equality. A failover to an older counter may repeat an epoch. The
+/// random term makes this harmless.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Token {
     /// The counter of the workspace.
@@ -89,8 +89,8 @@ pub struct Lease {
     pub token: Token,
 }
 
-/// A lease as others see it. A challenger may take the run over after the token and the heartbeat did not change for a
-/// whole TTL of the challenger's own monotonic clock.
+/// A lease as others see it. A challenger may take over the run if token and heartbeat have not changed for a whole
+/// TTL, measured by the challenger's own monotonic clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseView {
     /// The holder's token.
@@ -137,7 +137,7 @@ impl RunStatus {
             .find(|status| status.word() == word)
     }
 
-    /// Whether the run has nothing left to do or to settle, so that its files may be pruned.
+    /// Whether nothing of the run remains to be done or settled, so that its files may be pruned.
     pub fn is_final(self) -> bool {
         matches!(self, RunStatus::Done | RunStatus::Failed)
     }
@@ -189,7 +189,7 @@ pub struct ChangeTotals {
 }
 
 impl ChangeTotals {
-    /// Counts the operations that are done. Only those with an intent have an action here, so reads do not count.
+    /// Counts the operations that are done. Reads do not count, because only operations with an intent have an action.
     pub fn of<'o>(operations: impl Iterator<Item = &'o OpRecord>) -> ChangeTotals {
         let mut totals = ChangeTotals::default();
         for operation in operations.filter(|operation| operation.status == OpStatus::Done) {
@@ -230,7 +230,7 @@ pub struct RunHeader {
     pub counts: OpCounts,
     /// Whether its CLAIM succeeded and is in force.
     pub claimed: bool,
-    /// Whether the user abandoned the run. It then continues only when the user names it.
+    /// Whether the user abandoned the run. An abandoned run continues only if the user names it.
     pub abandoned: bool,
     /// The current lease, or `None` if no coordinator holds it.
     pub lease: Option<LeaseView>,
@@ -239,11 +239,11 @@ pub struct RunHeader {
     pub past: RunPast,
 }
 
-/// The status of an operation in the store. `leased` is absent: only the coordinator knows it. The lease of a task
-/// needs no durable record, because nothing can have happened before the intent.
+/// The status of an operation in the store. There is no status `leased`: only the coordinator knows the leases of
+/// tasks. Such a lease needs no durable record, because nothing can have happened before the intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub enum OpStatus {
-    /// Nothing happened yet, or the operation may be retried.
+    /// Nothing has happened yet, or the operation may be retried.
     #[default]
     Pending,
     /// An intent is open.
@@ -279,7 +279,7 @@ pub struct OpRecord {
     pub status: OpStatus,
     /// The last attempt, or 0 if there was none.
     pub attempt: Attempt,
-    /// The worker that made it.
+    /// The worker that made the last attempt.
     pub worker: WorkerId,
     /// The object of the last intent.
     pub target: Option<DoubtKey>,
@@ -293,8 +293,8 @@ pub struct OpRecord {
     pub failure: Option<Failure>,
 }
 
-/// An object that a superseded attempt reported and that differs from the recorded one. It is stored and reported to
-/// the user, and never dropped.
+/// An object that a superseded attempt reported and that differs from the recorded one. Such an object is stored and
+/// reported to the user, and never dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stray {
     /// The operation.
@@ -332,12 +332,12 @@ impl RunView {
     }
 }
 
-/// The last line of a run's journal as its writer knows it. Each reconnect checks it.
+/// The last line of a run's journal as its writer knows it. Each reconnect checks that this line still exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainTip {
     /// The store's identity.
     pub incarnation: Incarnation,
-    /// The number of lines, and so the sequence number of the next one.
+    /// The number of lines, which is also the sequence number of the next line.
     pub sequence: u64,
     /// The hash of the last line, computed from the hash of the line before it and its content.
     pub hash: Digest,
@@ -352,7 +352,7 @@ pub struct JournalLine {
     pub hash: Digest,
     /// The event in one word: `intent`, `commit`, `fail` and so on.
     pub event: &'static str,
-    /// The operation, if the event is about one.
+    /// The operation, if the event is about an operation.
     pub op: Option<OpIndex>,
     /// The attempt.
     pub attempt: Option<Attempt>,

@@ -1,16 +1,17 @@
 //! The store in Redis together with files on this machine. If there is a backend, it holds a second copy of the state.
 //!
-//! - A file on this machine, the write-ahead file ([`ahead`]), has every acknowledged step of a term, until the run has
-//!   ended and the copy has everything. If Redis has lost its last records, the current term replays them from this
-//!   file ([`recovery`]). If the term is over, the next process that opens the store does so. If that is impossible,
-//!   the run is frozen in Redis, so that no other process takes it over and repeats calls.
+//! - A file on this machine, the write-ahead file ([`ahead`]), contains every acknowledged step of a term. It exists
+//!   until the run has ended and the copy contains all results. If Redis has lost its last records, the current term
+//!   replays them from this file ([`recovery`]). If the term is over, the next process that opens the store replays
+//!   them. If the replay is impossible, the run is frozen in Redis, so that no other process takes over the run and
+//!   repeats calls.
 //! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When
 //!   the store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has
 //!   lost its last records continues from the copy and from the write-ahead files. The user gets a list of the objects
 //!   that are uncertain.
 //! - The copy is a state of version 4. It is written at intervals during runs, before a run ends, and after each edit
 //!   ([`copier`]). A write needs the lock of the backend, and the existing copy must be the one that was written last.
-//!   Its serial only rises.
+//!   The serial of the copy only rises.
 //! - A coordinator does not know the backend. The command that submitted the run writes the copy: while it watches the
 //!   run, and at the end of the run ([`SecondCopyStore::copy_at_intervals`], [`SecondCopyStore::catch_up`]).
 
@@ -80,7 +81,8 @@ pub struct SecondCopyOptions {
     pub folder: PathBuf,
     /// The time between two writes of the copy during runs.
     pub interval: Duration,
-    /// Whether the store is opened for changes. Otherwise, the only writes to it are replayed records that it has lost.
+    /// Whether the store is opened for changes. Otherwise, the store is written only to replay records that it has
+    /// lost.
     pub change: bool,
     /// The receiver of notices for the user.
     pub notices: CopyNotices,
@@ -92,13 +94,14 @@ pub struct SecondCopyStore {
     options: SecondCopyOptions,
     files: SharedFiles,
     opened: RwLock<Opened>,
-    /// Held while lost records are replayed, or while the store is opened again, so that one task at a time does it.
+    /// Locked while lost records are replayed or the store is opened again, so that only one task at a time does
+    /// either.
     mending: Mutex<()>,
     /// The task that writes the copy at intervals.
     task: BlockingMutex<Option<JoinHandle<()>>>,
 }
 
-/// An opened store. If the store turns out to be emptied, this is replaced.
+/// An opened store. This value is replaced if the store turns out to have been emptied.
 #[derive(Clone)]
 struct Opened {
     redis: RedisStore,
@@ -200,7 +203,7 @@ impl SecondCopyStore {
     async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
         let _one = self.mending.lock().await;
         let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;
-        // A new connection, which does not yet expect any records.
+        // A new connection. It does not check for lines that were acknowledged on earlier connections.
         let redis =
             RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
         if redis.incarnation() != broken.incarnation() {
@@ -271,8 +274,8 @@ impl SecondCopyStore {
         blocking(move || files.get().append(&run, &entry)).await
     }
 
-    /// Ends the write-ahead file of a term. The file stays as long as the copy, which another process writes, may lack
-    /// something.
+    /// Ends the write-ahead file of a term. Another process writes the copy. The file stays as long as the copy may
+    /// lack results.
     async fn term_ends(&self, run: &RunId, ending: TermEnding) -> Result<(), StoreError> {
         let Opened { redis, copier } = self.opened();
         let (front, marks) = redis.front().await?;
@@ -382,7 +385,7 @@ impl RunStore for SecondCopyStore {
         self.redis().newest(unrecorded).await
     }
 
-    /// After an error, the edit may be done although the copy was not written.
+    /// After an error, the edit may have taken effect although the copy was not written.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError> {
         let answer = self.redis().edit(edit).await?;
         if answer == EditAnswer::Edited {
@@ -445,7 +448,7 @@ impl RunStore for SecondCopyStore {
         Ok(answers)
     }
 
-    /// The copy is written first: if that fails, the lease stays, and the run can be resumed and released later.
+    /// The copy is written first: if the write fails, the lease stays, and the run can be resumed and released later.
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
         self.copy_first().await?;
         let answer = mended!(self, &lease.run, redis => redis.release(lease, ending).await)?;

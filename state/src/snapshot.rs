@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub lineage: String,
     /// The state's serial.
     pub serial: u64,
-    /// The version that wrote it last, or empty if there is no state yet.
+    /// The version of the tool that wrote the state last, or empty if there is no state yet.
     pub terraform_version: String,
     /// Resource instances by address, which is also the address in the record.
     pub instances: BTreeMap<ResourceInstance, StoredInstance>,

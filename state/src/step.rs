@@ -16,19 +16,19 @@ pub struct Acquire {
     pub run: RunId,
     /// The process that requests the lease.
     pub holder: Holder,
-    /// Random, and new for each attempt. The same term makes a resent ACQUIRE harmless.
+    /// A random number, new for each attempt to acquire. A resent ACQUIRE has the same term, which makes it harmless.
     pub term: u128,
-    /// The lease to take over: the one that the challenger saw unchanged for a whole TTL of its own clock. The embedded
-    /// store ignores it, because only the lock of the operating system decides there.
+    /// The lease to take over. The challenger has seen this lease unchanged for a whole TTL of its own clock. The
+    /// embedded store ignores this field, because only the lock of the operating system decides.
     pub unmoved: Option<LeaseView>,
 }
 
 /// Answer to ACQUIRE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcquireAnswer {
-    /// The lease is granted. Open intents of earlier terms are those with the status `intended`.
+    /// The lease is granted. The operations with the status `intended` have open intents of earlier terms.
     Granted(Lease),
-    /// Another process holds the lease, or its heartbeat moved.
+    /// Another process holds the lease, or the heartbeat has changed.
     Held(LeaseView),
     /// There is no such run.
     NoRun,
@@ -65,7 +65,7 @@ pub struct Stale {
     pub found: Revision,
 }
 
-/// A subject that another run holds.
+/// A subject that another run has claimed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldSubject {
     /// The subject.
@@ -74,7 +74,7 @@ pub struct HeldSubject {
     pub mode: ClaimMode,
     /// The other run.
     pub run: RunId,
-    /// Its last known holder: machine, process, user.
+    /// The last known holder of that run: machine, process, user.
     pub holder: Holder,
 }
 
@@ -87,11 +87,11 @@ pub enum ClaimAnswer {
     Fenced(Fenced),
     /// The reasons for the refusal, in order of subject.
     Refused {
-        /// Changed since the plan.
+        /// The subjects that changed since the plan.
         stale: Vec<Stale>,
-        /// Held by another run.
+        /// The subjects that another run has claimed.
         held: Vec<HeldSubject>,
-        /// In doubt because of another run. The user must resolve these first.
+        /// The doubts about subjects because of other runs. The user must resolve these doubts first.
         doubts: Vec<Doubt>,
     },
 }
@@ -106,7 +106,7 @@ pub enum Fenced {
     },
     /// The store has no such run.
     NoRun,
-    /// Another term holds the run, or (`None`) the run was released.
+    /// Another term has the lease of the run, or (`None`) the lease was released.
     Token {
         /// The current token.
         now: Option<Token>,
@@ -126,8 +126,8 @@ pub struct Intent {
     pub target: DoubtKey,
     /// The action as a word for display: `create`, `update`, `delete`, `provision` and so on.
     pub action: String,
-    /// The required revision of the instance. `None` skips the check: the run's exclusive claim already excludes
-    /// others.
+    /// The required revision of the instance. `None` skips the check, because the exclusive claim of the run already
+    /// prevents changes by others.
     pub base: Option<Revision>,
     /// Digest of the planned value.
     pub planned: Digest,
@@ -153,7 +153,7 @@ pub enum DoubtOutcome {
     Done(CommitRecord),
     /// The call did not take effect, or a duplicate is accepted. The operation may be retried.
     Pending,
-    /// The call failed, or the user gave the operation up.
+    /// The call failed, or the user marked the operation as failed.
     Failed(Failure),
 }
 
@@ -179,7 +179,7 @@ pub enum StoreStep {
     Commit(CommitRecord),
     /// `intended -> failed`; without an intent `pending | failed | skipped -> failed`.
     Fail(Failure),
-    /// `intended -> in-doubt`: the worker is gone or does not know the outcome.
+    /// `intended -> in-doubt`: the worker has died or does not know the outcome.
     Doubt {
         /// The operation.
         op: OpIndex,
@@ -244,7 +244,7 @@ impl StoreStep {
 pub enum StoreAnswer {
     /// The step is durable.
     Ok {
-        /// The new revisions of what the step wrote, in the order of its writes.
+        /// The new revisions of the subjects that the step wrote, in the order of its writes.
         revisions: Vec<(Subject, Revision)>,
         /// Whether this step was resent: the store already had the identical step.
         repeated: bool,
@@ -255,7 +255,7 @@ pub enum StoreAnswer {
     Stale(Vec<Stale>),
     /// The run has no exclusive claim on these subjects of the step.
     NotClaimed(Vec<Subject>),
-    /// The instance is in doubt because of a call of this operation or another one. Resolve it first.
+    /// The instance is in doubt because of a call of this or another operation. Resolve the doubt first.
     Doubtful(Box<Doubt>),
     /// The status of the operation does not allow the step.
     Illegal {
@@ -263,7 +263,7 @@ pub enum StoreAnswer {
         status: OpStatus,
         /// The last attempt.
         attempt: Attempt,
-        /// The worker that made it.
+        /// The worker that made the last attempt.
         worker: WorkerId,
     },
 }
@@ -292,8 +292,8 @@ pub enum RenewAnswer {
 pub enum TermEnding {
     /// The run will continue later. Its claims remain.
     Stopped,
-    /// Nothing is left to do. Claims are released, except those of open doubts. The status becomes `in-doubt` if there
-    /// are any, `done` if every operation is done, and `failed` otherwise.
+    /// Nothing remains to be done. Claims are released, except those of open doubts. The status becomes `in-doubt` if
+    /// there are open doubts, `done` if every operation is done, and `failed` otherwise.
     Finished,
 }
 
@@ -305,7 +305,7 @@ pub enum ReleaseAnswer {
     Released(RunHeader),
     /// The lease is not current.
     Fenced(Fenced),
-    /// RELEASE found open intents. DOUBT or settle these first.
+    /// RELEASE found open intents. The caller must first settle them or record them with DOUBT.
     Open(Vec<OpIndex>),
 }
 

@@ -42,8 +42,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Rewrites the state if it is sealed differently than configured now. The state thus moves to encryption or away
-    /// from it even if nothing else changes.
+    /// Rewrites the state if it is sealed differently than configured now. So a change of the encryption settings takes
+    /// effect even if nothing else changes.
     async fn reseal(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -51,8 +51,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// The whole state with revisions and open doubts.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
-    /// The whole state, and the headers of all runs, newest first. They come from one consistent view if the store can
-    /// provide one.
+    /// The whole state, and the headers of all runs, newest first. The state and the headers come from one consistent
+    /// view if the store can provide such a view.
     async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), StoreError> {
         Ok((self.snapshot().await?, self.runs().await?))
     }
@@ -61,7 +61,7 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// The newest known state, for a run whose store has failed. It includes the results in `unrecorded`: steps that
-    /// the store did not accept. `None` if every process can read all of it from the store.
+    /// the store did not accept. `None` if every process can read the whole state from the store.
     async fn newest(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
         let mut unrecorded = unrecorded.to_vec();
         prepare(&mut unrecorded)?;
@@ -83,17 +83,17 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     }
 
     /// The runs whose process had already ended when this store was opened. While the store is open, no other process
-    /// can continue them.
+    /// can continue these runs.
     fn interrupted(&self) -> Vec<RunId> {
         Vec::new()
     }
 
-    /// The failure since the last call that did not stop the run, if there was one.
+    /// The failure since the last call, if there was one. Such a failure does not stop the run.
     fn take_trouble(&self) -> Option<StoreError> {
         None
     }
 
-    /// EDIT: changes the state outside of any run. Either the whole edit is applied or nothing.
+    /// EDIT: changes the state outside of any run. Either the whole edit is applied, or nothing changes.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError>;
 
     /// Stores a new run with its plan, as `stopped` and without claims.
@@ -105,8 +105,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// RENEW: increments the heartbeat.
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError>;
 
-    /// CLAIM: claims everything that the plan changes or reads. A run that claims again (a resumed run) gets the union,
-    /// and its own claims never conflict.
+    /// CLAIM: claims everything that the plan changes or reads. A resumed run, which claims again, gets the union of
+    /// its old and new claims. Its own claims never conflict.
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError>;
 
     /// Records steps of many operations, in order, with one wait for durability. Each step has its own answer. A

@@ -7,14 +7,14 @@ use weft_graph_format::address::DeposedKey;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::run::{Attempt, OpIndex, RunId, WorkerId};
 
-/// The version of a subject at its last commit, or [`Revision::NEVER`] for a subject that the store never held.
+/// The version of a subject at its last commit, or [`Revision::NEVER`] for a subject that never existed in the store.
 /// Revisions are only compared for equality. The Redis store counts commits. The embedded store derives revisions from
 /// the content, because OpenTofu may write the file between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub struct Revision(pub u64);
 
 impl Revision {
-    /// The revision of a subject that the store never held.
+    /// The revision of a subject that never existed in the store.
     pub const NEVER: Revision = Revision(0);
 }
 
@@ -27,14 +27,14 @@ impl fmt::Display for Revision {
 /// Something that has a revision and that a run can claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Subject {
-    /// A resource instance, by address. Its absence has a revision, too.
+    /// A resource instance, by address. An absent instance has a revision, too.
     Instance(String),
     /// A root output, by name.
     Output(String),
     /// The check results.
     Checks,
     /// The set of instances that depend on this resource (an address without instance keys, as in `dependencies`). A
-    /// run that destroys or replaces the resource claims it.
+    /// run that destroys or replaces the resource claims this set.
     Dependents(String),
 }
 
@@ -49,8 +49,8 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The key of an object whose real state may differ from its record because of an unfinished operation: the address of
-/// an instance, and a deposed key if the object is a deposed one.
+/// The key of an object whose real state may differ from its record because of an unfinished operation. It consists of
+/// the address of the instance and, for a deposed object, its deposed key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DoubtKey {
     /// The instance's address.

@@ -66,7 +66,7 @@ pub enum StateFileError {
         /// All problems.
         problems: Vec<ContentProblem>,
     },
-    /// The file is encrypted in an unknown way, or is encrypted where plain text is expected.
+    /// The file is encrypted with an unknown method, or is encrypted where plain text is expected.
     #[error("{place} is encrypted in a way that this version of Weft does not know, or where plain text is expected")]
     Encrypted {
         /// The file.
@@ -109,8 +109,8 @@ pub struct StateFile {
     pub serial: u64,
     /// A UUID that is created with the state. See [`StateFile::has_lineage`].
     pub lineage: String,
-    /// Root outputs by name, and the memories of provider instances ([`is_provider_memory`]). In the file, these are
-    /// separate.
+    /// Root outputs by name, and the memories of provider instances ([`is_provider_memory`]). In the file, the memories
+    /// have a separate key.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,
@@ -128,13 +128,13 @@ impl StateFile {
         }
     }
 
-    /// Whether the state has a lineage. States of early versions have none, and never get one.
+    /// Whether the state has a lineage. States of early versions have no lineage, and never get one.
     pub fn has_lineage(&self) -> bool {
         !self.lineage.is_empty() && self.lineage != NO_LINEAGE
     }
 
-    /// Parses the content of a file. `place` names it in errors. Also accepts a file that a run of Weft guards (format
-    /// digit 9), and files of the versions 1 to 3. JSON inside records is converted to its canonical form.
+    /// Parses the content of a file. `place` names the file in errors. Also accepts a file that a run of Weft guards
+    /// (format digit 9), and files of the versions 1 to 3. JSON inside records is converted to its canonical form.
     ///
     /// # Errors
     /// See [`StateFileError`]. An empty file is an error here, so callers handle it first.

@@ -197,7 +197,7 @@ async fn a_store_that_is_older_than_its_copy_goes_on_from_the_copy() {
 async fn results_stay_on_the_machine_until_another_process_has_written_the_copy() {
     let Some(place) = Place::new() else { return };
     let (memory, elsewhere) = (Memory::default(), tempfile::tempdir().unwrap());
-    // The command knows the backend, and the coordinator does not.
+    // The command knows the backend, but the coordinator does not.
     let line = SecondCopyStore::connect(options(&place.server, Some(&memory), elsewhere.path())).await.unwrap();
     let store = place.open().await;
     let lease = started(&store, "run-a", 1, &[0]).await;

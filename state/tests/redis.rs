@@ -88,7 +88,7 @@ async fn a_run_is_journalled_and_exported() {
         assert_eq!(again, StoreAnswer::Ok { revisions: known, repeated: true });
     }
     assert_eq!(store.snapshot().await.unwrap().serial, 3);
-    // A second store on the same server sees the run, and cannot claim the same instances.
+    // A second store on the same server sees the run, but cannot claim the same instances.
     let other = connect(&server).await;
     other.create_run(new_run("run-b", 1, 2)).await.unwrap();
     let second = granted(&other, "run-b", 9).await;

@@ -75,7 +75,7 @@ async fn a_lock_that_stays_is_reported_and_taken_over() {
     assert_eq!(Some(&lock.id), memory.held().lock.as_ref().map(|lock| &lock.id));
     assert!(lock.error.contains("the answer was lost"), "{}", lock.error);
     memory.held().stuck = false;
-    // The process of the test still lives, so its lock is respected until the process is gone.
+    // The process of the test is alive, so its lock is respected until the process has ended.
     assert!(matches!(EmbeddedStore::open_remote(options(&memory)), Err(StoreError::Locked { .. })));
     kill_holder(&memory);
     drop(open(&memory));
@@ -106,7 +106,7 @@ async fn a_dead_run_is_taken_over_where_it_stopped() {
     let lease = started(&store, "run-a", 3, &[0, 1]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), intent(1, 1, 1)]).await.unwrap());
     assert_all_ok(&store.step_batch(&lease, vec![commit(0, 1, 0, Some(5))]).await.unwrap());
-    // The process is gone: nothing releases the lock.
+    // Simulates the death of the process: nothing releases the lock.
     std::mem::forget(store);
     match EmbeddedStore::open_remote(options(&memory)) {
         Err(StoreError::Locked { holder, .. }) => assert!(holder.contains("ann@loom"), "{holder}"),

@@ -141,8 +141,8 @@ async fn a_crash_around_a_save_loses_nothing_and_applies_nothing_twice() {
             place.set(first);
             done(&store, &lease, 1, 1, Some(6)).await;
             place.set(second);
-            // This step changes the object of the first operation again, which the document already has in another
-            // form.
+            // This step changes the object of the first operation again. The document already contains an earlier
+            // version of this object.
             done(&store, &lease, 2, 0, Some(7)).await;
             crash(store).await;
             place.set(Fault::None);
@@ -163,7 +163,7 @@ async fn a_crash_around_a_save_loses_nothing_and_applies_nothing_twice() {
 }
 
 /// A term reserves room for its journal. When the next term begins, the unused room of a dead term is free again. So a
-/// run that is resumed often needs no more disk space than another run.
+/// run that is resumed many times needs no more disk space than another run.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_room_of_a_dead_term_is_freed() {
     let place = Place::new();
@@ -267,7 +267,7 @@ async fn the_newest_state_is_known_when_the_last_write_fails() {
     assert!(store.release(&lease, TermEnding::Finished).await.is_err());
     let newest = store.newest(&[]).await.unwrap().unwrap();
     assert_eq!(newest.instances.len(), 2);
-    // With a result that the journal does not have, the newest state is a later one.
+    // If a result is not in the journal, the newest state is later than the saved one.
     let later = store.newest(&[commit(1, 1, 1, Some(8))]).await.unwrap().unwrap();
     assert_eq!((later.serial, contents(&later)[&address(1)]), (newest.serial + 1, 8));
     drop(store);

@@ -24,7 +24,7 @@ fn open(place: &Place, sealing: &Arc<Sealing>) -> Result<EmbeddedStore, StoreErr
     EmbeddedStore::open(place.sealed(sealing))
 }
 
-/// The files of a place that contain one of these texts.
+/// The files of a place that contain one of these strings.
 fn holding(place: &Place, texts: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![place.path().to_owned()];
@@ -51,7 +51,7 @@ async fn started(store: &EmbeddedStore, operations: u32) -> Lease {
     lease
 }
 
-/// Texts that must not be readable in files: an id, a resource type and the plan.
+/// Strings that must not be readable in files: an id, a resource type and the plan.
 const OPEN: [&str; 3] = ["thing-", "sim_thing", "plan of run-a"];
 
 #[tokio::test]

@@ -423,7 +423,7 @@ async fn the_embedded_store_agrees_with_the_model_after_crashes() {
                     assert_eq!(ops(left), ops(right), "seed {seed}: runs after a crash");
                 }
                 model.leases.clear();
-                // No other run may come before the crashed run was taken over.
+                // No other run may begin before the crashed run is taken over.
                 script.runs = vec![run];
                 let again = script.acquire(run, true);
                 act(&mut model, &again).await;

@@ -16,7 +16,7 @@ impl BodyId {
     }
 }
 
-/// The role of a name in a body. The native syntax shows it; for JSON the reader must state it.
+/// The role of a name in a body. The native syntax shows the role. For JSON, the reader must state the role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRole<'role> {
     /// An argument.
@@ -111,6 +111,6 @@ pub struct Label {
     pub text: SmolStr,
     /// Its range, including quotes.
     pub span: Span,
-    /// Whether it was written with quotes.
+    /// Whether the label was written with quotes.
     pub quoted: bool,
 }

@@ -3,10 +3,10 @@
 //! A node refers to its children by number, and children come before their parents in the table. So dropping a tree
 //! does not recurse, and a walk can be a loop.
 //!
-//! The depth of a tree: brackets, templates, unary operators, splats and the middle operands of conditionals nest at
-//! most [`MAX_NESTING`](crate::MAX_NESTING) levels deep. Chains have no limit: the left operand of binary operators,
-//! the false side of conditionals, and the base of an index or traversal can nest as deep as the text is long. Code
-//! that walks a tree must follow chains in a loop.
+//! The depth of a tree is only limited in part. Brackets, templates, unary operators, splats and the middle operands of
+//! conditionals nest at most [`MAX_NESTING`](crate::MAX_NESTING) levels deep. Chains have no limit. The left operand of
+//! binary operators, the false side of conditionals, and the base of an index or traversal can nest as deep as the text
+//! is long. Code that walks a tree must follow chains in a loop.
 
 use smol_str::SmolStr;
 pub use weft_graph_format::formula::{BinaryOperator, UnaryOperator};
@@ -180,7 +180,7 @@ pub enum TemplatePart {
         condition: ExprId,
         /// A [`TemplateForm::Fragment`].
         then: ExprId,
-        /// A [`TemplateForm::Fragment`]. `None` without `else`: the result is then the empty string.
+        /// A [`TemplateForm::Fragment`]. `None` without `else`. In this case, the result is the empty string.
         otherwise: Option<ExprId>,
         /// From the first marker to the end of the last one.
         span: Span,

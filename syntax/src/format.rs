@@ -1,8 +1,8 @@
 //! The canonical style of files.
 //!
-//! Only blanks change, with these exceptions: a value that is a single quoted interpolation loses its quotes; labels of
-//! blocks get quotes; old spellings of types in `variable` blocks become the new ones. Line breaks stay. The layout
-//! depends only on tokens ([`layout`], [`spacing`]).
+//! Only blanks change, with three exceptions. A value that is a single quoted interpolation loses its quotes. Labels of
+//! blocks get quotes. Old spellings of types in `variable` blocks become the new ones. Line breaks do not change. The
+//! layout depends only on tokens ([`layout`], [`spacing`]).
 
 mod layout;
 mod spacing;
@@ -22,7 +22,7 @@ use crate::tree::{Root, Tree};
 struct Piece<'text> {
     kind: TokenKind,
     text: &'text str,
-    /// The number of blanks before it. The layout sets it.
+    /// The number of blanks before the token. The layout sets this number.
     spaces: usize,
 }
 
@@ -38,7 +38,7 @@ struct Edit<'text> {
     pieces: Vec<Piece<'text>>,
 }
 
-/// The text of a file in canonical style. Returns the errors of the file if it has any.
+/// The text of a file in canonical style. Returns the errors of the file if there are any.
 pub fn format(name: &str, text: Arc<str>) -> Result<String, Vec<Diagnostic>> {
     let (tree, found) = parse_file(name, text);
     if !found.is_empty() {
@@ -119,7 +119,7 @@ fn label_edit<'tree>(tree: &'tree Tree, block: &'tree Block) -> Option<Edit<'tre
     Some(Edit { tokens: start..end, pieces })
 }
 
-/// Turns `"${x}"` into `x`. A value over several lines gets parentheses if it has none.
+/// Turns `"${x}"` into `x`. A value over several lines gets parentheses, unless it already has them.
 fn value_edit<'tree>(tree: &'tree Tree, attribute: &Attribute) -> Option<Edit<'tree>> {
     let tokens = tokens_of(tree, tree.node(attribute.expression).span);
     let pieces: Vec<_> = kept(tree, tokens.clone()).collect();
@@ -144,8 +144,8 @@ fn value_edit<'tree>(tree: &'tree Tree, attribute: &Attribute) -> Option<Edit<'t
     Some(Edit { tokens, pieces })
 }
 
-/// Whether the tokens between the first `${` and the last `}` of a string form one interpolation, so that the string
-/// has no other sequence and no text of its own.
+/// Whether a string consists of a single interpolation, without other sequences and without text. `inside` are the
+/// tokens between the first `${` and the last `}` of the string.
 fn is_single(inside: &[Piece<'_>]) -> bool {
     let mut quotes = 0usize;
     inside.iter().all(|piece| {

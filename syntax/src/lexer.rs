@@ -2,7 +2,7 @@
 //!
 //! Invariants: the tokens cover the text without gaps or overlaps, and the last one is [`TokenKind::End`]. The meaning
 //! of a character depends on its context (outside, in a string, in a heredoc, in an interpolation), so the lexer keeps
-//! a stack of modes on the heap. It never looks back and reads each byte a bounded number of times.
+//! a stack of modes on the heap. The lexer never looks back and reads each byte a bounded number of times.
 
 use crate::source::{Span, offset};
 use crate::token::{SyntaxToken, TokenKind};
@@ -178,7 +178,7 @@ impl<'text> Lexer<'text> {
         self.take(length, kind);
     }
 
-    /// The length of a block comment. `None` if it has no end: the slash is then a token by itself.
+    /// The length of a block comment. `None` if the comment has no end: the slash is then a token by itself.
     fn comment_length(&mut self, rest: &str) -> Option<usize> {
         if self.comments_done {
             return None;
@@ -217,7 +217,7 @@ impl<'text> Lexer<'text> {
         true
     }
 
-    /// Reads `${` or `%{` if it comes next. Returns whether it does.
+    /// Reads `${` or `%{` if one of them comes next. Returns whether it read one.
     fn open_sequence(&mut self, bytes: &[u8]) -> bool {
         let kind = match bytes {
             [b'$', b'{', ..] => TokenKind::OpenInterpolation,

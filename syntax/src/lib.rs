@@ -11,8 +11,8 @@
 //! string without evaluating it, and [`references()`] returns its references. [`format()`] writes a file in the
 //! canonical style.
 //!
-//! This crate knows neither values nor schemas nor the meaning of blocks. Numbers and strings stay text: escapes and
-//! indentation of strings are resolved here, but the creator of a value normalizes it.
+//! This crate knows neither values nor schemas nor the meaning of blocks. Numbers and strings stay text. Escapes and
+//! indentation of strings are resolved here, but the code that creates a value normalizes the text.
 //!
 //! The JSON syntax ([`parse_json_file`]) returns the same kind of tree. The text does not show whether a property of a
 //! body is an argument or contains blocks, so the reader of a body supplies a [`NameRole`] for each name.

@@ -19,7 +19,8 @@ pub fn parse_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     whole(SourceFile::new(name, text), Goal::File)
 }
 
-/// Parses the bytes of a file. If they are not UTF-8, the only error says so, and the tree contains the readable part.
+/// Parses the bytes of a file. If the bytes are not UTF-8, this is the only error, and the tree contains the readable
+/// part.
 pub fn parse_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_file)
 }
@@ -50,8 +51,8 @@ pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic
     (Arc::new(tree), diagnostics)
 }
 
-/// Parses the bytes of a file in JSON syntax. If they are not UTF-8, the only error says so, and the tree contains the
-/// readable part.
+/// Parses the bytes of a file in JSON syntax. If the bytes are not UTF-8, this is the only error, and the tree contains
+/// the readable part.
 pub fn parse_json_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_json_file)
 }

@@ -5,8 +5,8 @@
 //!
 //! The parser reports an error once, enters recovery, and skips each open construct up to and including its closing
 //! bracket. Further reports of unexpected tokens in the same text are suppressed, because they are probably
-//! consequences of the first. The parser skips the same text as OpenTofu, because problems of the items after the
-//! broken one depend on it.
+//! consequences of the first. The parser skips the same text as OpenTofu, because the problems of later items depend on
+//! the skipped part.
 
 mod body;
 mod brackets;

@@ -1,6 +1,6 @@
 //! The errors that the parsers report: one function for each, which returns it without a source range.
 //!
-//! The caller knows the source range and adds it.
+//! The caller knows the source range and adds the range to the error.
 
 pub(crate) mod bodies;
 pub(crate) mod collections;

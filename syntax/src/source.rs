@@ -8,7 +8,7 @@ use weft_graph_format::source::{Position, SourceRange};
 
 /// The distance in bytes between two stored columns of a line that is not plain ASCII.
 ///
-/// This is also the maximum number of bytes that are segmented to find a column in a line of any length.
+/// To find a column, at most this number of bytes is segmented, even in a very long line.
 const CHECKPOINT_BYTES: usize = 256;
 
 /// The maximum size of a text to parse, in bytes. Offsets have 32 bits, and one value is reserved.
@@ -67,7 +67,7 @@ struct Line {
 /// A text with a name and an index of its lines.
 ///
 /// The first byte is not always at line 1, column 1. An expression that was cut out of another text keeps its position
-/// there.
+/// in that text.
 #[derive(Clone)]
 pub struct SourceFile {
     name: SmolStr,

@@ -7,7 +7,7 @@ use crate::source::Span;
 pub struct SyntaxToken {
     /// The kind.
     pub kind: TokenKind,
-    /// Its range. The next token starts where this one ends.
+    /// Its range. The next token starts where this token ends.
     pub span: Span,
 }
 

@@ -28,7 +28,7 @@ pub enum Syntax {
     Json,
 }
 
-/// A parsed text. It is immutable and shared, and dropping it does not recurse.
+/// A parsed text. The tree is immutable and shared, and dropping it does not recurse.
 pub struct Tree {
     pub(crate) source: Arc<SourceFile>,
     pub(crate) tokens: Vec<SyntaxToken>,
@@ -132,7 +132,7 @@ impl fmt::Debug for Tree {
     }
 }
 
-/// An expression and the tree that it is part of. Cloning it is cheap.
+/// An expression and the tree that it is part of. Cloning an expression is cheap.
 #[derive(Clone)]
 pub struct Expression {
     /// The tree.
@@ -174,7 +174,7 @@ impl Expression {
 }
 
 impl PartialEq for Expression {
-    /// Whether both are the same node of the same tree.
+    /// Whether both expressions are the same node of the same tree.
     fn eq(&self, other: &Expression) -> bool {
         self.id == other.id && Arc::ptr_eq(&self.tree, &other.tree)
     }

@@ -125,7 +125,7 @@ impl Literal {
 }
 
 impl KeyForm {
-    /// The key if it is a bare identifier, so that nothing has to be evaluated.
+    /// The key, if it is a bare identifier. Such a key is not evaluated.
     pub fn as_bare(&self) -> Option<&str> {
         match self {
             KeyForm::Bare(name) => Some(name),

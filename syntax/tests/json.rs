@@ -254,11 +254,11 @@ fn bodies_can_have_only_arguments() {
     assert_eq!(read(r#"[{"a": 1}]"#), (String::new(), vec!["1:1-1:2 Incorrect JSON value type".into()]));
 }
 
-/// The number of links of long texts.
+/// The number of repetitions in long texts.
 const LINKS: usize = 100_000;
 
-/// Far more time than any of these texts takes on a slow machine in a debug build, and far less than a quadratic parser
-/// takes.
+/// Far more time than any of these texts takes on a slow machine in a debug build, but far less time than a quadratic
+/// parser takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs `work` on a small stack, which overflows if something recurses along the text.

@@ -1,5 +1,5 @@
-//! Size and depth: long texts and long chains take linear time and no stack, and nesting that is too deep is one clear
-//! error.
+//! Size and depth: long texts and long chains take linear time and no stack. Nesting that is too deep is reported as a
+//! single error.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use weft_syntax::{MAX_NESTING, Tree, parse_expression, parse_file, parse_templat
 /// The number of links of the chains.
 const LINKS: usize = 100_000;
 
-/// Far more time than any of these texts takes on a slow machine in a debug build, and far less than a quadratic parser
-/// takes.
+/// Far more time than any of these texts takes on a slow machine in a debug build, but far less time than a quadratic
+/// parser takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn text(tree: &Tree) -> String {

@@ -1,4 +1,5 @@
-//! Texts with errors: the first error of each kind is reported at its position, and the valid parts around it are kept.
+//! Texts with errors: the first error of each kind is reported at its position, and the valid parts around it remain in
+//! the tree.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
-//! The lock of a state: an infinite lease of its blob. The metadata of the blob has the information about the holder.
+//! The lock of a state: an infinite lease of its blob. The metadata of the blob contains the information about the
+//! holder.
 //!
-//! The id of the lease is the id of the lock. Weft writes the information before it takes the lease, under conditions
-//! that exclude another holder in between. So a process that dies between the two steps never leaves a lock without
-//! information, which no user could release. OpenTofu writes the information after taking the lease.
+//! The id of the lease is the id of the lock. Weft writes the information before it takes the lease. Conditions exclude
+//! that another process becomes the holder between these steps. So a process that dies between the steps never leaves a
+//! lock without information, which no user could release. OpenTofu writes the information after taking the lease.
 
 use std::time::Duration;
 
@@ -50,7 +51,8 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         if found.leased {
             match holder(&found).filter(|holder| holder.id != info.id) {
                 Some(holder) => return Ok(LockAnswer::Held { holder, message: HELD.to_owned() }),
-                // OpenTofu is taking the lock in this moment, or its process died while it did so.
+                // A lease without information: an OpenTofu process is taking the lock at this moment, or died while
+                // taking it.
                 None => continue,
             }
         }
@@ -73,7 +75,7 @@ pub(super) async fn take_over(
     dead: &LockInfo,
     info: &LockInfo,
 ) -> Result<LockAnswer, BackendError> {
-    // If another process was faster, the lease has another id, and this call has no effect.
+    // If another process was faster, the lease has a different id, and this call has no effect.
     client.lease(TAKING, key, Lease::Release { id: &dead.id }).await?;
     take(client, key, info).await
 }
@@ -85,7 +87,7 @@ pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), 
     if !client.lease(RELEASING, key, Lease::Release { id }).await? {
         return Err(other());
     }
-    // The lock is free now. If the metadata already names another holder, that information stays.
+    // The lock is free now. If the metadata already names a new holder, the metadata is not changed.
     if holder(&found).is_some_and(|holder| holder.id == id) {
         client.set_metadata(RELEASING, key, &found.etag, &metadata(&found, None)).await?;
     }

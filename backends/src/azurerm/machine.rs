@@ -1,4 +1,4 @@
-//! The identity of a machine: the local service that issues its tokens, and the requests to that service.
+//! The identity of a machine: the local service that issues tokens, and the requests to this service.
 
 use std::path::Path;
 
@@ -41,13 +41,13 @@ pub(super) enum Agent {
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     agent: Agent,
-    /// The id of the identity, if the machine has several.
+    /// The id of the identity, if the machine has several identities.
     client: Option<String>,
 }
 
 impl Machine {
-    /// The identity with this id, or the default one. `variable` returns variables of the environment, which identify
-    /// the kind of machine.
+    /// The identity with this id, or the default identity. `variable` returns variables of the environment, which
+    /// identify the kind of machine.
     ///
     /// # Errors
     /// Returns an error if this kind of machine cannot have several identities.

@@ -7,9 +7,9 @@ use super::machine::Machine;
 use super::problems;
 use crate::arguments::Arguments;
 
-/// The variables with the address of a token provider. The last one belongs to Azure Pipelines.
+/// The variables with the address of a token provider. The last variable belongs to Azure Pipelines.
 const REQUEST_URLS: [&str; 3] = ["ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", PIPELINES_URL];
-/// The variables with the token for requests to that address.
+/// The variables with the token for requests to a token provider.
 const REQUEST_TOKENS: [&str; 3] = ["ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN"];
 /// The variables with the service connection of a pipeline.
 const CONNECTIONS: [&str; 3] = [
@@ -23,19 +23,19 @@ const NO_TENANT: &str = "Tenant ID is missing";
 
 /// A method for getting tokens.
 pub(super) enum Method {
-    /// With a certificate.
+    /// An application with a certificate.
     Certificate(Application, Certificate),
-    /// With a secret.
+    /// An application with a secret.
     Secret(Application, String),
-    /// With a token of Azure Pipelines.
+    /// An application with a token of Azure Pipelines.
     Pipelines(Application, Pipeline),
-    /// With a token of another issuer.
+    /// An application with a token of another issuer.
     Oidc(Application, Statement),
-    /// With the identity of the machine.
+    /// The identity of the machine.
     Machine(Machine),
-    /// With the identity of a pod in Kubernetes. The token is in a file.
+    /// The identity of a pod in Kubernetes. The token is in a file.
     Workload(Application, PathBuf),
-    /// From the Azure CLI.
+    /// The Azure CLI, which returns tokens of its login.
     Cli(Cli),
 }
 
@@ -60,9 +60,10 @@ pub(super) struct Pipeline {
 
 /// The source of the token of another issuer.
 pub(super) enum Statement {
-    /// The settings have the token, or the path of a file with it. If both are set, they must be equal.
+    /// The settings have the token, or the path of a file with the token. If both are set, the two tokens must be
+    /// equal.
     Given(Option<String>, Option<PathBuf>),
-    /// The token is requested at this address, with another token.
+    /// The token is requested from this address. The second field is the token that authorizes the request.
     Asked(String, String),
 }
 
@@ -79,7 +80,7 @@ pub(super) struct Cli {
 /// Why a method cannot be used: the summary of the diagnostic, and the reasons.
 type Refusal = (&'static str, Vec<String>);
 
-/// The first method that the settings allow. If there is none, adds the reasons to the problems.
+/// The first method that the settings allow. If no method can be used, adds the reasons to the problems of `arguments`.
 pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>) -> Option<Method> {
     let common = Common::read(arguments);
     let methods = [certificate, secret, pipelines, oidc, machine, workload];
@@ -103,7 +104,7 @@ pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>
 struct Common {
     tenant: Option<String>,
     client: Result<String, String>,
-    /// The id of the client in the settings, without that in a file.
+    /// The id of the client in the settings. An id in a file is not included.
     written_client: Option<String>,
     uses_oidc: bool,
     request_token: Option<String>,
@@ -122,7 +123,7 @@ impl Common {
         }
     }
 
-    /// The application. Adds missing parts to `reasons`.
+    /// The application. Adds a message about each missing part to `reasons`.
     fn application(&self, reasons: &mut Vec<String>) -> Application {
         if self.tenant.is_none() {
             reasons.push(NO_TENANT.to_owned());
@@ -134,7 +135,7 @@ impl Common {
     }
 }
 
-/// A value that may be given directly or in a file. If both are given, they must be equal.
+/// A value that may be given directly or in a file. If both are given, the two values must be equal.
 ///
 /// # Errors
 /// Returns an error if neither is given, the file cannot be read, or the two are not equal.

@@ -2,7 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// An argument that has no effect.
+/// The settings have an argument that has no effect.
 pub(super) fn unused(name: &str) -> Diagnostic {
     let detail = match name {
         "msi_endpoint" => "The endpoint of managed identities is that of the environment variable MSI_ENDPOINT.",

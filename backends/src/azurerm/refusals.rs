@@ -7,7 +7,7 @@ use super::settings::{AzureSettings, Proof};
 use crate::exchange::HttpReply;
 use crate::xml;
 
-/// The header with the code of an error. Some responses have no body.
+/// The header with the code of an error. It is needed because some responses have no body.
 const CODE: &str = "x-ms-error-code";
 /// A header that every response of the service has.
 const REQUEST: &str = "x-ms-request-id";
@@ -18,7 +18,7 @@ pub(super) fn code(reply: &HttpReply) -> String {
     header.or_else(|| xml::text(&reply.body, "Code")).unwrap_or_default()
 }
 
-/// The lock has another id than the one to be released, or is not held.
+/// The lock cannot be released: it has a different id, or no process holds it.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -28,7 +28,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     }
 }
 
-/// The blob changed before each attempt to write it.
+/// All attempts to write the blob failed, because other processes changed it at the same time.
 pub(super) fn restless(place: String, doing: &'static str) -> BackendError {
     let error = "the blob is changed by others again and again".to_owned();
     BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }
@@ -209,7 +209,7 @@ fn delete(settings: &AzureSettings, key: &str) -> String {
     format!("az storage blob delete --account-name {account} --container-name {container} --name '{key}'")
 }
 
-/// The advice if the caller has no permission.
+/// The advice if the caller lacks the permission.
 fn lacks(settings: &AzureSettings, right: Right) -> String {
     let AzureSettings { account, container, proof, .. } = settings;
     match proof {

@@ -39,7 +39,7 @@ pub(super) const LOCK: &str = "terraformlockid";
 pub(super) struct Properties {
     /// The ETag, which also changes with the metadata.
     pub(super) etag: String,
-    /// The digest of the content, if the service has one.
+    /// The digest of the content, if the service returned a digest.
     pub(super) digest: Option<ObjectVersion>,
     /// Whether the blob has a lease.
     pub(super) leased: bool,
@@ -66,7 +66,8 @@ impl Properties {
     }
 }
 
-/// The version of a content. The ETag of the blob is not suitable, because it also changes with each lock.
+/// The version of a state with this content. The ETag of the blob is not suitable, because locking also changes the
+/// ETag.
 fn version_of(content: &[u8]) -> ObjectVersion {
     ObjectVersion(STANDARD.encode(Md5::digest(content)))
 }
@@ -135,7 +136,7 @@ impl Client {
         Ok(Call::new(doing, method, url).header("x-ms-version", VERSION))
     }
 
-    /// Adds the headers for the encryption of content and metadata. Requests that write may name a scope.
+    /// Adds the headers for the encryption of content and metadata. Only requests that write name an encryption scope.
     fn encrypted(&self, call: Call, writes: bool) -> Call {
         match &self.settings.encryption {
             Encryption::Customer(key, digest) => call
@@ -201,7 +202,7 @@ impl Client {
         let reply = self.send(key, &call).await?;
         match (reply.status, what) {
             (status, _) if status.is_success() => Ok(true),
-            // The first attempt may have taken effect although its response was lost.
+            // An earlier attempt may have taken effect, although its response was lost.
             (StatusCode::CONFLICT, Lease::Release { .. }) if reply.attempt > 1 => {
                 Ok(code(&reply) == "LeaseNotPresentWithLeaseOperation")
             }
@@ -256,9 +257,9 @@ impl Client {
         }
     }
 
-    /// Writes a state if its current version is the expected one. Locking a state that was never written leaves an
-    /// empty blob, which counts as absent. The write has a condition, so it fails if the blob changes after it was
-    /// read.
+    /// Writes a state if the current version is the expected version. Locking a state that was never written creates an
+    /// empty blob, which counts as absent. The write has a condition, so it fails if another process changes the blob
+    /// in the meantime.
     pub(super) async fn write(
         &self,
         key: &str,
@@ -345,14 +346,14 @@ impl Client {
 enum Fit {
     Any,
     Absent,
-    /// The blob must have these properties. Its metadata is kept.
+    /// The blob must have the ETag in these properties. The write preserves the metadata of the blob.
     Is(Properties),
 }
 
 /// The outcome of a write.
 enum Uploaded {
     Done,
-    /// The condition is not met. An earlier attempt whose response was lost may be the reason.
+    /// The condition was not met. The cause may be an earlier attempt that took effect, but whose response was lost.
     Perhaps,
     /// The condition is not met.
     No,

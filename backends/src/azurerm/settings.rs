@@ -92,7 +92,7 @@ pub(super) enum Proof {
     Signature(String),
     /// A token.
     Token(Arc<Method>),
-    /// A key of the account. Resource Manager returns it to callers with a token.
+    /// A key of the account. It is requested from Resource Manager, with a token.
     ListedKey(Arc<Method>, Account),
 }
 

@@ -167,7 +167,7 @@ impl Tokens {
     }
 }
 
-/// An id that no other assertion has.
+/// A unique id for an assertion.
 fn random_id() -> String {
     let mut bytes = [0; 16];
     // Without random bytes, several assertions have the same id. Entra ID accepts that.
@@ -249,7 +249,7 @@ pub(super) fn authorizer(settings: &AzureSettings, clouds: &Arc<Clouds>, http: &
     };
     let account = settings.account.clone();
     match &settings.proof {
-        // The URLs of requests have the signature.
+        // The signature is a part of the URL of each request.
         Proof::Signature(_) => Box::new(Constant(Vec::new())),
         Proof::Token(method) => Box::new(tokens(method, Resource::Storage)),
         Proof::Key(key) => Box::new(SharedKey { account, key: Mutex::new(Some(key.clone())), keys: None }),
@@ -263,9 +263,9 @@ pub(super) fn authorizer(settings: &AzureSettings, clouds: &Arc<Clouds>, http: &
 /// Signs requests with a key of the account.
 struct SharedKey {
     account: String,
-    /// The key, if it is known.
+    /// The key, if it is already known.
     key: Mutex<Option<Vec<u8>>>,
-    /// The keys in Resource Manager, if the key must be requested there.
+    /// Requests the key from Resource Manager. `None` if the settings contain the key.
     keys: Option<Keys>,
 }
 

@@ -36,7 +36,7 @@ const RSA: &str = "RSA-OAEP-256";
 const SYMMETRIC: [(u64, &str); 3] = [(128, "A128GCM"), (192, "A192GCM"), (256, "A256GCM")];
 /// The maximum length of a new key. Azure allows less, depending on the algorithm.
 const LONGEST: u64 = 1024;
-/// The fields of the metadata beside the key, and their names in requests and responses.
+/// The fields of the metadata in addition to the key, with their names in requests and responses.
 const PARTS: [(&str, &str); 3] =
     [("iv", "iv"), ("authentication_tag", "tag"), ("additional_authenticated_data", "aad")];
 /// Variables of the backend `azurerm` that do not apply to this key provider.
@@ -79,7 +79,8 @@ pub(crate) fn schema() -> Block {
 
 /// Makes the client from its settings.
 pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
-    // The argument is the endpoint of managed identities. The environment takes precedence.
+    // The argument sets the endpoint of managed identities. A variable of the environment takes precedence over the
+    // argument.
     let endpoint = settings.get("msi_endpoint").and_then(Json::as_str).filter(|text| !text.is_empty());
     let environment = |name: &str| match name {
         name if OTHERS.contains(&name) => None,
@@ -107,7 +108,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
         false => None,
     };
     let (_, _) = arguments.finish(())?;
-    // If there are no problems, all of these exist.
+    // If there are no problems, all of these values exist.
     let (Some(url), Some(cloud), Some(method)) = (url, cloud, method) else {
         return Err(vec![key_data("the settings are incomplete")]);
     };
@@ -189,7 +190,7 @@ struct Vault {
     key: String,
     length: u64,
     algorithm: &'static str,
-    /// The connection, once the vault has named the audience of its tokens.
+    /// The connection. `None` until the vault has named the audience of tokens.
     known: Mutex<Option<Arc<HttpService>>>,
 }
 
@@ -214,7 +215,8 @@ impl Vault {
         HttpService { http: self.access.http.clone(), retry: RETRY, place: self.place.clone(), authorize }
     }
 
-    /// The connection. Its first use asks the vault for the audience of tokens, which depends on the cloud.
+    /// The connection. The first call requests the audience of tokens from the vault, because the audience depends on
+    /// the cloud.
     async fn connected(&self, doing: &'static str, url: &Url) -> Result<Arc<HttpService>, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(found) = known.as_ref() {

@@ -1,5 +1,5 @@
 //! Objects beside the state. The size of a value is limited to half a megabyte. The value of a larger object only names
-//! the parts of the object. It is written after them, so an object exists either completely or not at all.
+//! the parts of the object. This value is written after the parts, so an object exists either completely or not at all.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -18,14 +18,14 @@ const PARTS: u64 = 0x5765_6674;
 const PART: &str = "/.parts/";
 /// The size of a part: the largest value that an agent allows by default.
 const PART_SIZE: usize = 524_288;
-/// The maximum size of an object in one value. Transactions have the same limit as values, and have the value in base64
-/// and the key in addition.
+/// The maximum size of an object in one value. The limit for values also applies to a whole transaction, which contains
+/// the key, and the value in base64.
 const LARGEST_WHOLE: usize = 380_000;
 /// The maximum number of reads of an object that changes while it is read.
 const READS: u32 = 5;
 
 impl Client {
-    /// The content of an object: its value, or its joined parts.
+    /// The content of an object: its value, or the concatenation of its parts.
     async fn content(&self, doing: &'static str, key: &str, pair: &Pair) -> Result<Bytes, BackendError> {
         if pair.flags != PARTS {
             return Ok(pair.value.clone());

@@ -1,7 +1,8 @@
-//! The state: one value. If the value would be too large, it names chunks of the state, which are stored beside it.
+//! The state: one value. If the state is too large for one value, the value names chunks of the state, which are stored
+//! under other keys.
 //!
-//! The chunks are at `PATH/tfstate.MD5/NUMBER`, with the MD5 digest of the uncompressed state. The value is then
-//! `{"chunks": [paths], "current-hash": MD5}`. It is written after the chunks.
+//! The chunks are at `PATH/tfstate.MD5/NUMBER`, with the MD5 digest of the uncompressed state. In this case, the value
+//! is `{"chunks": [paths], "current-hash": MD5}`. The value is written after the chunks.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,8 +19,8 @@ const READING: &str = "reading the state";
 const WRITING: &str = "writing the state";
 /// The size of a chunk: the largest value that an agent allows by default.
 const CHUNK: usize = 524_288;
-/// The maximum size of a state in one value. Transactions have the same limit as values, and have the value in base64
-/// and the key in addition.
+/// The maximum size of a state in one value. The limit for values also applies to a whole transaction, which contains
+/// the key, and the value in base64.
 const LARGEST_WHOLE: usize = 380_000;
 /// The maximum number of reads of a state that changes while it is read.
 const READS: u32 = 5;
@@ -65,7 +66,8 @@ pub(super) async fn read(client: &Client, key: &str) -> Result<Option<Object>, B
             Ok(content) => return Ok(Some(Object { content, version: version(index) })),
             Err(failed) => failed,
         };
-        // The state may have been replaced: the writer of the next state removes the chunks of this one.
+        // The state may have been replaced: the writer of a new state removes the chunks of the previous state. If the
+        // index has not changed, the chunks are really missing.
         if before.replace(index) == Some(index) {
             return Err(failed);
         }
@@ -98,7 +100,8 @@ async fn content(client: &Client, key: &str, pair: Pair) -> Result<Bytes, Backen
     Ok(plain)
 }
 
-/// Writes the state with this key if its current version is the expected one. Removes the chunks of the previous state.
+/// Writes the state with this key if the current version is the expected version. Removes the chunks of the previous
+/// state.
 pub(super) async fn write(
     client: &Client,
     key: &str,
@@ -136,11 +139,11 @@ pub(super) async fn write(
         Some(written) => written,
         None => return Err(refusals::damaged(client.place(key), WRITING, "the list of its chunks is too large")),
     };
-    // Nothing refers to these chunks now: they belong to the previous state, or to the new one if the write failed with
-    // a conflict.
+    // No value refers to these chunks. They belong to the previous state or, if the write failed with a conflict, to
+    // the state that was not written.
     let unused = if written == Written::Conflict { new } else { old.filter(|old| Some(old) != new.as_ref()) };
     if let Some(hash) = unused {
-        // A failure is ignored, because the state has been written.
+        // A failure is ignored, because unused chunks are harmless.
         let _ = remove_chunks(client, key, &hash).await;
     }
     Ok(written)

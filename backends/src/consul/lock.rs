@@ -1,8 +1,8 @@
-//! The lock: a key that a session holds, and the information about the lock beside it.
+//! The lock: a key that a session holds, and a second key with the information about the lock.
 //!
-//! A session ends unless its process renews it, so the lock of a dead process expires. If a living process loses its
-//! lock, it takes the lock again as soon as possible, as OpenTofu does. Its next write detects a write by another
-//! process in the meantime.
+//! A session ends unless its process renews it, so the lock of a dead process expires. A living process that loses its
+//! lock takes the lock again as soon as possible, as in OpenTofu. If another process wrote the state in the meantime,
+//! the next write of the living process reports a conflict.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ const RELEASING: &str = "releasing the lock";
 const LOCK_FLAG: &str = "3304740253564472344";
 /// The lifetime of a session that is not renewed. Consul may extend it to twice this time.
 const LIFE: Duration = Duration::from_secs(15);
-/// The time for which a lock cannot be taken after the end of its session.
+/// The time after the end of a session in which other sessions cannot take its lock.
 const DELAY: Duration = Duration::from_secs(5);
 /// The time for trying to take a lock that another session holds, as in OpenTofu.
 const TRIES: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ enum SessionAnswer {
     Taken,
     /// Another session has the lock.
     Held(Pair, String),
-    /// The last session of the lock has ended, and the lock cannot be taken yet.
+    /// The session that had the lock has ended, but Consul does not allow other sessions to take the lock yet.
     Delayed,
 }
 
@@ -81,7 +81,7 @@ impl Lock {
         format!("{}/.lockinfo", self.state.trim_end_matches('/'))
     }
 
-    /// Takes the lock, and keeps it until the returned [`Held`] is dropped.
+    /// Takes the lock. Until the returned [`Held`] is dropped, a task renews the session.
     pub(super) async fn take(&self, info: &LockInfo) -> Result<(LockAnswer, Option<Held>), BackendError> {
         let session = self.begin().await?;
         match self.take_with(&session, info).await {
@@ -92,7 +92,7 @@ impl Lock {
                 Ok((LockAnswer::Locked(locked), Some(Held { id, session, keeper })))
             }
             answer => {
-                // If this fails, the session expires.
+                // A failure is ignored, because the session expires.
                 let _ = self.client.end_session(TAKING, &session).await;
                 Ok((answer?, None))
             }
@@ -124,8 +124,8 @@ impl Lock {
         }
     }
 
-    /// Makes one attempt to take the lock. The value of the key becomes the id from the caller's request. OpenTofu
-    /// leaves the value empty.
+    /// Makes one attempt to take the lock. Sets the value of the key to `asked`, the id from the caller's request.
+    /// OpenTofu leaves the value empty.
     async fn attempt(&self, session: &str, asked: &str) -> Result<SessionAnswer, BackendError> {
         let key = self.key();
         let holder_of = |pair: Option<Pair>| pair.and_then(|pair| Some((pair.session.clone()?, pair)));
@@ -172,7 +172,8 @@ impl Lock {
     async fn held(&self, pair: &Pair, holder: String) -> Result<LockAnswer, BackendError> {
         let info = self.client.pair(TAKING, &self.info_key()).await?;
         let info = info.and_then(|info| serde_json::from_slice::<LockInfo>(&info.value).ok());
-        // A holder writes the information after taking the lock, so it may belong to an earlier holder or be missing.
+        // A holder writes the information after taking the lock. So the information may belong to an earlier holder, or
+        // be missing.
         let mut info = info.filter(|info| info.id == holder).unwrap_or_else(|| LockInfo {
             operation: "unknown operation".to_owned(),
             who: "an unknown process".to_owned(),
@@ -192,8 +193,8 @@ impl Lock {
             let current = session.lock().await.clone();
             while !self.is_kept(&current).await {
                 {
-                    // Locked during the whole attempt: otherwise a concurrent release could find that neither session
-                    // has the lock.
+                    // The mutex is locked during the whole attempt. Otherwise, a concurrent release could see the old
+                    // session, which has lost the lock, although the new session already has it.
                     let mut session = session.lock().await;
                     if let Some(other) = self.take_again(&current, &info).await {
                         *session = other;
@@ -259,8 +260,9 @@ impl Lock {
         }
     }
 
-    /// Releases the lock of a session, ends the session, and removes the keys. The order matters: if a session ends
-    /// while it has the lock, Consul delays the next holder. Returns whether the session had the lock.
+    /// Releases the lock of a session, then ends the session, then removes the keys. The lock is released first,
+    /// because Consul delays the next holder if a session ends while it has the lock. Returns whether the session had
+    /// the lock.
     pub(super) async fn release_session(&self, session: &str) -> Result<bool, BackendError> {
         let (key, flags) = (self.key(), ("flags", LOCK_FLAG));
         let found = self.client.pair(RELEASING, &key).await?;
@@ -271,7 +273,7 @@ impl Lock {
         }
         self.client.end_session(RELEASING, session).await?;
         if had {
-            // Another process may have taken the lock already. In that case, the key stays.
+            // Another process may have taken the lock already. In that case, the key is not removed.
             let free = self.client.pair(RELEASING, &key).await?.filter(|pair| pair.session.is_none());
             if let Some(free) = free {
                 self.client.delete(RELEASING, &key, &[("cas", &free.index.to_string())]).await?;

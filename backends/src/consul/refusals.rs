@@ -44,13 +44,13 @@ pub(super) fn not_a_lock(place: String) -> BackendError {
     }
 }
 
-/// The lock to be released is not held.
+/// The lock cannot be released, because no session holds it.
 pub(super) fn not_locked(place: String) -> BackendError {
     let error = "the state is not locked".to_owned();
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// The lock has another id than the one to be released.
+/// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -60,7 +60,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     }
 }
 
-/// The lock was lost while it was held.
+/// This process lost the lock before releasing it.
 pub(super) fn lost_lock(place: String) -> BackendError {
     BackendError::Refused {
         place,

@@ -36,7 +36,7 @@ pub(super) struct Pair {
 pub(super) enum Transacted {
     /// The transaction took effect. The number is the index of the last change.
     Done(u64),
-    /// A condition is not met. If the field is `true`, an earlier attempt may have taken effect.
+    /// A condition was not met. If the field is `true`, an earlier attempt of the same request may have taken effect.
     Stale(bool),
     /// The transaction has more bytes than the agent allows.
     TooLarge,
@@ -105,8 +105,8 @@ impl Client {
         }
     }
 
-    /// The keys that begin with a prefix. With a separator, keys end at its first occurrence after the prefix, and are
-    /// listed once.
+    /// The keys that begin with a prefix. With a separator, each key is cut after the first separator that follows the
+    /// prefix, and each result is listed once.
     pub(super) async fn keys(
         &self,
         doing: &'static str,
@@ -143,7 +143,7 @@ impl Client {
         }
     }
 
-    /// Deletes a key. With the query `recurse`, deletes all keys that begin with it.
+    /// Deletes a key. With the query `recurse`, deletes all keys that have the key as a prefix.
     pub(super) async fn delete(
         &self,
         doing: &'static str,
@@ -224,7 +224,7 @@ impl Client {
     }
 }
 
-/// Parses a value in a response of the agent, where an empty value is null.
+/// Parses a value in a response of the agent. In such a response, an empty value is null.
 fn pair_of(json: &Json) -> Option<Pair> {
     let value = match json.get("Value") {
         Some(Json::String(text)) => STANDARD.decode(text).ok()?.into(),

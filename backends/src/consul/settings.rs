@@ -42,7 +42,7 @@ pub(super) struct ConsulSettings {
     pub(super) path: String,
     /// The address of the agent, with `/` at the end.
     pub(super) base: Url,
-    /// The agent in the locations of messages.
+    /// The agent, as messages display it in locations.
     agent: String,
     /// The query parameters of every request: datacenter, namespace, partition.
     pub(super) query: Vec<(&'static str, String)>,
@@ -114,7 +114,7 @@ impl ConsulSettings {
     }
 }
 
-/// Whether a text can be a key. The key is a part of the URL's path, so some texts cannot.
+/// Whether a text can be a key. The key is a part of the URL's path, so not every text can be a key.
 fn is_key(path: &str) -> bool {
     !path.starts_with('/') && path.split('/').all(|part| part != "." && part != "..")
 }
@@ -132,7 +132,7 @@ fn go_bool(text: &str) -> Option<bool> {
 fn token(arguments: &mut Arguments<'_>) -> Option<String> {
     let usual = arguments.variable(&["CONSUL_HTTP_TOKEN"]);
     let written = arguments.text("access_token", &[]).filter(|token| !token.is_empty());
-    // As in Consul's library: an argument that repeats the variable counts as the variable.
+    // As in Consul's library: if the argument equals the variable, the argument counts as not set.
     if written.is_some() && written != usual {
         return written;
     }
@@ -150,7 +150,7 @@ fn token(arguments: &mut Arguments<'_>) -> Option<String> {
 fn base(arguments: &mut Arguments<'_>, scheme: &str, address: &str, client: &mut ClientSettings) -> Option<Url> {
     let (scheme, rest) = match address.split_once("://") {
         None => (scheme, address),
-        // If the settings require an encrypted connection, it stays encrypted.
+        // The scheme of the settings takes precedence, so a connection that must be encrypted stays encrypted.
         Some(("http", rest)) => (scheme, rest),
         Some(("https", rest)) => ("https", rest),
         Some(("unix", path)) => {
@@ -221,7 +221,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else {
-            // Reading this path will report the problem.
+            // The directory cannot be read. It is listed as a file, so that reading it reports the problem.
             files.push(folder);
             continue;
         };

@@ -1,5 +1,5 @@
-//! Locks: a lock is an object beside the state. A tag excludes other processes while that object is written. The id of
-//! a lock is the MD5 digest of its object.
+//! Locks: a lock is an object beside the state. While a process writes that object, a tag of the account excludes other
+//! processes. The id of a lock is the MD5 digest of its object.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const RELEASING: &str = "releasing the lock";
 /// few requests.
 const ENTERING: (u32, Duration) = (6, Duration::from_secs(1));
 
-/// The holder that the object of a lock names.
+/// The holder of the lock, from the object of the lock.
 async fn holder(client: &Client, doing: &'static str, lock: &str) -> Result<Option<LockInfo>, BackendError> {
     let found = client.bucket.get(doing, lock).await?;
     Ok(found.map(|object| {
@@ -58,7 +58,7 @@ pub(super) async fn take(
     let freed = client.tags.remove(RELEASING, &tag).await;
     match (taken, freed) {
         (Ok(LockAnswer::Locked(_)), Err(error)) => {
-            // The caller does not learn the id of the lock, so the lock must be removed.
+            // The caller gets an error and not the id of the lock, so the lock must be removed.
             client.bucket.delete(RELEASING, &lock).await?;
             Err(error)
         }
@@ -79,7 +79,7 @@ async fn write(client: &Client, lock: &str, from: Option<&str>, info: &LockInfo)
     Ok(LockAnswer::Locked(info.named(id)))
 }
 
-/// Releases the lock with this id. If a process left the tag behind, removes the tag too.
+/// Releases the lock with this id. Also removes the tag, which a process may have left behind.
 pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
     let lock = format!("{key}{LOCK}");
     match holder(client, RELEASING, &lock).await? {

@@ -34,7 +34,7 @@ pub(super) fn tag(place: String, doing: &'static str, action: &str, refusal: &Re
     BackendError::Refused { place, doing, error: words(refusal), advice }
 }
 
-/// The tag with this key and value exists, but no lock.
+/// The tag with this key and value exists, although there is no lock.
 pub(super) fn mutex(place: String, key: &str, value: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -46,13 +46,13 @@ pub(super) fn mutex(place: String, key: &str, value: &str) -> BackendError {
     }
 }
 
-/// The lock to be released is not held.
+/// The lock cannot be released, because it does not exist.
 pub(super) fn no_lock(place: String, lock: &str) -> BackendError {
     let error = format!("lock file {lock} not exists");
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// The lock has another id than the one to be released.
+/// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, found: &str, id: &str) -> BackendError {
     let error = format!("lock id mismatch, {found} != {id}");
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }

@@ -13,7 +13,7 @@ use crate::problems;
 
 /// The default key of the state.
 const KEY: &str = "terraform.tfstate";
-/// The values for who may read the state. The first is the default.
+/// The values of `acl`, which determines who may read the state. The first value is the default.
 const ACCESS: [&str; 2] = ["private", "public-read"];
 /// The default duration of a role's session, in seconds.
 const SESSION: i64 = 7200;
@@ -35,7 +35,7 @@ pub fn schema() -> Block {
         ("security_token", Type::String),
     ];
     let mut block = arguments::schema(&attributes, &["bucket", "region"], &["secret_key", "security_token"]);
-    // The required arguments of the role are optional in the schema, because the environment may have them.
+    // The required arguments of the role are optional in the schema, because variables of the environment may set them.
     let role = [
         ("policy", Type::String),
         ("role_arn", Type::String),

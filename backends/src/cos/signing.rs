@@ -87,8 +87,8 @@ fn signature(sign_key: &str, time: &str, text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The examples of the documentation (product 436, page 7778). The documentation hides the secret, and shows the
-    /// key that is derived from it.
+    /// The examples of the documentation (product 436, page 7778). The documentation hides the secret, but shows the
+    /// signing key that is derived from the secret.
     #[test]
     fn the_examples_of_the_documentation() {
         let listed = |pairs: &[(&str, &str)]| {

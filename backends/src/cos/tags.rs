@@ -25,7 +25,7 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    /// Creates a tag. Returns whether the tag was created. If it existed already, it was not.
+    /// Creates a tag. Returns `false` if the tag already exists.
     pub(super) async fn create(&self, doing: &'static str, value: &str) -> Result<bool, BackendError> {
         let content = json!({ "TagKey": KEY, "TagValue": value });
         match self.interface.ask(doing, "CreateTag", &content).await? {

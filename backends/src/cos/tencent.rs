@@ -1,4 +1,4 @@
-//! Requests to the APIs of Tencent Cloud (version 3.0), and the sessions of roles, which one of these APIs provides.
+//! Requests to the APIs of Tencent Cloud (version 3.0), and sessions of roles, which the API `sts` provides.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -48,7 +48,7 @@ impl Interface {
         Ok(Interface { service, url, region: region.to_owned() })
     }
 
-    /// Sends a request. The inner result is what the API returned, or the error that it returned.
+    /// Sends a request. The inner result is the response of the API, or an error that the API returned.
     ///
     /// # Errors
     /// Returns an error if the API does not respond.

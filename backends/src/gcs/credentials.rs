@@ -1,4 +1,4 @@
-//! Google credentials: the documents that Google's tools write, and where they are found.
+//! Google credentials: the documents that Google's tools write, and the locations of these documents.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(super) enum Source {
     User(UserGrant),
     /// An identity of another provider.
     External(ExternalIdentity),
-    /// Another account, which this one may impersonate.
+    /// A service account, which another source of tokens may impersonate.
     Impersonated(Box<Impersonation>),
     /// The metadata service of the machine.
     Machine(String),
@@ -83,7 +83,7 @@ pub(super) struct ExternalIdentity {
 pub(super) struct Subject {
     /// The location of the token: a file or an address.
     pub(super) place: SubjectPlace,
-    /// The field of a JSON document with the token. Without one, the whole text is the token.
+    /// The field of a JSON document with the token. `None` means that the whole text is the token.
     pub(super) field: Option<String>,
 }
 
@@ -101,9 +101,9 @@ pub(super) enum SubjectPlace {
 pub(super) struct Impersonation {
     /// The source of the impersonating account.
     pub(super) source: Source,
-    /// The endpoint that makes tokens of the impersonated account.
+    /// The endpoint that issues tokens of the impersonated account.
     pub(super) url: String,
-    /// The accounts between the two.
+    /// The service accounts through which the impersonation is delegated.
     pub(super) delegates: Vec<String>,
 }
 

@@ -23,9 +23,9 @@ use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 use crate::tokens::Bearer;
 
-/// The scope of tokens that allows the use of keys. It is for impersonated accounts.
+/// The scope of tokens that allows the use of keys. It is requested for impersonated accounts.
 const KEYS: &str = "https://www.googleapis.com/auth/cloudkms";
-/// The maximum length of a key, because the service encrypts no longer texts.
+/// The maximum length of a key. The service does not encrypt more bytes.
 const LONGEST: u64 = 1024;
 /// The name of the encrypted key in the metadata.
 const FIELD: &str = "ciphertext";
@@ -64,7 +64,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let quota = arguments.variable(&["GOOGLE_CLOUD_QUOTA_PROJECT"]);
     let (_, _) = arguments.finish(())?;
     let base = format!("https://cloudkms.{}/v1/", domain.as_deref().unwrap_or(DOMAIN));
-    // If there are no problems, the source exists.
+    // If there are no problems, the source exists and the URL is valid.
     let (Some(source), Ok(base)) = (source, Url::parse(&base)) else {
         return Err(vec![key_data("the settings are incomplete")]);
     };
@@ -73,7 +73,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     Ok(Blocking::client(Kms::new(http, base, source, Words { key, length, quota })))
 }
 
-/// The settings other than credentials.
+/// The settings, except the credentials.
 struct Words {
     key: String,
     length: u64,

@@ -5,7 +5,7 @@ use weft_state::remote::BackendError;
 
 use crate::exchange::HttpReply;
 
-/// The id of a lock must be a number here.
+/// The id of a lock in this backend must be a number, the generation of an object.
 pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -15,7 +15,7 @@ pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
     }
 }
 
-/// The lock has another id than the one to be released.
+/// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,

@@ -51,7 +51,7 @@ impl Client {
         Ok(Client { settings, service: HttpService { http, retry: RETRY, place, authorize } })
     }
 
-    /// The URL of an object. With an empty key, the URL of all objects. `upload` is for writing.
+    /// The URL of an object. With an empty key, the URL of all objects. If `upload` is true, the URL for writing.
     fn url(&self, key: &str, upload: bool, query: &[(&str, &str)]) -> Url {
         let mut url = self.settings.endpoint.clone();
         if upload {
@@ -124,7 +124,7 @@ impl Client {
         let reply = self.service.send(&Call::new(doing, Method::DELETE, url)).await?;
         match reply.status {
             status if status.is_success() => Ok(Written::Done(version.clone())),
-            // The first attempt may have taken effect although its response was lost.
+            // An earlier attempt may have taken effect, although its response was lost.
             StatusCode::NOT_FOUND if reply.attempt > 1 => Ok(Written::Done(version.clone())),
             StatusCode::NOT_FOUND | StatusCode::PRECONDITION_FAILED => Ok(Written::Conflict),
             _ => Err(self.refused(key, doing, "storage.objects.delete", &reply)),
@@ -134,7 +134,7 @@ impl Client {
 
 /// A body with the properties of an object and its content (RFC 2387). Returns the media type and the body.
 fn related(key: &str, content: &[u8]) -> (String, Vec<u8>) {
-    // The boundary must not occur in the content. Its digest does not.
+    // The boundary must not occur in the content. The digest of the content does not occur there.
     let boundary = blake3::hash(content).to_hex();
     let properties = json!({ "name": key, "contentType": TEXT });
     let mut body = format!(

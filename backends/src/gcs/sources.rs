@@ -14,7 +14,7 @@ use crate::tokens::{AccessToken, TokenSource, ask, with_form};
 
 /// The scope for reading and writing objects.
 pub(super) const OBJECTS: &str = "https://www.googleapis.com/auth/devstorage.read_write";
-/// The scope for everything that an account may do. It is needed to impersonate another account.
+/// The scope for all permissions of an account. It is needed to impersonate another account.
 pub(super) const EVERYTHING: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// The requested lifetime of a token.
 const LIFETIME: Duration = Duration::from_secs(3600);
@@ -82,7 +82,7 @@ async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<Acc
 
 /// Requests a token of the account that a source impersonates.
 async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str) -> Result<AccessToken, String> {
-    // The recursion ends, because the depth of documents is limited.
+    // The recursion ends, because the number of nested impersonations is limited.
     let token = Box::pin(get(http, &acting.source, EVERYTHING)).await?;
     let full = |name: &String| match name.starts_with("projects/") {
         true => name.clone(),

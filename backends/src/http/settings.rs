@@ -17,9 +17,9 @@ use crate::retry::RequestRetries;
 
 /// The default number of retries of a request.
 const REPEATS: u64 = 2;
-/// The default of the first pause between attempts, in seconds.
+/// The default length of the first pause between attempts, in seconds.
 const FIRST_PAUSE: u64 = 1;
-/// The default of the maximum pause between attempts, in seconds.
+/// The default maximum length of a pause between attempts, in seconds.
 const LONGEST_PAUSE: u64 = 30;
 /// Headers that the backend sets itself.
 const RESERVED: [&str; 2] = ["content-type", "content-md5"];
@@ -119,7 +119,7 @@ impl HttpSettings {
     /// The URL of the state, without secrets.
     pub(super) fn place(&self) -> String {
         let mut shown = self.address.clone();
-        // Neither call can fail, because the URL has a host.
+        // Neither of the two calls can fail, because the URL has a host.
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         shown.set_query(None);
@@ -143,7 +143,7 @@ fn web_address(arguments: &mut Arguments<'_>, name: &str, text: &str) -> Option<
 
 fn method(arguments: &mut Arguments<'_>, name: &str, variable: &str, default: &str) -> Method {
     let text = arguments.text(name, &[variable]).unwrap_or_else(|| default.to_owned());
-    // Every token is a valid method. The server refuses methods that it does not know.
+    // The HTTP library accepts every token (RFC 9110) as a method. The server refuses unknown methods.
     Method::from_bytes(text.as_bytes()).unwrap_or(Method::POST)
 }
 

@@ -1,4 +1,4 @@
-//! The metadata of keys, in OpenTofu's format: JSON in which bytes are in base64.
+//! The metadata of keys, in OpenTofu's format: JSON with binary data in base64.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -48,12 +48,12 @@ impl Metadata {
         Json::Object(all).to_string().into_bytes()
     }
 
-    /// The bytes of another field. `None` if there are none.
+    /// The bytes of a field in `more`. `None` if the field is missing or has no bytes.
     pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
         STANDARD.decode(self.more.get(name)?.as_str()?).ok().filter(|bytes| !bytes.is_empty())
     }
 
-    /// Sets the bytes of another field. `None` sets it to null.
+    /// Sets the bytes of a field in `more`. `None` sets the field to null.
     pub(crate) fn set_bytes(&mut self, name: &str, bytes: Option<&[u8]>) {
         self.more.insert(name.to_owned(), bytes.map_or(Json::Null, |bytes| STANDARD.encode(bytes).into()));
     }

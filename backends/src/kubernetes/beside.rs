@@ -1,7 +1,7 @@
 //! Objects beside the state: secrets whose names are digests. The annotation of a secret has the name of the object.
 //!
 //! A secret has at most one megabyte. The secret of a larger object names other secrets with the parts of the object.
-//! It is written after them, so an object exists either completely or not at all.
+//! This first secret is written after the parts, so an object exists either completely or not at all.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -26,7 +26,8 @@ const PART_SIZE: usize = 1_000_000;
 /// The maximum number of attempts while other processes change the same object.
 const TRIES: u32 = 5;
 
-/// A part of a name. It is a digest, because labels have at most 63 characters, and names have no capital letters.
+/// A digest of a text, as a part of a name or label. Digests are used because labels have at most 63 characters, and
+/// names have no capital letters.
 fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..40].to_owned()
 }
@@ -40,7 +41,7 @@ fn state_of(key: &str) -> &str {
     key.split_once(BESIDE).map_or(key, |(state, _)| state)
 }
 
-/// The names of the secrets with the parts of an object. Empty if the secret has the content itself.
+/// The names of the secrets with the parts of an object. Empty if this secret contains the object itself.
 fn parts_of(secret: &Json) -> Vec<String> {
     let parts = secret.pointer("/data/parts").and_then(Json::as_str).and_then(|text| STANDARD.decode(text).ok());
     parts.and_then(|parts| serde_json::from_slice(&parts).ok()).unwrap_or_default()
@@ -89,7 +90,7 @@ impl Client {
             let part = content.slice(from..content.len().min(from + PART_SIZE));
             let labels = json!({OF_STATE: state, PART: "true", MANAGER: "weft"});
             let part = json!({"metadata": {"labels": labels}, "data": {"content": STANDARD.encode(part)}});
-            // The name is random. If the secret exists already, an earlier attempt of this request has written it.
+            // The name is random. So if the secret already exists, an earlier attempt of this request has created it.
             self.create(doing, Resource::Secret, &name, part).await?;
             names.push(name);
         }

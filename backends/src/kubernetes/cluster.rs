@@ -24,7 +24,7 @@ pub(super) struct Impersonation {
     pub(super) extra: Vec<(String, Vec<String>)>,
 }
 
-/// A cluster and the credentials of its user. Certificates and keys are PEM.
+/// A cluster, and the credentials of the user. Certificates and keys are in PEM format.
 #[derive(Clone, Default)]
 pub(super) struct Cluster {
     /// The URL of the cluster, or a host with a port.

@@ -20,7 +20,7 @@ fn version(stored: &[u8]) -> ObjectVersion {
     ObjectVersion(Md5::digest(stored).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The bytes that a secret stores. `None` if it is empty.
+/// The bytes that a secret stores. `None` if the secret has no bytes.
 fn stored(secret: &Json) -> Result<Option<Vec<u8>>, String> {
     match secret.pointer("/data/tfstate").and_then(Json::as_str) {
         None | Some("") => Ok(None),
@@ -37,7 +37,7 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<Option<Object>, 
     Ok((!content.is_empty()).then(|| Object { content, version: version(&stored) }))
 }
 
-/// Writes the state to this secret if its current version is the expected one.
+/// Writes the state to this secret if the current version is the expected version.
 pub(super) async fn write(
     client: &Client,
     name: &str,

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 /// The supported versions of the protocol.
 const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
-/// The variable with the request for the plugin.
+/// The environment variable that passes the request to the plugin.
 const WANTED: &str = "KUBERNETES_EXEC_INFO";
 /// The time limit for a plugin. It may open a browser and wait for the user.
 const TIME_LIMIT: Duration = Duration::from_secs(300);

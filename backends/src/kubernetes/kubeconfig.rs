@@ -13,7 +13,7 @@ use super::yaml;
 /// The fields of a cluster and of a user that are paths. They are relative to the directory of the file.
 const PATHS: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
 
-/// The parts of the files to use in place of the current context.
+/// The selection of a context, a cluster or a user that replaces the current context of the files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     pub(super) context: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Choice {
     pub(super) cluster: Option<String>,
 }
 
-/// The contents of several files. If several have the same name, the first one takes precedence.
+/// The merged contents of several files. If several entries have the same name, the first entry takes precedence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kubeconfig {
     clusters: Map<String, Json>,
@@ -75,8 +75,8 @@ impl Kubeconfig {
         }
     }
 
-    /// The cluster and the user of the context. `None` if the files name no cluster. `plugin` replaces the plugin of
-    /// the user.
+    /// The cluster and the user of the context. `None` if the files name no cluster. If `plugin` is set, it replaces
+    /// the plugin of the user.
     ///
     /// # Errors
     /// Returns a message if the files refer to something that is missing or damaged.
@@ -130,12 +130,12 @@ fn resolve(value: &mut Json, folder: &Path) {
     for name in PATHS {
         value.get_mut(name).into_iter().for_each(join);
     }
-    // A command without a directory is searched in the usual places.
+    // A command without a directory is searched in `PATH`, so it stays unchanged.
     let command = value.pointer_mut("/exec/command");
     command.filter(|command| command.as_str().is_some_and(|text| text.contains('/'))).into_iter().for_each(join);
 }
 
-/// A field with base64 of PEM, or else the content of a file with PEM.
+/// The PEM data in a base64 field, or else in the file that another field names.
 fn data(from: &Json, name: &str) -> Result<Option<String>, String> {
     if let Some(encoded) = text(from, &format!("{name}-data")) {
         let decoded = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());

@@ -1,4 +1,4 @@
-//! The lock: a lease with a holder. When it is released, the lease stays, but has no holder.
+//! The lock: a lease with a holder. Releasing the lock removes only the holder, not the lease.
 
 use serde_json::{Value as Json, json};
 use weft_state::remote::{BackendError, LockAnswer, LockInfo};
@@ -24,7 +24,7 @@ fn held(lease: &Json, holder: &str) -> LockAnswer {
     LockAnswer::Held { holder: LockInfo { id: holder.to_owned(), ..info }, message }
 }
 
-/// Changes the holder of the lease, or removes it.
+/// Sets the holder of the lease, or removes the holder.
 fn with_holder(mut lease: Json, info: Option<&LockInfo>) -> Json {
     if !lease.get("spec").is_some_and(Json::is_object) {
         lease["spec"] = json!({});
@@ -69,7 +69,8 @@ pub(super) async fn take(
         if let Stored::Done(_) = answer {
             return Ok(LockAnswer::Locked(info.clone()));
         }
-        // Another process was faster, or the response to an earlier attempt was lost. The lease shows which.
+        // Another process was faster, or the response to an earlier attempt was lost. The next round reads the lease,
+        // which shows the cause.
     }
     Err(refusals::busy(client.place(name), TAKING))
 }

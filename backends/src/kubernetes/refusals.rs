@@ -43,13 +43,13 @@ pub(super) fn invalid_name(name: &str, limit: usize) -> BackendError {
     }
 }
 
-/// The lock to be released is not held.
+/// The lock cannot be released, because it has no holder.
 pub(super) fn not_locked(place: String) -> BackendError {
     let error = "state is already unlocked".to_owned();
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
 }
 
-/// The lock has another id than the one to be released.
+/// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     let error = format!("lock id {id:?} does not match existing lock");
     BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
@@ -65,7 +65,7 @@ pub(super) fn foreign(place: String, doing: &'static str, kind: &str) -> Backend
     }
 }
 
-/// Other processes kept changing the object during all attempts.
+/// All attempts failed, because other processes changed the object at the same time.
 pub(super) fn busy(place: String, doing: &'static str) -> BackendError {
     let error = "others change it again and again".to_owned();
     BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }

@@ -49,14 +49,14 @@ impl Resource {
 
 /// The outcome of a write.
 pub(super) enum Stored {
-    /// The object was written. Its new content is here.
+    /// The object was written. The field has the new content.
     Done(Json),
-    /// The object exists already, has changed, or no longer exists. If the field is `true`, an earlier attempt may have
-    /// taken effect.
+    /// The object already exists, was changed, or no longer exists. If the field is `true`, the cause may be an earlier
+    /// attempt that took effect.
     Conflict(bool),
 }
 
-/// A connection with its credentials.
+/// A connection with the current credentials.
 struct CurrentAccess {
     service: Arc<HttpService>,
     expires: Option<SystemTime>,
@@ -113,7 +113,8 @@ impl Client {
         Ok(service)
     }
 
-    /// Sends a request. If the credentials are rejected, and there may be others, retries the request with them.
+    /// Sends a request. If the service rejects the credentials, and other credentials may exist, retries the request
+    /// with those.
     async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         let reply = self.service().await?.send(call).await?;
         let cluster = &self.settings.cluster;

@@ -119,7 +119,7 @@ fn explicit(arguments: &mut Arguments<'_>) -> Cluster {
     Cluster { host, authority, insecure, certificate, key, username, password, token, ..Cluster::default() }
 }
 
-/// The cluster, with the settings that the arguments override.
+/// The cluster that was found. The settings in the arguments take precedence.
 fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
     let token_file = if explicit.token.is_some() { None } else { found.token_file };
     Cluster {
@@ -136,8 +136,8 @@ fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
     }
 }
 
-/// The cluster of kubeconfig files, or else the cluster in which this process runs, or else an empty one if the
-/// arguments name its host.
+/// The cluster of kubeconfig files, or else the cluster in which this process runs. If neither exists, returns an empty
+/// cluster, or an error if `needed` is true.
 fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, String> {
     let mut text = |name: &str, variable: &str| arguments.text(name, &[variable]).filter(|text| !text.is_empty());
     let choice = Choice {
@@ -158,7 +158,7 @@ fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, St
     let paths: Vec<PathBuf> = paths.into_iter().filter(|path| !path.as_os_str().is_empty()).collect();
     let block = arguments.written("exec").and_then(Json::as_array).and_then(|blocks| blocks.first());
     let plugin = block.map(Plugin::of_block).transpose()?;
-    // If the only file does not exist, it counts as empty, even if the settings select a part of it.
+    // If the only file does not exist, the file counts as empty, even if the settings select a context in the file.
     if let [path] = paths.as_slice()
         && !path.exists()
     {

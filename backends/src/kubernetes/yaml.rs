@@ -1,7 +1,7 @@
 //! A YAML reader with the features that kubeconfig files need: one document of mappings, sequences and scalars.
 //!
-//! Plain `true`, `false` and `null` become bools and null. All other scalars become text: the fields of a kubeconfig
-//! are texts and bools.
+//! Plain `true`, `false` and `null` become bools and null. All other scalars become strings: the fields of a kubeconfig
+//! are strings and bools.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 use serde_json::{Map, Value as Json};

@@ -18,7 +18,7 @@ use crate::retry::RequestRetries;
 const ADDRESS: &str = "https://127.0.0.1:8200";
 /// The default path of the transit engine.
 const ENGINE: &str = "/transit";
-/// The allowed lengths of keys in bytes. The default follows.
+/// The allowed lengths of keys in bytes. The next constant is the default length.
 const LENGTHS: [u64; 3] = [16, 32, 64];
 const LENGTH: u64 = 32;
 /// The default number of retries of a request.
@@ -62,7 +62,8 @@ impl fmt::Debug for BaoSettings {
     }
 }
 
-/// The variable `BAO_X` for a name `X`, or else `VAULT_X`. `VAULT_X` is ignored if `BAO_X` is set, even if it is empty.
+/// The variable `BAO_X` for a name `X`, or else `VAULT_X`. `VAULT_X` is ignored if `BAO_X` is set, even if `BAO_X` is
+/// empty.
 fn variable(environment: Environment<'_>, name: &str) -> Option<String> {
     let found = environment(&format!("BAO_{name}")).or_else(|| environment(&format!("VAULT_{name}")));
     found.filter(|value| !value.is_empty())
@@ -115,7 +116,7 @@ impl BaoSettings {
         let repeats = u32::try_from(retries).unwrap_or(u32::MAX);
         let client = client(environment, insecure).map_err(|error| arguments.problems.push(key_data(error))).ok();
         let (_, _) = arguments.finish(())?;
-        // If there are no problems, both exist.
+        // If there are no problems, the address and the client exist.
         let (Some(address), Some(client)) = (address, client) else {
             return Err(vec![key_data("the settings are incomplete")]);
         };
@@ -144,7 +145,7 @@ fn truth(text: &str) -> Option<bool> {
 }
 
 fn address(text: &str) -> Result<Url, String> {
-    // The message does not quote the text, because it may have a password.
+    // The message does not quote the text, because the text may contain a password.
     let url = Url::parse(text).map_err(|error| format!("the address of OpenBao cannot be read: {error}"))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),

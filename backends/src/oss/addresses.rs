@@ -5,7 +5,7 @@ use url::{Host, Url};
 
 use crate::exchange::{IN_PATHS, query};
 
-/// Whether the bucket is a part of the path. It is if the host is an IP address.
+/// Whether the bucket is a part of the path, which is the case if the host is an IP address.
 pub(super) fn in_path(url: &Url) -> bool {
     !matches!(url.host(), Some(Host::Domain(_)))
 }

@@ -11,7 +11,7 @@ const FOUR: u64 = 5;
 pub(super) struct Message(Vec<u8>);
 
 impl Message {
-    /// Adds a field of bytes, a text, or a message.
+    /// Adds a field that contains bytes, a string, or a message.
     pub(super) fn bytes(mut self, field: u64, value: &[u8]) -> Message {
         self.varint(field << 3 | BYTES);
         self.varint(value.len() as u64);

@@ -1,9 +1,9 @@
 //! Rows in TableStore's wire format ("plain buffer"): tags, little-endian lengths, and a CRC-8 of each cell and row.
-//! All cells are texts.
+//! All cells contain strings.
 
 /// The first bytes of a row.
 const HEADER: u32 = 0x75;
-/// The tags of parts.
+/// The tags of the parts of a row.
 const KEY: u8 = 1;
 const DATA: u8 = 2;
 const CELL: u8 = 3;
@@ -14,7 +14,7 @@ const TIME: u8 = 7;
 const DELETED: u8 = 8;
 const ROW_CHECKSUM: u8 = 9;
 const CELL_CHECKSUM: u8 = 10;
-/// The type tag of texts.
+/// The type tag of strings.
 const TEXT: u8 = 3;
 /// The name of the primary key of all rows.
 const LOCK_ID: &str = "LockID";
@@ -28,12 +28,12 @@ fn crc8(start: u8, bytes: &[u8]) -> u8 {
     })
 }
 
-/// A length in its encoded form. Texts are much shorter than the maximum.
+/// A length in its encoded form. The conversion never fails, because strings are much shorter than 4 GiB.
 fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-/// A text with its type tag.
+/// A string with its type tag.
 pub(super) fn text(value: &str) -> Vec<u8> {
     let mut bytes = vec![TEXT];
     bytes.extend(length(value.len()));
@@ -134,13 +134,13 @@ impl<'a> Reader<'a> {
         Ok(self.take::<1>()?[0])
     }
 
-    /// Reads a length, and that number of bytes.
+    /// Reads a length, and then this number of bytes.
     fn sized(&mut self) -> Result<&'a [u8], &'static str> {
         let count = u32::from_le_bytes(self.take()?);
         self.bytes(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Reads the name, the text and the checksum of a cell. The text of a cell of another type is empty.
+    /// Reads the name, the text and the checksum of a cell. If the cell does not contain a string, the text is empty.
     fn cell(&mut self) -> Result<(&'a [u8], &'a [u8], u8), &'static str> {
         if self.byte()? != NAME {
             return Err("a cell has no name");
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(crc8(0, b""), 0);
     }
 
-    /// Source of the bytes: the library that OpenTofu uses.
+    /// The expected bytes come from the library that OpenTofu uses.
     #[test]
     fn rows_of_the_wire_format() {
         let hex = |bytes: Vec<u8>| crate::digests::hex(&bytes);
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// A cell from the service has a time, which is part of the cell's checksum.
+    /// A cell from the service has a timestamp, and the checksum of the cell covers the timestamp.
     #[test]
     fn cells_with_a_time() {
         let mut cell = vec![NAME, 1, 0, 0, 0, b'n', VALUE, 6, 0, 0, 0, TEXT, 1, 0, 0, 0, b'v', TIME];

@@ -37,7 +37,7 @@ impl Profile {
         Profile(profiles.rfind(named).cloned().unwrap_or_default())
     }
 
-    /// A value, if profiles with this profile's mode have it.
+    /// A value of the profile. `None` if the value has no meaning in the mode of the profile.
     fn value(&self, key: &str) -> Option<&Json> {
         let mode = self.0.get("mode")?.as_str()?;
         let has = match key {

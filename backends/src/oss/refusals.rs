@@ -28,7 +28,7 @@ pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     }
 }
 
-/// The lock has another id than the one to be released.
+/// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,

@@ -27,7 +27,7 @@ use crate::retry::RequestRetries;
 
 /// The service that returns the URLs of regions.
 const LOCATIONS: &str = "https://location-readonly.aliyuncs.com";
-/// The retries of requests for URLs of regions, which have a fallback.
+/// The retries of requests for URLs of regions. One retry is enough, because the URL can be derived from the region.
 const LOCATION_RETRY: RequestRetries =
     RequestRetries { repeats: 1, first: Duration::from_millis(300), longest: Duration::from_secs(1) };
 
@@ -69,7 +69,7 @@ impl Client {
 pub(super) struct Oss {
     settings: Arc<OssSettings>,
     locations: Interface,
-    /// The URL of the service, once it is known.
+    /// The URL of the service. Empty until the first request.
     endpoint: OnceCell<Url>,
 }
 

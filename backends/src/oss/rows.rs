@@ -46,7 +46,7 @@ impl Rows<'_> {
             Changed::Done => Ok(LockAnswer::Locked(info)),
             Changed::Conflict => {
                 let holder = self.holder(TAKING).await?.map(|(_, holder)| holder).unwrap_or_default();
-                // If a request is retried because its response was lost, the row already has this id.
+                // A lost response leads to a retry, which finds that the row already has this id.
                 if holder.id == info.id { Ok(LockAnswer::Locked(info)) } else { Ok(held(holder)) }
             }
         }
@@ -56,7 +56,7 @@ impl Rows<'_> {
     pub(super) async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
         match self.holder(TAKING).await? {
             Some((text, holder)) if holder.id == dead.id => {
-                // If another process was faster, the row has another content, and this has no effect.
+                // If another process was faster, the row has a different content, and this call has no effect.
                 self.table.delete(TAKING, &self.name, Condition::Column(INFO, &text)).await?;
             }
             Some((_, holder)) => return Ok(held(holder)),
@@ -87,7 +87,7 @@ impl Rows<'_> {
     }
 
     /// Stores the digest of a state that is about to be written, in addition to the digest of the current state. Does
-    /// nothing if the current state has no digest, because readers then accept any content.
+    /// nothing if the current state has no digest, because without a digest, readers accept any content.
     pub(super) async fn announce_digest(&self, next: &str) -> Result<(), BackendError> {
         match self.stored_digests().await?.digest {
             Some(digest) => self.put_digests(&[(MD5, &digest), (NEXT, next)]).await,

@@ -29,8 +29,8 @@ impl Interface {
     /// Sends parameters. Returns the response.
     ///
     /// # Errors
-    /// Returns an error if the API does not respond, or refuses the request. In the second case, the error has
-    /// `advice`.
+    /// Returns an error if the API does not respond, or refuses the request. If the API refuses the request, the error
+    /// contains `advice`.
     pub(super) async fn ask(
         &self,
         doing: &'static str,
@@ -101,7 +101,7 @@ impl Interface {
     }
 }
 
-/// A random text that no other request has.
+/// A random string that is unique for each request.
 fn nonce() -> Option<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok()?;

@@ -14,7 +14,7 @@ use crate::problems;
 /// The default key of the state, and the default prefix of keys.
 const KEY: &str = "terraform.tfstate";
 const PREFIX: &str = "env:";
-/// The values for who may read and write the state.
+/// The values of `acl`, which determines who may read and write the state.
 const ACCESS: [&str; 3] = ["private", "public-read", "public-read-write"];
 /// The default file with the profiles.
 const PROFILES: &str = "~/.aliyun/config.json";
@@ -26,7 +26,7 @@ const RANGE: (i64, i64) = (900, 3600);
 const ROLE_ARN: &str = "ALICLOUD_ASSUME_ROLE_ARN";
 const SESSION_NAME: &str = "ALICLOUD_ASSUME_ROLE_SESSION_NAME";
 
-/// The arguments that are texts.
+/// The arguments that are strings.
 const TEXTS: [&str; 19] = [
     "access_key",
     "acl",
@@ -61,7 +61,7 @@ pub fn schema() -> Block {
         ("session_expiration", Type::Number),
         ("session_name", Type::String),
     ];
-    // The arguments of the role are optional in the schema, because the environment may have them.
+    // The arguments of the role are optional in the schema, because variables of the environment may set them.
     let role = arguments::schema(&role, &[], &[]);
     let role = NestedBlock { block: role, nesting: Nesting::Set, min_items: 0, max_items: 1 };
     block.blocks.insert("assume_role".into(), role);
@@ -85,7 +85,7 @@ pub(super) struct Access {
     pub(super) id: String,
     pub(super) secret: String,
     pub(super) token: Option<String>,
-    /// The role of the machine. It is used if there is no id.
+    /// The role of the machine. It is used if the settings have no key id.
     pub(super) machine: Option<String>,
     /// The role to assume with the keys.
     pub(super) role: Option<AssumedRole>,
@@ -105,7 +105,7 @@ pub(super) struct TableSettings {
 pub(super) struct OssSettings {
     pub(super) access: Access,
     pub(super) region: String,
-    /// The URL of the service. Without one, it is requested from the location service.
+    /// The URL of the service. If it is `None`, the URL is requested from the location service.
     pub(super) endpoint: Option<Url>,
     pub(super) table: Option<TableSettings>,
     pub(super) bucket: String,
@@ -159,12 +159,12 @@ impl OssSettings {
     }
 }
 
-/// A text that is not empty.
+/// A string that is not empty.
 fn text(arguments: &mut Arguments<'_>, name: &str, variables: &[&str]) -> Option<String> {
     arguments.text(name, variables).filter(|text| !text.is_empty())
 }
 
-/// A URL. A URL without a scheme gets `https`.
+/// Reads a URL. A URL without a scheme gets the scheme `https`.
 fn address(arguments: &mut Arguments<'_>, name: &str, variables: &[&str]) -> Option<Url> {
     let text = text(arguments, name, variables)?;
     let text = if text.starts_with("http") { text } else { format!("https://{text}") };

@@ -25,9 +25,9 @@ const VERSION: &str = "2015-12-31";
 /// The error codes of failed conditions, and of requests that conflict with another request for the same row.
 const CONDITION: &str = "OTSConditionCheckFail";
 const BUSY: &str = "OTSRowOperationConflict";
-/// The maximum number of retries of a request that conflicts with another one, and the pause before each retry.
+/// The maximum number of retries of a request that conflicts with another request, and the pause before each retry.
 const REPEATS: (u32, Duration) = (5, Duration::from_millis(200));
-/// The values for whether a row must exist before a change.
+/// The values of the condition on the existence of a row: the row may exist, must exist, or must not exist.
 const IGNORE: u64 = 0;
 const EXISTS: u64 = 1;
 const ABSENT: u64 = 2;
@@ -39,7 +39,7 @@ pub(super) enum Condition<'a> {
     Any,
     /// If the row does not exist.
     Absent,
-    /// If a column of the row has this text.
+    /// If a column of the row has this value. The fields are the name and the value.
     Column(&'a str, &'a str),
 }
 
@@ -90,7 +90,7 @@ impl Table {
         Table { service, url: settings.endpoint.clone(), name: settings.name.clone() }
     }
 
-    /// Reads the texts in these columns of a row.
+    /// Reads the values in these columns of a row.
     pub(super) async fn get<const N: usize>(
         &self,
         doing: &'static str,
@@ -114,7 +114,7 @@ impl Table {
         Ok(texts)
     }
 
-    /// Writes a row. It replaces an earlier row with all of its columns.
+    /// Writes a row. If the row exists, the new row replaces it completely.
     pub(super) async fn put(
         &self,
         doing: &'static str,
@@ -223,7 +223,7 @@ fn headers(keys: &Keys, instance: &str, path: &str, time: &str, body: &[u8]) -> 
 mod tests {
     use super::*;
 
-    /// Source of the bytes: the library that OpenTofu uses, except for the two flags at the end.
+    /// The expected bytes come from the library that OpenTofu uses, except for the two flags at the end.
     #[test]
     fn conditions() {
         assert_eq!(Condition::Absent.message(), [8, 2]);

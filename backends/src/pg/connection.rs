@@ -14,11 +14,11 @@ use super::tls;
 
 /// The default time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// The time limit for a response of the server. States and journals are small, so statements that take longer wait for
-/// a lock of another session.
+/// The time limit for a response of the server. States and journals are small, so a statement that takes longer is
+/// probably waiting for a lock of another session.
 pub(super) const ANSWER: Duration = Duration::from_secs(120);
-/// The time without data after which a connection is checked, the pause between checks, and their number. So a server
-/// that disappears without closing the connection is noticed within a minute.
+/// The time without data after which a connection is checked, the pause between two checks, and the number of checks.
+/// With these values, the disappearance of a server that does not close the connection is noticed within a minute.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
 /// The time limit for the other side to acknowledge sent data.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
@@ -45,7 +45,7 @@ pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> 
     const DOING: &str = "connecting";
     let config = config(settings);
     let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
-    // The library's time limit covers only the connection itself. A server may accept a connection and then stay
+    // The time limit of the library covers only the TCP connection. A server may accept a connection and then stay
     // silent.
     let limit = connect_timeout(settings);
     let connecting = carrier()
@@ -75,8 +75,8 @@ async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Client,
     }
 }
 
-/// The runtime of all connections. It lives as long as the process: a backend outlives the runtimes of its callers, and
-/// a connection ends with its runtime.
+/// The runtime of all connections. It lives as long as the process. The runtimes of the callers are not suitable: a
+/// backend may outlive them, and a connection ends with its runtime.
 fn carrier() -> Result<&'static Runtime, &'static String> {
     static CARRIER: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let start = || Builder::new_multi_thread().worker_threads(1).thread_name("weft-pg").enable_all().build();

@@ -1,4 +1,4 @@
-//! The names of the schema, tables and index, and the number of a lock, which is derived from them.
+//! The names of the schema, tables and index, and the number of a lock, which is derived from these names.
 
 /// The suffix of the table of Weft's objects, after the name of the table of states.
 const OBJECTS: &str = "_weft";
@@ -27,7 +27,7 @@ impl Names {
         format!("{}.{}", quoted(&self.schema), quoted(&format!("{}{OBJECTS}", self.table)))
     }
 
-    /// The number of the lock for creating workspaces. It is the same as in OpenTofu for the same table.
+    /// The number of the lock for creating workspaces. OpenTofu uses the same number for the same table.
     pub(super) fn creation_lock(&self) -> i64 {
         let text = format!("{}\0{}", self.schema, self.table);
         let hash = text.bytes().fold(FNV.0, |hash, byte| hash.wrapping_mul(FNV.1) ^ u32::from(byte));

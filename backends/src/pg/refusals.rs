@@ -96,7 +96,8 @@ impl PgSettings {
         )
     }
 
-    /// Advice about missing permissions. English messages name the object.
+    /// Advice about missing permissions. It is more precise for messages in English, from which it reads the kind of
+    /// object.
     fn grants(&self, message: &str) -> String {
         let [user, database, schema] = self.quoted_names();
         let alone = "or let an administrator create schema and tables and set skip_schema_creation, skip_table_creation \
@@ -132,7 +133,7 @@ impl PgSettings {
         BackendError::Unreachable { place: self.place(), doing, error }
     }
 
-    /// The connection cannot even be attempted.
+    /// A connection attempt is impossible, for example because a file cannot be read.
     pub(super) fn setup(&self, doing: &'static str, error: String) -> BackendError {
         BackendError::Refused { place: self.place(), doing, error, advice: String::new() }
     }
@@ -146,7 +147,7 @@ impl PgSettings {
         }
     }
 
-    /// A column has another type than in a table of states or journals.
+    /// The type of a column does not match a table of states or journals.
     pub(super) fn other_type(&self, doing: &'static str) -> BackendError {
         let error = "the column has another type".to_owned();
         BackendError::Refused { place: self.place(), doing, error, advice: self.foreign() }

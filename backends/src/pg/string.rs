@@ -64,7 +64,8 @@ fn of_url(text: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(found)
 }
 
-/// Parses pairs as libpq does: values with spaces are in single quotes, and a backslash escapes the next character.
+/// Parses `key=value` pairs as libpq does: values with spaces are in single quotes, and a backslash escapes the next
+/// character.
 fn of_pairs(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim_start();

@@ -123,7 +123,7 @@ impl Api {
         Ok(reply.body)
     }
 
-    /// Uploads content to a URL that the service returned. The URL includes the permission to do so.
+    /// Uploads content to a URL that the service returned. The URL contains the authorization for the upload.
     pub(super) async fn upload(&self, doing: &'static str, address: &str, content: Bytes) -> Result<(), BackendError> {
         let call = Call::new(doing, Method::PUT, self.url(doing, address)?).header("accept", "application/json, */*");
         let reply = self.bare.send(&self.marked(call.body("application/octet-stream", content))).await?;
@@ -133,7 +133,7 @@ impl Api {
         }
     }
 
-    /// The document in a response. `None` if the service does not have it. An empty response is null.
+    /// The document in a response. `None` if the service does not have the document. An empty response counts as null.
     pub(super) fn found(&self, doing: &'static str, reply: HttpReply) -> Found {
         if reply.status == StatusCode::NOT_FOUND {
             return Ok(None);
@@ -168,7 +168,7 @@ impl Api {
         }
     }
 
-    /// The error for a response without the expected form.
+    /// The error for a response that does not have the expected form.
     pub(super) fn damaged(&self, doing: &'static str, error: String) -> BackendError {
         BackendError::Damaged { place: self.place().to_owned(), doing, error }
     }

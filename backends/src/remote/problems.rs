@@ -13,12 +13,12 @@ pub(super) fn no_organization() -> Diagnostic {
     )
 }
 
-/// The settings do not select the workspaces of the configuration clearly.
+/// The argument `workspaces` is missing, or contradicts itself or the environment.
 pub(super) fn invalid_workspaces(what: &str) -> Diagnostic {
     Diagnostic::error("Invalid workspaces configuration", what)
 }
 
-/// A `cloud` block does not select the workspaces of the configuration clearly.
+/// The `workspaces` of a `cloud` block are missing, or contradict themselves or the environment.
 pub(super) fn cloud_workspaces(what: &str) -> Diagnostic {
     invalid_workspaces(&format!(
         "{what}\n\nThe \"workspaces\" block says which workspaces of the organization belong to this configuration. With \
@@ -37,7 +37,7 @@ pub(super) fn no_host(flavour: Flavour) -> Diagnostic {
     }
 }
 
-/// Neither a `cloud` block nor the environment has the argument.
+/// An argument is set neither in the `cloud` block nor in the environment.
 pub(super) fn argument_missing(name: &str, variable: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid or missing required argument",
@@ -160,8 +160,8 @@ pub(super) fn unknown_version(version: &str) -> Diagnostic {
     Diagnostic::error("Error looking up workspace", format!("The workspace has an invalid version: \"{version}\"."))
 }
 
-/// A problem of versions. If the user ignores such problems, it becomes a warning. Otherwise, the diagnostic says how
-/// to ignore it.
+/// A problem of versions. If the user has chosen to ignore such problems, the error becomes a warning. Otherwise, the
+/// diagnostic says how to ignore the problem.
 pub(super) fn ignorable(mut problem: Diagnostic, ignored: bool) -> Diagnostic {
     if ignored {
         problem.severity = Severity::Warning;

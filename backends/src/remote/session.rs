@@ -16,7 +16,8 @@ use super::problems;
 use super::workspace::Workspace;
 use crate::hosts::Hosts;
 
-/// The names of the service, the one with runs first. The second name stands for the part of the service without runs.
+/// The names of the service in the discovery of a host. The first name means the service with runs, and the second name
+/// means the part without runs.
 const SERVICE: [&str; 2] = ["tfe.v2.1", "state.v2"];
 /// The service that `cloud` blocks use.
 const CLOUD_SERVICE: &str = "tfe.v2";
@@ -45,7 +46,7 @@ impl Account {
         Account { settings, hosts, session: OnceCell::new() }
     }
 
-    /// The session with the service. It is opened once.
+    /// The session with the service. It is opened at the first call.
     ///
     /// # Errors
     /// Returns an error if the host does not have the service, there is no token, or the organization does not exist.
@@ -135,8 +136,8 @@ impl Session {
         found.ok_or_else(|| self.api.damaged(doing, "it is not a workspace".to_owned()))
     }
 
-    /// Finds the workspace with this name in the service, and adds the tags of the settings. Creates it if it does not
-    /// exist.
+    /// Finds the workspace with this name in the service, and adds the tags of the settings to it. Creates the
+    /// workspace if it does not exist.
     pub(super) async fn find_or_create(&self, name: &str) -> Result<Workspace, BackendError> {
         let workspace = match self.find(name).await? {
             Some(workspace) => workspace,
@@ -171,7 +172,7 @@ impl Session {
             let update = json!({ "data": { "type": "workspaces", "attributes": {
                 "terraform-version": WRITER_VERSION } } });
             let path = format!("workspaces/{}", part(&workspace.id));
-            // If the service does not know this version, the workspace keeps its default.
+            // If the service does not know this version, the workspace keeps the default version of the service.
             if let Ok(reply) = self.api.send(CREATING, Method::PATCH, &path, Some(&update)).await
                 && reply.status.is_success()
             {

@@ -40,15 +40,15 @@ pub(super) struct HostedState {
     memory: Mutex<Memory>,
 }
 
-/// What this process remembers about the workspace.
+/// The information that this process stores about the workspace.
 #[derive(Debug, Default)]
 struct Memory {
     /// The id of the lock, if this process has locked the workspace.
     lock: Option<String>,
-    /// Whether an upload has failed. If it has, the workspace stays locked, so that nothing is built on the older
-    /// state.
+    /// Whether an upload has failed. After a failed upload, the workspace stays locked, so that no run starts from the
+    /// older state.
     failed: bool,
-    /// The version that was last read or written, and the marks of its document.
+    /// The version that was last read or written, with the marks of the document in that version.
     last: Option<(ObjectVersion, Marks)>,
 }
 
@@ -67,8 +67,7 @@ impl Marks {
         }
     }
 
-    /// Whether the service accepts a document with these marks only by force, because of the marks of the `last`
-    /// document.
+    /// Whether the service refuses a document with these marks after the `last` document, unless the upload is forced.
     fn need_force(&self, last: Option<&Marks>) -> bool {
         last.is_some_and(|last| last.lineage != self.lineage || last.serial >= self.serial)
     }
@@ -191,7 +190,7 @@ impl RemoteState for HostedState {
     }
 
     async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
-        // Other processes cannot write while this one has the lock, so one comparison is enough.
+        // Other processes cannot write while this process has the lock. So the version is compared only once.
         let known = self.memory().last.clone();
         let own = matches!((expected, &known), (Expected::Version(version), Some((last, _))) if version == last)
             && self.memory().lock.is_some();
@@ -231,7 +230,8 @@ impl RemoteState for HostedState {
         let reply = session.api.send(TAKING, Method::POST, &path, Some(&body)).await?;
         if reply.status == StatusCode::CONFLICT {
             let message = format!("workspace already locked (lock ID: \"{}\")", self.lock_id());
-            // The service does not name the holder. As in OpenTofu, the information of this process takes its place.
+            // The service does not name the holder. As in OpenTofu, the information of this process is returned
+            // instead.
             return Ok(LockAnswer::Held { holder: info.clone(), message });
         }
         if session.api.found(TAKING, reply)?.is_none() {
@@ -297,8 +297,8 @@ impl RemoteState for HostedState {
         Err(problems::runs_elsewhere(&self.account.settings, &self.name, &workspace.mode).into())
     }
 
-    /// Each write is a new version of the state, which the service processes. As in OpenTofu, `cloud` writes versions
-    /// only at the end of a run, and so do runs of the service itself.
+    /// Each write creates a new version of the state, which the service processes. As in OpenTofu, `cloud` blocks write
+    /// versions only at the end of a run. The same is true inside runs of the service itself.
     fn is_saved_midway(&self) -> bool {
         let settings = &self.account.settings;
         settings.flavour == Flavour::Remote && settings.run.is_none()

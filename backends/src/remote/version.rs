@@ -4,9 +4,10 @@ use weft_graph_format::version::{Version, VersionConstraints, parse_abbreviated}
 
 /// The version of a workspace that accepts any version.
 const LATEST: &str = "latest";
-/// The versions from this one up to [`LATE`] share a state format. Each earlier version has its own.
+/// The first version of the range up to [`LATE`] in which all versions share a state format. Each earlier version has
+/// its own state format.
 const EARLY: [u64; 3] = [0, 14, 0];
-/// From this version on, all versions with the same minor number share a state format.
+/// The first version of the range in which versions share a state format only if their minor numbers are equal.
 const LATE: [u64; 3] = [1, 3, 0];
 
 /// The compatibility of two versions.

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-/// The mode of a workspace whose plans are made by the command.
+/// The execution mode of a workspace whose plans are made by the CLI.
 const LOCAL: &str = "local";
 
 /// A workspace.
@@ -14,7 +14,7 @@ pub(super) struct Workspace {
     pub(super) name: String,
     /// The version of the tool, or a constraint on it.
     pub(super) version: String,
-    /// Where runs are executed: `remote`, `local` or `agent`.
+    /// The execution mode: `remote`, `local` or `agent`.
     pub(super) mode: String,
     /// The tags.
     pub(super) tags: Vec<String>,
@@ -39,7 +39,7 @@ impl Workspace {
         })
     }
 
-    /// Whether the command makes the plans, and not the service.
+    /// Whether the CLI makes the plans, and not the service.
     pub(super) fn is_local(&self) -> bool {
         self.mode == LOCAL
     }

@@ -1,5 +1,6 @@
 //! Checks whether a service that is compatible with S3 supports conditional writes. Some services ignore the
-//! conditions, and write in any case. The check writes a small object of its own before the first conditional write.
+//! conditions, and write in any case. Before the first conditional write, the check writes a small object only for this
+//! purpose.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +13,7 @@ use super::requests::{Answer, Client, is_of_aws};
 use crate::bucket::{BESIDE, Bucket as _, ObjectKind, When};
 
 const DOING: &str = "trying out conditional writes";
-/// The content of that object.
+/// The content of the object that the check writes.
 const CONTENT: &[u8] = b"{}";
 /// A version that no object has.
 const NO_VERSION: &str = "\"00000000000000000000000000000000\"";
@@ -21,12 +22,12 @@ const NO_VERSION: &str = "\"00000000000000000000000000000000\"";
 struct Tried {
     /// Whether the object was written.
     is_written: bool,
-    /// The header of a condition that the service ignores.
+    /// The header of a condition that the service ignores, if there is such a condition.
     ignored: Option<&'static str>,
 }
 
 impl Client {
-    /// Checks conditional writes, once.
+    /// Checks conditional writes, unless they were checked before.
     ///
     /// # Errors
     /// Returns an error if the service ignores the conditions.
@@ -36,7 +37,8 @@ impl Client {
         }
         let ignored = self.ignored.get_or_try_init(|| async {
             let mut random = [0; 8];
-            // Without random bytes, concurrent checks may see each other's objects. They are then inconclusive.
+            // Without random bytes, concurrent checks may use the same object. In that case, they have no result, which
+            // is harmless.
             let _ = getrandom::fill(&mut random);
             let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
             let key = format!("{}{BESIDE}try-{random}", self.settings.key);
@@ -50,8 +52,8 @@ impl Client {
         self.refuse_ignored(*ignored.await?)
     }
 
-    /// Writes a new object, and checks conditional writes with it, unless they were checked before. Returns whether the
-    /// object was written.
+    /// Writes a new object, and uses it to check conditional writes, unless they were checked before. Returns whether
+    /// the object was written.
     ///
     /// # Errors
     /// Returns an error if the service ignores the conditions.
@@ -84,12 +86,12 @@ impl Client {
         }
     }
 
-    /// Creates an object, and then tries to overwrite it under two conditions that are not met, concurrently.
+    /// Creates an object. Then tries to overwrite it with two concurrent writes, whose conditions are not met.
     async fn try_conditions(&self, doing: &'static str, key: &str, content: Bytes) -> Result<Tried, BackendError> {
         let created = self.try_write(doing, key, &content, &When::Absent).await?;
         let is_own = created.status == StatusCode::PRECONDITION_FAILED && !created.is_first();
         if !created.status.is_success() && !is_own {
-            // The write itself reports the problem.
+            // The cause of the failure is not a condition. The write of the caller will report it.
             return Ok(Tried { is_written: false, ignored: None });
         }
         let other = When::Is(ObjectVersion(NO_VERSION.to_owned()));

@@ -1,6 +1,6 @@
-//! The chain of credentials, in the order of the AWS SDK for Go: keys in the settings, the profile in the settings,
-//! keys in the environment, a token of an identity provider, shared files, containers, the metadata service. If the
-//! settings have a role, it is assumed with the credentials that were found.
+//! The chain of credentials. The order is the same as in the AWS SDK for Go: keys in the settings, the profile in the
+//! settings, keys in the environment, a token of an identity provider, shared files, containers, the metadata service.
+//! The first source with credentials is used. If the settings have a role, the role is assumed with these credentials.
 
 mod logins;
 mod profiles;
@@ -26,7 +26,8 @@ const DEFAULT_PROFILE: &str = "default";
 /// Why there are no credentials.
 struct Failed {
     error: BackendError,
-    /// Whether the keys or the token of the failed request have expired. Their source may have new ones.
+    /// Whether the keys or the token of the failed request have expired. In that case, their source may return new
+    /// ones.
     ended: bool,
 }
 
@@ -36,7 +37,7 @@ impl From<BackendError> for Failed {
     }
 }
 
-/// The failure of a request to STS. `words` changes the error.
+/// The failure of a request to STS. `words` makes the reported error from the original error.
 fn failed_at_sts(error: &BackendError, words: impl FnOnce(&BackendError) -> BackendError) -> Failed {
     Failed { ended: refusals::has_ended(error), error: words(error) }
 }
@@ -69,7 +70,8 @@ impl Provider {
         names.into_iter().find_map(|name| self.variable(name))
     }
 
-    /// Finds credentials. If `refused` has keys that a service no longer accepts, they are not taken from a cache.
+    /// Finds credentials. `refused` has keys that a service no longer accepts. These keys are not returned from a
+    /// cache.
     ///
     /// # Errors
     /// Returns an error if there are no credentials, or if a role cannot be assumed.
@@ -81,8 +83,8 @@ impl Provider {
         found.map_err(|failed| failed.error)
     }
 
-    /// The cached credentials. Shortly before they expire, new ones replace them. If that fails, the cached ones are
-    /// used until they expire.
+    /// The cached credentials. Shortly before the cached credentials expire, new credentials replace them. If no new
+    /// ones can be obtained, the cached ones are used until they expire.
     ///
     /// # Errors
     /// Errors of [`Provider::find`].
@@ -138,7 +140,7 @@ impl Provider {
     /// Reads the shared files.
     ///
     /// # Errors
-    /// Returns an error if the selected profile is missing, even if it is not needed.
+    /// Returns an error if the selected profile does not exist, even if another source has credentials.
     fn profiles(&self, place: &str) -> Result<Profiles, BackendError> {
         let profiles = Profiles::read(&self.login.credentials_files, &self.login.config_files);
         let asked = match &self.login.profile {
@@ -168,8 +170,8 @@ impl Provider {
     /// The first source that has credentials.
     async fn chain(&self, place: &str, profiles: &Profiles, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let mut tried = vec!["the settings have no access_key".to_owned()];
-        // A profile in the settings takes precedence over keys in the environment. A profile that the environment
-        // selects does not.
+        // A profile in the settings takes precedence over keys in the environment. A profile that a variable of the
+        // environment selects does not.
         if self.login.profile.is_none() {
             if let Some(found) = self.of_environment() {
                 return Ok(found);

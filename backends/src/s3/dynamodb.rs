@@ -9,7 +9,7 @@ use super::requests::{Answer, Client, Request, TARGET_HEADER};
 use crate::bucket::Bucket as _;
 use crate::stored_digests::{NEXT, StoredDigests};
 
-/// The version of the API. The name of an operation follows it in the header.
+/// The version of the API. In the header, it precedes the name of the operation.
 const TARGET: &str = "DynamoDB_20120810";
 /// The media type of requests.
 const JSON: &str = "application/x-amz-json-1.0";
@@ -90,12 +90,12 @@ impl Client {
         if !is_condition(&answer) {
             return Err(self.refused(&request, &answer));
         }
-        // If a request is retried because its response was lost, the item already has this id.
+        // A lost response leads to a retry, which finds that the item already has this id.
         let holder = self.item(key).await?.map(|item| item.holder).unwrap_or_default();
         Ok(Some(holder).filter(|holder| holder.id != info.id))
     }
 
-    /// Removes the lock from the table, unless another lock has replaced it.
+    /// Removes the lock from the table if the table still has exactly this lock.
     ///
     /// # Errors
     /// Errors of the service. Also returns an error if the lock still exists afterwards.
@@ -132,7 +132,7 @@ impl Client {
     }
 
     /// Stores the digest of a state that is about to be written, in addition to the digest of the current state. Does
-    /// nothing if the current state has no digest, because readers then accept any content.
+    /// nothing if the current state has no digest, because without a digest, readers accept any content.
     pub(super) async fn announce_digest(&self, key: &str, next: &str) -> Result<(), BackendError> {
         let Some(digest) = self.stored_digests(key).await?.digest else { return Ok(()) };
         self.put_digests(key, json!({ "Digest": { "S": digest }, NEXT: { "S": next } })).await

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;
 
-/// The time before the expiry of credentials at which new ones are requested.
+/// New credentials are requested this time before the current ones expire.
 const MARGIN: Duration = Duration::from_secs(300);
 
 /// Keys with their expiry.
@@ -23,7 +23,7 @@ impl fmt::Debug for Expiring {
 }
 
 impl Expiring {
-    /// Keys with an expiry in RFC 3339.
+    /// Makes keys with an expiry in the format of RFC 3339.
     pub(super) fn new(id: &str, secret: &str, token: Option<&str>, expires: Option<&str>) -> Expiring {
         let expires = expires.and_then(|text| text.parse::<jiff::Timestamp>().ok()).map(SystemTime::from);
         Expiring::until(id, secret, token, expires)
@@ -35,7 +35,7 @@ impl Expiring {
         Expiring { keys: Credentials::new(id, secret, token, None, "weft"), expires }
     }
 
-    /// Whether both are the same keys.
+    /// Whether both values have the same keys.
     pub(super) fn is(&self, other: &Expiring) -> bool {
         let parts = |keys: &Expiring| {
             let keys = &keys.keys;

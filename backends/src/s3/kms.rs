@@ -45,7 +45,7 @@ const SERVICES: [ServiceName; 2] = [
 ];
 /// The minimum and the maximum duration of a role's session, in seconds.
 const SESSION: (u64, u64) = (15 * 60, 12 * 3600);
-/// The error codes of temporary errors whose status does not say that they are.
+/// The error codes of temporary errors whose HTTP status does not show that they are temporary.
 const PASSING: [&str; 3] = ["ThrottlingException", "LimitExceededException", "RequestLimitExceeded"];
 
 /// The schema of the arguments.
@@ -127,7 +127,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let (_, _) = arguments.finish(())?;
     let http = http_client(&connections).map_err(|error| vec![no_client(&error)])?;
     let mut endpoints = endpoints.into_iter().map(|(_, url)| url);
-    // If there are no problems, both services have an endpoint, and the spec is known.
+    // If there are no problems, KMS and STS have an endpoint, and the spec is known.
     let (Some(url), Some(sts), Some((_, length))) = (endpoints.next(), endpoints.next(), known) else {
         return Err(vec![key_data("the settings are incomplete")]);
     };
@@ -192,7 +192,7 @@ impl Authorize for Signer {
     async fn rejected(&self) -> bool {
         let mut known = self.known.lock().await;
         let Some(old) = known.take() else { return true };
-        // An error of the source is ignored here. The next attempt reports it.
+        // An error of the source is ignored here. The next attempt reports the error.
         let found = self.provider.find(&self.place, Some(&old)).await.ok();
         let is_other = found.as_ref().is_none_or(|found| !found.is(&old));
         *known = found;

@@ -1,4 +1,5 @@
-//! Locks: an object beside the state, an item of a DynamoDB table, or both. If both are used, the object is first.
+//! Locks: an object beside the state, an item of a DynamoDB table, or both. If both are used, the object is locked
+//! first.
 
 use weft_state::remote::{BackendError, LockAnswer, LockInfo, ObjectVersion, Written};
 
@@ -27,7 +28,7 @@ fn held(holder: LockInfo) -> LockAnswer {
     LockAnswer::Held { holder, message }
 }
 
-/// Releases the first lock, because the second one could not be taken.
+/// Releases the first lock. Called if the second lock could not be taken.
 async fn give_back(client: &Client, key: &str, id: &str, why: &str) -> Result<(), BackendError> {
     let deleted = client.delete(RELEASING, &format!("{key}{LOCK}")).await;
     deleted.map_err(|error| refusals::left_lock(client.place(key), id, why, &error))
@@ -61,7 +62,7 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
     }
 }
 
-/// Takes the locks of a dead holder, as far as that holder still has them.
+/// Takes over the locks that a dead holder still has.
 pub(super) async fn take_over(
     client: &Client,
     key: &str,
@@ -92,7 +93,7 @@ pub(super) async fn take_over(
     Ok(LockAnswer::Locked(info))
 }
 
-/// Releases the locks with this id. If the first release fails, the second lock is still released.
+/// Releases the locks with this id. Even if the first lock cannot be released, tries to release the second lock.
 pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
     let settings = &client.settings;
     match (settings.use_lockfile, settings.dynamodb_table.is_some()) {

@@ -15,7 +15,7 @@ pub(super) fn slashes(name: &str) -> Diagnostic {
     Diagnostic::error(format!("Invalid {name} value"), detail)
 }
 
-/// The region is set nowhere.
+/// The region is set neither in the settings nor in the environment.
 pub(super) fn missing_region() -> Diagnostic {
     Diagnostic::error(
         "Missing region value",
@@ -47,7 +47,7 @@ pub(super) fn invalid_retry_mode(mode: &str) -> Diagnostic {
     Diagnostic::error("Invalid retry mode", format!("{mode:?} is not one of \"standard\" and \"adaptive\"."))
 }
 
-/// Two keys for the encryption are set. `other` is an argument or a variable of the environment.
+/// More than one key for the encryption is set. `other` is an argument or a variable of the environment.
 pub(super) fn two_keys(other: &str) -> Diagnostic {
     let detail = format!("Only one of \"kms_key_id\" and {other} can be set.");
     Diagnostic::error("Invalid encryption configuration", detail)

@@ -10,7 +10,7 @@ use crate::xml;
 /// The error code of a missing permission.
 const DENIED: &str = "AccessDenied";
 
-/// The error codes of too many requests.
+/// The error codes that mean that the client sends too many requests.
 const BUSY: [&str; 7] = [
     "SlowDown",
     "Throttling",
@@ -44,7 +44,7 @@ pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     }
 }
 
-/// The lock has another id than the one to be released.
+/// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
@@ -183,8 +183,8 @@ pub(super) fn code(body: &[u8]) -> Option<String> {
     Said::new(body).code
 }
 
-/// Whether an error with this code means that the clocks differ. The codes for wrong signatures mean this only if the
-/// message says so.
+/// Whether an error with this code means that the clocks differ. A code for wrong signatures means this only if the
+/// message says that the signature has expired or is not valid yet.
 fn is_skewed(code: &str, message: &str) -> bool {
     const SIGNATURES: [&str; 4] =
         ["SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature", "IncompleteSignatureException"];

@@ -31,10 +31,10 @@ const S3: &str = "s3";
 const MANY_REGIONS: &str = "accesspoint.s3-global";
 /// The header with the name of an operation of DynamoDB.
 pub(super) const TARGET_HEADER: &str = "x-amz-target";
-/// The error codes of temporary errors, in addition to those for too many requests.
+/// The error codes of temporary errors, except the codes for too many requests.
 const PASSING: [&str; 3] = ["RequestTimeout", "InternalError", "InternalServerError"];
-/// The error codes that may mean that a session has expired. They do if the source of the credentials has other keys
-/// now.
+/// The error codes that may mean that a session has expired. The session has expired if the source of the credentials
+/// now has different keys.
 const UNKNOWN: [&str; 5] =
     ["InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken", "UnrecognizedClientException", "RequestExpired"];
 /// The maximum number of objects that one request can delete, from the documentation of the service.
@@ -56,7 +56,7 @@ pub(super) struct Request {
 /// The response of a service.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// The number of the attempt that this is the response to, from 1.
+    /// The number of the attempt that led to this response, counted from 1.
     attempt: u32,
     pub(super) status: StatusCode,
     pub(super) version: Option<ObjectVersion>,
@@ -90,7 +90,7 @@ pub(super) struct Client {
     http: reqwest::Client,
     provider: Provider,
     credentials: Mutex<Option<Expiring>>,
-    /// The header of a condition that the service ignores, once this was checked.
+    /// The result of the check of conditional writes: the header of a condition that the service ignores, if any.
     pub(super) ignored: OnceCell<Option<&'static str>>,
 }
 
@@ -123,14 +123,14 @@ impl Client {
             Ok(answer) => answer,
             Err(failed) => return failed,
         };
-        // Credentials that are no longer valid are replaced once.
+        // Credentials that are no longer valid are replaced, but only once per attempt.
         let answer = match self.renewed(&credentials, &answer).await {
             Ok(Some(renewed)) => match self.exchange(request, place, &renewed, number).await {
                 Ok(answer) => answer,
                 Err(failed) => return failed,
             },
             Ok(None) => answer,
-            // The source of the credentials may respond the next time.
+            // The source of the credentials may respond to the next attempt.
             Err(why) => {
                 return AttemptResult::Again(refusals::not_renewed(self.refused(request, &answer), &why), None);
             }
@@ -170,8 +170,8 @@ impl Client {
         Ok(Answer { attempt: number, status, version, region, body })
     }
 
-    /// New credentials, if the response says that the old ones are no longer valid. `None` if it does not, or if there
-    /// are no others.
+    /// New credentials, if the response says that the `old` ones are no longer valid. `None` if the old ones are still
+    /// valid, or if the source has no new ones.
     ///
     /// # Errors
     /// Returns an error if the source of the credentials fails.
@@ -181,7 +181,7 @@ impl Client {
             return Ok(None);
         }
         let mut known = self.credentials.lock().await;
-        // Another request may have obtained new credentials already.
+        // A concurrent request may have obtained new credentials already.
         if let Some(found) = known.as_ref().filter(|found| !found.is(old)) {
             return Ok(Some(found.clone()));
         }
@@ -219,7 +219,7 @@ impl Client {
         let base = url.path().trim_end_matches('/').to_owned();
         let host = url.host_str().unwrap_or_default().to_owned();
         let (bucket, host) = match BucketName::parse(&settings.bucket) {
-            // An access point has its own host. The endpoint of a service that is compatible with S3 is kept.
+            // An access point has its own host. The endpoint of a service that is compatible with S3 is not changed.
             BucketName::AccessPoint([name, account, _]) => {
                 let own = match host.strip_prefix("s3") {
                     Some(rest) if is_of_aws(&url) => format!("s3-accesspoint{rest}"),

@@ -37,7 +37,7 @@ pub(super) enum Encryption {
     Customer(String),
 }
 
-/// The settings. Messages show only the location.
+/// The settings. Messages contain only the location of the state, because other settings may be secret.
 #[derive(Clone)]
 pub(super) struct S3Settings {
     /// The bucket.
@@ -181,7 +181,7 @@ pub(super) fn retry(arguments: &mut Arguments<'_>) -> RequestRetries {
     RequestRetries { repeats, first: PAUSES.0, longest: PAUSES.1 }
 }
 
-/// A service: its name, the old argument for its endpoint, and the variables for its endpoint.
+/// A service: its name, the deprecated argument for its endpoint, and the environment variables for its endpoint.
 pub(super) type ServiceName = (&'static str, Option<&'static str>, [&'static str; 3]);
 
 /// The services of the backend.
@@ -191,8 +191,8 @@ const SERVICES: [ServiceName; 3] = [
     ("sts", Some("sts_endpoint"), ["AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT", "AWS_ENDPOINT_URL"]),
 ];
 
-/// The endpoints of services: from `endpoints.X`, or else from the old argument, or else from the environment, or else
-/// the endpoint of AWS.
+/// The endpoints of services. The sources, in order: `endpoints.X`, the deprecated argument, the environment, the
+/// endpoint of AWS.
 pub(super) fn endpoints(
     arguments: &mut Arguments<'_>,
     region: &str,
@@ -230,7 +230,8 @@ pub(super) fn endpoints(
     found
 }
 
-/// Checks the settings of a multi-region access point. It has only one form of URLs, and no common order of writes.
+/// Checks the settings of a multi-region access point. Such an access point has only one form of URLs, and its regions
+/// do not share an order of writes.
 fn many_regions(arguments: &mut Arguments<'_>) {
     const VARIABLES: [(&str, &[&str]); 4] = [
         ("use_dualstack_endpoint", &["AWS_USE_DUALSTACK_ENDPOINT"]),
@@ -367,7 +368,7 @@ mod tests {
         }
     }
 
-    /// The summaries of these cases are the same as in OpenTofu 1.12.6.
+    /// The expected summaries are the same as in OpenTofu 1.12.6.
     #[test]
     fn arguments_for_roles_and_keys_are_checked() {
         const KEY: &str = "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=";

@@ -20,7 +20,7 @@ pub(super) enum Regions<'a> {
     All,
 }
 
-/// Every region, in the notation of signatures.
+/// The region set in a signature that is valid in every region.
 const ALL: &str = "*";
 
 /// The headers that sign a request.
@@ -38,7 +38,7 @@ pub(super) fn headers(
 ) -> Result<Vec<(String, String)>, String> {
     let mut settings = SigningSettings::default();
     if service == "s3" {
-        // Paths of S3 are encoded once, and are not normalized.
+        // S3 differs from other services: paths are encoded only once, and are not normalized.
         settings.percent_encoding_mode = PercentEncodingMode::Single;
         settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;

@@ -1,6 +1,6 @@
 //! Checks that every backend with objects and locks must pass. The integration tests of the backends share them.
 
-// Each test uses only some of them.
+// Each test uses only some of these functions.
 #![allow(dead_code)]
 
 use std::process::{Child, Command, Stdio};
@@ -29,8 +29,8 @@ impl Server {
     /// replaced by the port. `None`, with a loud message, if the program does not exist.
     pub async fn start(variable: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Server> {
         let program = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
-        // Another process may take the port before the server does. Responses of that process must not count as the
-        // server's.
+        // Another process may take the port before the server does. The test must not mistake the responses of that
+        // process for responses of the server.
         for _ in 0..PORTS_TRIED {
             let port = free_port();
             let mut command = Command::new(&program);
@@ -48,7 +48,7 @@ impl Server {
         panic!("{name} does not start");
     }
 
-    /// Waits until the server listens. Returns false if it ends instead.
+    /// Waits until the server listens. Returns false if the server ends before that.
     async fn listens(&mut self) -> bool {
         let begin = Instant::now();
         while tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
@@ -58,7 +58,7 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        // If another process has the port, the server ends a moment later.
+        // If another process already listens on the port, the server ends after a short time.
         tokio::time::sleep(Duration::from_millis(100)).await;
         let listens = tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_ok();
         listens && self.child.try_wait().unwrap().is_none()
@@ -68,8 +68,8 @@ impl Server {
 const PORTS_TRIED: usize = 5;
 const START_WITHIN: Duration = Duration::from_secs(60);
 
-/// The ports of servers. They are below the range for outgoing connections (from 32768 on Linux): otherwise a client
-/// may take a port before the server does, and a client that connects to a port of that range can reach itself.
+/// The ports of servers. They are below the range for outgoing connections (from 32768 on Linux). In that range, a
+/// client may take a port before the server does, and a client that connects to a free port can reach itself.
 const PORTS: std::ops::Range<u16> = 12_000..20_000;
 
 /// A free port that no other test of this process has used. Tests run concurrently, so a server that starts late could
@@ -77,7 +77,7 @@ const PORTS: std::ops::Range<u16> = 12_000..20_000;
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
-        // Each process begins at another port.
+        // Each process begins at a different port.
         let at = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add((std::process::id() as u16).wrapping_mul(31));
         let port = PORTS.start + at % (PORTS.end - PORTS.start);
         if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
@@ -96,7 +96,7 @@ pub fn info(id: &str) -> LockInfo {
     LockInfo { id: id.to_owned(), operation: "OperationTypeApply".to_owned(), ..LockInfo::default() }
 }
 
-/// The version that a successful write made.
+/// The version that a write created. Panics if the write failed.
 pub fn done(written: Written) -> ObjectVersion {
     match written {
         Written::Done(version) => version,
@@ -104,7 +104,7 @@ pub fn done(written: Written) -> ObjectVersion {
     }
 }
 
-/// The lock, which must have been taken.
+/// The information about the new lock. Panics if the lock was not taken.
 pub fn locked(answer: LockAnswer) -> LockInfo {
     match answer {
         LockAnswer::Locked(info) => info,
@@ -112,7 +112,7 @@ pub fn locked(answer: LockAnswer) -> LockInfo {
     }
 }
 
-/// The holder of the lock, which must not have been taken.
+/// The holder of the lock. Panics if the lock was taken.
 pub fn held(answer: LockAnswer) -> LockInfo {
     match answer {
         LockAnswer::Held { holder, .. } => holder,
@@ -120,7 +120,8 @@ pub fn held(answer: LockAnswer) -> LockInfo {
     }
 }
 
-/// Checks writes of a document that does not exist at first. A write takes effect only if the document is as expected.
+/// Checks writes of a document that does not exist at first. A write takes effect only if the version of the document
+/// is the expected version.
 pub async fn documents(state: &dyn RemoteState) {
     let write = async |content: &'static str, expected: &Expected| {
         state.write(Bytes::from(content), expected, None).await.unwrap()
@@ -138,7 +139,7 @@ pub async fn documents(state: &dyn RemoteState) {
     assert_eq!(state.read().await.unwrap().unwrap().content, Bytes::from("{2}"));
 }
 
-/// Checks writes of a document under its lock, whether the document existed before or not. A version that was read
+/// Checks writes of a document under its lock, both for a new and for an existing document. A version that was read
 /// without the lock stays valid.
 pub async fn documents_under_locks(state: &dyn RemoteState) {
     let lock = locked(state.lock(&info(&id(1))).await.unwrap());
@@ -182,7 +183,7 @@ pub async fn locks(state: &dyn RemoteState) {
     assert_eq!(held(state.take_over(&first, &info(&id(4))).await.unwrap()).id, second.id);
     state.unlock(&second.id).await.unwrap();
     assert!(state.unlock(&second.id).await.is_err());
-    // A dead holder may no longer have a lock.
+    // `take_over` also succeeds if the dead holder no longer has the lock, and the lock is free.
     let third = locked(state.take_over(&second, &info(&id(4))).await.unwrap());
     state.unlock(&third.id).await.unwrap();
 }

@@ -1,7 +1,7 @@
-//! A server that replaces the services of AWS in the tests of credentials. A function of the test computes its
-//! responses. It records all requests.
+//! A server that replaces the services of AWS in the tests of credentials. A function of the test computes the
+//! responses. The server records all requests.
 
-// Each test uses only some of it.
+// Each test uses only some of these items.
 #![allow(dead_code)]
 
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// A header.
+    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -73,7 +73,7 @@ impl Cloud {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (all, answer) = (Arc::clone(&all), Arc::clone(&answer));
-                // It is no error if a client closes its connection.
+                // The result is ignored, because a client may close its connection at any time.
                 tokio::spawn(async move { serve(stream, &all, answer.as_ref()).await });
             }
         });

@@ -1,5 +1,5 @@
-//! A proxy in the place of the services of Azure. It decrypts connections, forwards requests for blobs to Azurite, and
-//! answers all other requests itself.
+//! A proxy that replaces the services of Azure. It decrypts connections, forwards requests for blobs to Azurite, and
+//! responds to all other requests itself.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +47,7 @@ pub struct Front {
 struct Shared {
     blobs: u16,
     key: String,
-    /// Whether the response to the next write of a blob will be lost.
+    /// Whether the proxy will drop the response to the next write of a blob.
     cuts: AtomicBool,
     /// The response to all requests that are not forwarded, if a test sets one.
     refusal: Mutex<Option<Refusal>>,
@@ -82,7 +82,7 @@ impl Front {
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let (shared, acceptor) = (Arc::clone(&for_all), acceptor.clone());
-                // It is no error if a client closes its connection.
+                // The result is ignored, because a client may close its connection at any time.
                 tokio::spawn(async move { serve(near, &acceptor, &shared).await });
             }
         });
@@ -107,7 +107,7 @@ impl Front {
         path
     }
 
-    /// Makes the proxy lose the response to the next write of a blob.
+    /// Makes the proxy drop the response to the next write of a blob.
     pub fn cut(&self) {
         self.shared.cuts.store(true, Ordering::SeqCst);
     }
@@ -117,7 +117,7 @@ impl Front {
         *self.shared.refusal.lock().unwrap() = Some(refusal);
     }
 
-    /// Whether the response that was to be lost has been lost.
+    /// Whether the proxy has dropped the response that [`Front::cut`] requested.
     pub fn has_cut(&self) -> bool {
         !self.shared.cuts.load(Ordering::SeqCst)
     }

@@ -43,8 +43,9 @@ pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), Store
     Ok(())
 }
 
-/// Prepares the state files for an apply that changes nothing or fails at once. As in OpenTofu, such an apply leaves an
-/// empty state if none existed, and a copy of the current state in a new file of `-state-out`.
+/// Prepares the state files for an apply that changes nothing or fails at once. As in OpenTofu, such an apply creates
+/// an empty state if none existed. If the file of `-state-out` does not exist, the apply copies the current state to
+/// this file.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written.
@@ -60,6 +61,7 @@ pub async fn begin_state(store: &dyn RunStore, arguments: &Arguments) -> Result<
         return Ok(());
     }
     let identity = Some((now.lineage, now.serial));
-    // The answer does not matter: if another process writes in the meantime, or a run holds the state, a state exists.
+    // The answer does not matter. The edit is refused only if another process has written a state, or if a run uses the
+    // state. In both cases, a state exists.
     store.edit(Edit { seen: now.serial, writes: Writes::default(), identity }).await.map(|_| ())
 }

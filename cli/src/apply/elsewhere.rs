@@ -219,12 +219,14 @@ fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> Sh
 }
 
 /// Whether the coordinator will take over the run later. A coordinator that has just started ends the watch of a run
-/// that its predecessor held. It takes over the run when the lease has expired.
+/// that belonged to its predecessor. The new coordinator takes over the run when the lease of the predecessor has
+/// expired.
 fn is_taken_over_later(end: &WatchEnd) -> bool {
     end.stopped && end.run.as_ref().is_some_and(|run| run.status == RunStatus::Running.word())
 }
 
-/// The changes of a run to managed objects in all its terms, whether they were watched or not.
+/// The changes that a run has made to managed objects in all its terms, including terms that this process did not
+/// watch.
 pub(super) fn counts(details: &RunDetails) -> ChangeCounts {
     let managed = |address: &str| {
         address.parse().is_ok_and(|found: ResourceInstance| found.resource.mode == ResourceMode::Managed)
@@ -243,7 +245,8 @@ pub(super) fn counts(details: &RunDetails) -> ChangeCounts {
     counts
 }
 
-/// The maximum number of attempts to reach a coordinator. It may restart, or another one may replace it.
+/// The maximum number of attempts to reach a coordinator. During the attempts, the coordinator may restart, or another
+/// coordinator may replace it.
 const TRIES: u32 = 120;
 
 async fn again(client: &mut Client, run: &str, view: &View) -> Result<EventStream, Vec<Diagnostic>> {
@@ -271,7 +274,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
     ApplyOutcome { run: run.to_owned(), code, stopped, counts: *progress.counts(), doubts: progress.doubts() }
 }
 
-/// Runs a local worker for the operations that must run at home. The caller aborts it when the run ends.
+/// Runs a local worker for the operations that must run at home. The caller aborts the worker when the run ends.
 async fn work_here(dialer: Dialer, address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
     let mut worker = Worker::new(WorkerOptions {
         pool: pool_options(&context),

@@ -21,10 +21,10 @@ const EARLIER: &str = "errored.tfstate.backup";
 const PRIVATE: u32 = 0o600;
 
 /// Writes the newest state of a run whose store has failed. Returns the problem that says how to continue, or `None` if
-/// nothing is left to be saved.
+/// everything is saved.
 pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome) -> Option<Diagnostic> {
     let error = outcome.store_error.as_ref()?;
-    // The store itself has written the state, and the error names the location.
+    // The store itself has written the state to a file, and the error names this file.
     if matches!(error, StoreError::Replaced { .. }) {
         return None;
     }
@@ -72,7 +72,7 @@ fn put(path: &Path, earlier: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&fresh, path)
 }
 
-/// The instances that these steps write, each once, in order.
+/// The instances that these steps write, in order and without duplicates.
 fn instances(steps: &[StoreStep]) -> Vec<String> {
     let mut names = Vec::new();
     for step in steps {

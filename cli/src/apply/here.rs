@@ -33,7 +33,7 @@ use crate::view::View;
 
 /// The name of the worker inside this process.
 const WORKER: &str = "home";
-/// How long providers may take to end after the user left the run. Weft has asked them to stop before.
+/// The time that providers have to end after the user has quit a run. Weft has already asked the providers to stop.
 const LEAVING_WAIT: Duration = Duration::from_secs(1);
 /// The capacity of the queue of interrupts by the user.
 const WISHES: usize = 4;
@@ -153,7 +153,7 @@ async fn run_to_end(
     Ok(ending)
 }
 
-/// The run that is watched.
+/// The run that [`watch`] shows.
 struct RunHere<'a> {
     id: &'a str,
     run: &'a RunId,
@@ -209,7 +209,7 @@ struct Home {
 }
 
 impl Home {
-    /// Starts the worker. Also returns the coordinator's end of the channel.
+    /// Starts the worker. Returns it with the coordinator's end of the channel.
     fn begin(context: &Context, run: &RunId, packages: Arc<dyn Packages>) -> (CoordinatorEnd, Home) {
         let (said, messages) = mpsc::channel::<HostMessage>(MESSAGES);
         let (ours, theirs) = pair();
@@ -229,7 +229,8 @@ impl Home {
         (ours, Home { working, messages })
     }
 
-    /// Ends the worker and its providers, within [`LEAVING_WAIT`] if the user has `left` the run.
+    /// Ends the worker and its providers. `left` says whether the user has quit the run. If so, this takes at most
+    /// [`LEAVING_WAIT`].
     async fn close(self, left: bool, progress: &mut Progress<'_>) {
         let Home { working, mut messages } = self;
         let closing = async move {

@@ -143,7 +143,7 @@ pub(super) fn taken_over(run: &str) -> Diagnostic {
     Diagnostic::error("Run not finished", detail)
 }
 
-/// The store of a run has failed before it had the newest state.
+/// The store of a run has failed before the newest state was written to it.
 pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     /// The maximum number of listed names. More would hide the advice.
     const LISTED: usize = 20;
@@ -179,7 +179,7 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     Diagnostic::error("State not saved", format!("{kept}\n\n{way_out}"))
 }
 
-/// The state could not be saved during its run.
+/// The state could not be saved during a run, which continues.
 pub(super) fn not_saved_yet(error: &StoreError, journal: &str) -> Diagnostic {
     Diagnostic::warning(
         "State not saved yet",

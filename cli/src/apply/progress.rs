@@ -30,14 +30,14 @@ use crate::view::View;
 pub const REMIND: Duration = Duration::from_secs(1);
 /// The time between two reports of a long operation, and of the whole run.
 const LONG: Duration = Duration::from_secs(10);
-/// The minimum time between two drawings of the standing lines. Users cannot read faster.
+/// The minimum time between two redraws of the standing lines at the bottom of the terminal. Users cannot read faster.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A running operation.
 struct Running {
     hook: Hook,
     since: Instant,
-    /// How many times it has been reported as long.
+    /// The number of reports that this operation is still running.
     reported: u64,
 }
 
@@ -48,9 +48,9 @@ struct Underway {
     operations: BTreeMap<u32, Running>,
     /// Operations of any kind.
     begun: BTreeSet<u32>,
-    /// Instances with provisioners that have not finished after their create.
+    /// Created instances whose provisioners have not finished.
     unfinished: BTreeSet<String>,
-    /// Creates that have finished except for their provisioners, and deletes whose provisioners have begun.
+    /// Creates whose provisioners have not finished, and deletes whose provisioners have begun.
     held: BTreeMap<String, (Hook, Instant)>,
     /// The time when the last step of each ephemeral object began or ended.
     ephemeral: BTreeMap<String, Instant>,
@@ -82,7 +82,7 @@ struct Lines {
     drawn: Option<Instant>,
     /// Whether the lack of a suitable worker has been reported.
     waiting: bool,
-    /// The run only settles doubts. The caller reports them, and there is no summary.
+    /// Whether the run only settles doubts. If so, the caller reports the remaining doubts, and there is no summary.
     only_resolves: bool,
 }
 
@@ -96,7 +96,7 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// The progress before any event. `operations` are the provider instances of the operations to come.
+    /// Creates the progress before the first event. `operations` are the provider instances of the operations to come.
     pub fn new<'o>(view: &'a View, operations: impl IntoIterator<Item = &'o str>, known: Foreknown) -> Progress<'a> {
         // An object counts as created when its last provisioner has finished.
         let last = known.provisioners.values().filter(|found| found.when == ProvisionWhen::Completed);
@@ -201,7 +201,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Gives problems of objects and providers the position of the block, if they have no better position.
+    /// Adds the position of the block to problems of objects and providers that have no more precise position.
     fn placed(&self, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for problem in problems.iter_mut().filter(|problem| problem.subject.is_none()) {
             let Some(text) = &problem.address else { continue };
@@ -219,8 +219,8 @@ impl<'a> Progress<'a> {
         &self.results.counts
     }
 
-    /// The number of operations that were seen to finish. It is less than the number of the run itself if the run began
-    /// earlier, or if some events did not arrive.
+    /// The number of operations that were seen to finish. More operations of the run may have finished: before the
+    /// display began, or because some events did not arrive.
     pub fn done(&self) -> u32 {
         self.results.done
     }
@@ -264,7 +264,7 @@ impl<'a> Progress<'a> {
 
     fn started(&mut self, happening: &ShownEvent, hook: Option<Hook>) {
         let Some(hook) = hook else { return };
-        // If a provisioner has run before the delete, the delete began with it.
+        // If a provisioner ran before the delete, the start of the provisioner counts as the start of the delete.
         let begun = self.underway.held.remove(&happening.address).filter(|_| hook.action == "delete");
         if hook.action != "forget" && begun.is_none() {
             self.view.event(events::apply_start(&hook));
@@ -284,7 +284,7 @@ impl<'a> Progress<'a> {
         // planned to change only sensitivity is reported, although it does not call a provider either.
         let was_nothing =
             happening.action == "update" && !intended && !self.known.relabelled.contains(&happening.address);
-        // A failed read for a check block arrives here, too: as a warning.
+        // A failed read for a check block is only a warning, so the read counts as finished.
         let unread = happening.diagnostics.iter().any(|said| said.code == READ_FOR_CHECK);
         if !happening.diagnostics.is_empty() {
             self.results.warnings.insert(happening.operation, happening.diagnostics);
@@ -397,7 +397,8 @@ impl<'a> Progress<'a> {
         eprintln!("\n{text}\nTo continue later: weft runs resume {run}");
     }
 
-    /// Counts an event for its provider instance. If an operation ends whose start was not seen, it began earlier.
+    /// Counts an event for its provider instance. If an operation ends but its start was not seen, it began before the
+    /// display.
     fn tally(&mut self, happening: &ShownEvent, what: &OperationEventKind) {
         let instance = happening.provider_instance.as_str();
         let begun = self.underway.begun.contains(&happening.operation);
@@ -463,8 +464,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The description of an operation for reports. `None` for operations that are not on objects, which are not
-    /// reported.
+    /// The description of an operation for reports. `None` for an operation that does not act on an object. Such
+    /// operations are not reported.
     fn hook(&self, happening: &ShownEvent, what: &OperationEventKind) -> Option<Hook> {
         if !matches!(happening.action.as_str(), "create" | "update" | "delete" | "read" | "forget") {
             return None;
@@ -519,7 +520,7 @@ fn is_before_begin(problem: &Diagnostic) -> bool {
     problem.code == NOT_BEGUN || problem.code == NOT_BEGUN_BY_PROVIDER
 }
 
-/// Whether a problem is about a provider. Operations that need the provider have not begun then.
+/// Whether a problem is about a provider. In this case, the operations that need the provider have not begun.
 fn is_of_provider(problem: &Diagnostic) -> bool {
     problem.address.as_ref().is_some_and(|address| address.parse::<ProviderInstance>().is_ok())
 }

@@ -1,5 +1,5 @@
-//! The hash that tells `init` whether a backend block has changed. It is equal to OpenTofu's, so both tools can be used
-//! in the same directory.
+//! The hash that tells `init` whether a backend block has changed. The hash is equal to OpenTofu's, so both tools can
+//! be used in the same directory.
 
 use serde_json::Value as Json;
 use weft_backends::catalog::BackendSettings;

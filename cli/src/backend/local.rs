@@ -45,7 +45,7 @@ impl LocalBackend {
         self.folder().join(workspace).join(STATE_FILE)
     }
 
-    /// The directory of all workspaces except the default one.
+    /// The directory that contains the states of all workspaces except the default one.
     pub fn folder(&self) -> PathBuf {
         self.workspace_dir.as_ref().map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from)
     }

@@ -10,7 +10,7 @@ use weft_state::remote::BackendError;
 
 use super::CLOUD;
 
-/// A `cloud` block is written as a backend.
+/// The configuration has a `backend "cloud"` block instead of a `cloud` block.
 pub fn cloud_as_backend(init: bool) -> Diagnostic {
     Diagnostic::error(
         unknown_summary(init),
@@ -18,7 +18,7 @@ pub fn cloud_as_backend(init: bool) -> Diagnostic {
     )
 }
 
-/// OpenTofu has this type of backend, and Weft does not.
+/// OpenTofu has this type of backend, but Weft does not.
 pub fn backend_unsupported(kind: &str) -> Diagnostic {
     Diagnostic::error(
         "Backend not supported yet",

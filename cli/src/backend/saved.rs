@@ -27,12 +27,12 @@ pub struct SavedBackend {
     pub kind: SmolStr,
     /// The settings, including those of `-backend-config`.
     pub settings: BackendSettings,
-    /// The hash of the block that they came from.
+    /// The hash of the block that contained the settings.
     pub hash: Option<u64>,
 }
 
 impl SavedBackend {
-    /// The saved settings, or `None` if there are none.
+    /// The saved settings, or `None` if nothing was saved.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.

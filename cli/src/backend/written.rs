@@ -19,7 +19,7 @@ use crate::variables;
 pub struct WrittenBackend {
     /// The type of the backend.
     pub kind: SmolStr,
-    /// The settings: every attribute, null if the block does not set it.
+    /// The settings. Every attribute has a value, which is null if the block does not set the attribute.
     pub settings: BackendSettings,
     /// The hash that tells `init` whether the block has changed. The settings of `-backend-config` do not affect it.
     pub hash: u32,
@@ -31,7 +31,8 @@ pub fn schema(kind: &str) -> Option<Block> {
 }
 
 impl WrittenBackend {
-    /// Reads the block of a root module, or `None` if it has none. `init` has its own message for an unknown type.
+    /// Reads the block of a root module, or `None` if it has none. `init` says whether the command is `init`, which has
+    /// its own message for an unknown type.
     ///
     /// # Errors
     /// Returns everything that is wrong with the block. Missing arguments are not errors, because `-backend-config` may

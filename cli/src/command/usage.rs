@@ -6,7 +6,8 @@ use super::Command;
 use crate::options::Flag;
 use crate::render::style::wrap;
 
-/// Descriptions of the commands, with examples. Each begins with a heading `## WORDS`. Paragraphs follow.
+/// Descriptions of the commands, with examples. Each description begins with a heading `## WORDS`, which is followed by
+/// paragraphs.
 pub const TEXTS: &str = include_str!("usage.txt");
 /// The width of help texts, in columns.
 pub const COLUMNS: usize = 80;

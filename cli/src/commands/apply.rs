@@ -161,7 +161,7 @@ async fn plan_and_apply(
     let snapshot = Arc::new(snapshot);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
-    // A failed plan is shown as far as it was made.
+    // If planning has failed, the changes that were planned before the failure are shown.
     let outputs = made.has_module_outputs;
     let came_to = |changes: &Changes| outputs || !changes.resources.is_empty() || !changes.outputs.is_empty();
     let Some(plan) = made.file.filter(|plan| !failed || came_to(&plan.changes)) else {
@@ -174,8 +174,8 @@ async fn plan_and_apply(
     let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
     let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
     let mut said = made.diagnostics;
-    // Without approval, the apply follows immediately. It determines what the plan left open, and evaluates checks
-    // again, so these warnings are not shown twice. A refresh-only apply determines nothing.
+    // If no approval is needed, the apply follows immediately. The apply evaluates checks again, so warnings that it
+    // will repeat are not shown here. A refresh-only apply does not repeat warnings about unknown checks.
     let decides = wishes.mode != UiMode::RefreshOnly;
     let comes_again = |told: &Diagnostic| told.code == READ_FOR_CHECK || (decides && told.is_open_check());
     said.retain(|told| confirms || !comes_again(told));
@@ -335,7 +335,7 @@ fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), 
     Ok((plan, bytes))
 }
 
-/// Checks that variables which are given again have the values in the plan.
+/// Checks that variables that are given again have the same values as in the plan.
 fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
     let arguments = &invocation.arguments;
     let known = |name: &str| plan.manifest.variables.get(name).map(|value| Value::from(value.clone()));
@@ -348,7 +348,7 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
         .iter()
         .filter(|(name, given)| {
             let Some(planned) = known(name) else { return false };
-            // Both values have the type in which they were given: the text "2" of an option differs from the number 2
+            // Both values have the type in which they were given: the string "2" of an option differs from the number 2
             // of a file.
             planned.ty() != given.value.ty() || !planned.same_unmarked(&given.value)
         })

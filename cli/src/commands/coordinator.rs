@@ -29,7 +29,7 @@ const FORMS: &str = "unix:PATH for this user's processes on this machine, or IP:
 const PRIVATE: u32 = 0o700;
 /// The file name of the default socket, in the directory for sockets of the user.
 const SOCKET: &str = "weft-coordinator.sock";
-/// How long running operations may take to end, before the coordinator leaves the runs to a successor.
+/// The time that operations have to end before the coordinator leaves its runs to a successor.
 const DRAIN: Duration = Duration::from_secs(30);
 /// The pause between two checks whether all runs have drained.
 const LOOK: Duration = Duration::from_millis(100);

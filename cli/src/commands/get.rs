@@ -54,13 +54,13 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// What happens to the manifest of modules if some modules cannot be installed. Each choice is that of an OpenTofu
-/// command.
+/// What happens to the manifest of modules if some modules cannot be installed. Each variant is the behavior of an
+/// OpenTofu command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The manifest lists the other modules.
+    /// The manifest lists the modules that were installed.
     KeepOthers,
-    /// The manifest stays as it was.
+    /// The manifest is not changed.
     KeepNothing,
 }
 
@@ -96,7 +96,7 @@ pub fn install(
     if installer.failed { Err(project.settled().err().unwrap_or_default()) } else { Ok(project) }
 }
 
-/// Prints a line, and sends it as an event, without the dash of a list item.
+/// Prints a line, and sends it as an event. The event omits the dash of a list item.
 pub fn tell(invocation: &Invocation<'_>, text: &str) {
     let plain = text.trim();
     tell_both(invocation, text, plain.strip_prefix("- ").unwrap_or(plain));

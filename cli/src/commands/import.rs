@@ -1,7 +1,7 @@
 //! `weft import`: adds an existing object to the state.
 //!
 //! The command works like an `import` block. Planning reads the object, and the result is written to the state. The
-//! rest of the plan is dropped.
+//! rest of the plan is not used.
 
 mod problems;
 
@@ -141,8 +141,8 @@ async fn imported(
     if !found.instances.contains_key(&name) {
         return Err(one(problems::no_instance(&name)));
     }
-    // The plan has also read data sources and outputs. Its results of checks are dropped: they are about the objects
-    // before the import.
+    // The plan has also read data sources and outputs. The results of checks in the plan are not stored, because they
+    // are about the objects before the import.
     let mut file = StateFile { checks: None, ..found };
     for (name, change) in &outputs {
         if change.action == Action::Delete {

@@ -93,7 +93,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if has_errors(&made.diagnostics) {
         return Ok(Exit::FAILED);
     }
-    // As in OpenTofu, an object that was only moved does not count.
+    // As in OpenTofu, an object that was only moved does not count as a change.
     let differs = |file: &PlanFile| file.changes.drift.iter().any(|change| !change.action.is_no_op());
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && differs(file);
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));

@@ -236,7 +236,7 @@ pub fn no_spool(error: &dyn Display) -> Diagnostic {
     )
 }
 
-/// A spool could not reserve room on its disk.
+/// A spool could not reserve space on its disk.
 pub fn no_room_for_results(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "No room is reserved for results",
@@ -319,7 +319,7 @@ pub fn plan_file_unusable(path: &str, why: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."))
 }
 
-/// As planned, a destroy has left objects.
+/// As planned, a destroy has removed objects from the state without destroying them.
 pub fn left_behind(count: usize) -> Diagnostic {
     Diagnostic::error(
         "Destroy was successful but left behind forgotten instances",

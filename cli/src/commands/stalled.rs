@@ -24,7 +24,7 @@ pub fn unfinished(headers: &[RunHeader]) -> Vec<&RunHeader> {
     headers.iter().filter(|header| stands_still(header)).collect()
 }
 
-/// Reports the runs that wait for the user, with the ways to continue. Prints nothing if there are none.
+/// Reports the runs that wait for the user, with the commands that continue them. Prints nothing if there are none.
 pub fn report_stalled(view: &View, headers: &[RunHeader]) {
     let (found, now) = (unfinished(headers), unix_ms());
     for header in found.iter().take(DESCRIBED) {
@@ -56,7 +56,7 @@ pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) 
     goes_on
 }
 
-/// Describes an unfinished run: who began it, when, what it has done, and which commands settle it.
+/// Describes an unfinished run: the user who began it, the time, its results so far, and the commands that settle it.
 fn described(header: &RunHeader, now: u64) -> String {
     let id = &header.id;
     let listing = RunListing::new(header);

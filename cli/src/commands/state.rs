@@ -226,7 +226,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         written_instance(text).ok_or_else(|| fail(problems::invalid_instance_address(text, &escaped(text))))?;
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let state = state.ok_or_else(|| fail(none_found()))?;
-    // `weft show` also prints deposed objects. This command prints only the current one.
+    // `weft show` also prints deposed objects. This command prints only the current object.
     let record = state.instances.get(&address.to_string()).filter(|record| record.current.is_some());
     let Some(record) = record.map(|record| InstanceRecord { deposed: BTreeMap::new(), ..record.clone() }) else {
         return Err(fail(problems::no_instance()));

@@ -76,7 +76,7 @@ fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 fn loaded(invocation: &Invocation<'_>, said: &mut Vec<Diagnostic>) -> Result<(Project, Tests), Vec<Diagnostic>> {
     let (mut tests, of_tests) = Tests::read(invocation);
     if has_errors(&of_tests) {
-        // The tests belong to the root module. Called modules are read after them.
+        // The tests belong to the root module. Called modules are read after the tests.
         let mut problems = Project::load_root(invocation).err().unwrap_or_default();
         problems.extend(of_tests);
         return Err(problems);

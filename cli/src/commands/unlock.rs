@@ -67,7 +67,7 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line("force-unlock cancelled.");
         return Ok(Exit::FAILED);
     }
-    // If the lock can be taken, no process holds it. Releasing it removes the lock file.
+    // If this process can acquire the lock, no other process holds it. Releasing the lock removes the lock file.
     let taken = block_on(place.open(Access::Change)).and_then(|opened| opened);
     drop(taken.map_err(|problem| invocation.fail(&[problem]))?);
     tell_unlocked(invocation);

@@ -132,7 +132,7 @@ struct Serving<'i> {
     addresses: Vec<String>,
     /// Whether the worker was asked to stop.
     ended: tokio::sync::watch::Receiver<bool>,
-    /// The time since which the worker is stopping and no calls are running.
+    /// The time when a stopping worker was first seen without running calls. `None` while calls are running.
     rests_since: Option<Instant>,
     /// Whether the user was informed that no coordinator responds.
     told: bool,
@@ -165,8 +165,8 @@ async fn serve(
         };
         view.line(&format!("worker {} works for the coordinator at {address}", serving.name));
         serving.told = false;
-        // This task runs on the same threads as its peers. If it ran on the main thread, each message would wake
-        // another thread.
+        // A spawned task runs on the same threads as the tasks that it exchanges messages with. On the main thread,
+        // each message would wake another thread.
         let channel = Channel { incoming: end.incoming, outgoing: end.outgoing };
         let working = tokio::spawn(async move {
             let ended = worker.run(channel).await;
@@ -264,8 +264,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Whether a worker without a connection may end. It was asked to stop, and has no results, or no coordinator has
-    /// taken its results for a while.
+    /// Whether a worker without a connection may end. It may end if it was asked to stop and has no results. With
+    /// results, it may end after it has waited [`DELIVER`] for a coordinator.
     fn may_leave(&mut self, worker: &mut Worker) -> bool {
         if !*self.ended.borrow() {
             return false;

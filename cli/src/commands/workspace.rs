@@ -216,8 +216,8 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if let Some(path) = arguments.value("state") {
         let file = given_state(invocation, path)?;
         if matches!(workspaces(invocation)?, Workspaces::Backend(StateBackend::Local(_))) {
-            // As in OpenTofu, `-state` also selects the state file of a local backend. That file already has this
-            // state, and the workspace stays empty.
+            // As in OpenTofu, `-state` also selects the state file of a local backend. This file already contains the
+            // given state, so the workspace stays empty.
             return Ok(Exit::DONE);
         }
         let place =

@@ -1,4 +1,4 @@
-//! The HTTP/1.1 endpoint for `GET /metrics`. It serves nothing else. Each connection serves one request.
+//! The HTTP/1.1 endpoint for `GET /metrics`. The endpoint serves nothing else. Each connection serves one request.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 const MAX_REQUEST: usize = 8 << 10;
 /// The time limit of a request and its response.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// The maximum number of connections. A scraper needs one. Additional connections are closed immediately.
+/// The maximum number of connections. A scraper needs one. The endpoint closes additional connections immediately.
 const MOST_CONNECTIONS: usize = 16;
 /// The pause after an error of `accept`, for example if there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
@@ -45,7 +45,7 @@ impl MetricsAddress {
         port.or_else(|| text.parse().ok()).map(MetricsAddress::Tcp)
     }
 
-    /// Whether other machines can reach it.
+    /// Whether other machines can reach the address.
     pub fn is_public(&self) -> bool {
         matches!(self, MetricsAddress::Tcp(address) if !address.ip().is_loopback())
     }
@@ -75,8 +75,8 @@ enum Listener {
     Unix(UnixListener),
 }
 
-/// Serves the output of `render` until the handle is aborted. Returns the address with its port. It must be called in a
-/// runtime.
+/// Serves the output of `render` until the handle is aborted. Returns the address with its port. The function must be
+/// called in an asynchronous runtime.
 ///
 /// # Errors
 /// Returns an error if the address cannot be used, for example because it is in use.

@@ -17,7 +17,7 @@ use super::{FOLDER, ModuleManifest, ModuleRecord, constraints};
 use crate::context::Context;
 use crate::modules::problems;
 
-/// The maximum number of links in a path, as in the operating system.
+/// The maximum number of symbolic links in a path, as in the operating system.
 const MOST_LINKS: usize = 40;
 /// How long an abandoned fetch may delay the end of the process.
 const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
@@ -25,13 +25,13 @@ const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 /// A step of the installation of a module. `key` contains the names of the calls that lead to the module.
 #[derive(Clone, Copy, Debug)]
 pub enum InstallStep<'a> {
-    /// It is about to be downloaded.
+    /// The module is about to be downloaded.
     Download {
         /// The source address, with the version of a registry module.
         what: &'a str,
         key: &'a str,
     },
-    /// It is installed.
+    /// The module is installed.
     Installed {
         key: &'a str,
         /// The directory of the module.
@@ -53,9 +53,9 @@ pub struct ModuleInstaller<'a> {
     fetching: Option<Fetching>,
 }
 
-/// The client that fetches modules. It is created for the first fetch.
+/// The client that fetches modules. The first fetch creates the client.
 struct Fetching {
-    /// `Some` until it is dropped.
+    /// The runtime of the client. `None` only while the client is dropped.
     runtime: Option<Runtime>,
     fetcher: ModuleFetcher,
 }
@@ -237,7 +237,7 @@ impl<'a> ModuleInstaller<'a> {
                 }
                 let why = found.err().map_or_else(|| "it is not a directory".to_owned(), |error| error.to_string());
                 problems.push(problems::directory_of_call_unreadable(&written, request.name(), &request.place(), &why));
-                // As in OpenTofu, the steps name it all the same, without a directory.
+                // As in OpenTofu, the module is reported as installed, but without a directory.
                 (self.report)(InstallStep::Installed { key: &request.key(), directory: "" });
                 self.note(request, String::new(), None);
                 return None;

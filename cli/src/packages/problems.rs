@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// The environment names running providers to attach to.
+/// The environment names running providers to attach to, which Weft does not support.
 pub fn attaching_unsupported(variable: &str) -> Diagnostic {
     Diagnostic::error(
         "Attaching to running providers not supported yet",
@@ -66,7 +66,7 @@ pub fn provider_missing(source: &dyn Display) -> Diagnostic {
     )
 }
 
-/// A plan was made with a development override.
+/// A plan was made with a development override that this machine does not have.
 pub fn override_missing(name: &str) -> Diagnostic {
     Diagnostic::error(
         "Provider package missing",

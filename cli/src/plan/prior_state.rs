@@ -1,4 +1,4 @@
-//! The state after the refresh on which a plan is based, for commands that show the plan.
+//! The refreshed state on which a plan is based, for commands that show the plan.
 
 use std::collections::BTreeMap;
 

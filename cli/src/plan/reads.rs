@@ -18,15 +18,15 @@ use weft_state::{LocalBudgets, RunStore, StoreError, TokenGrant, TokenRequest};
 use super::Placing;
 use crate::store::{StoreLocation, problem};
 
-/// The number of reads for which one request takes tokens. The store grants the tokens that become free within half a
-/// second. Tokens that are left at the end of planning are lost.
+/// The number of reads for which one request reserves tokens. The store grants the tokens that become free within half
+/// a second. Reserved tokens that planning does not use are lost.
 const READS_AT_ONCE: u32 = 32;
 
 /// The location of the tokens.
 enum Buckets {
-    /// In the store. Everything that uses the store shares them.
+    /// In the store. All processes that use the store share the tokens.
     Store(Arc<dyn RunStore>),
-    /// In this process. Other stores have budgets only while they are locked.
+    /// In this process. This is for stores that have budgets only while they are locked.
     Here(LocalBudgets),
 }
 
@@ -81,7 +81,7 @@ impl ReadBudgets {
         Ok(Some(Arc::new(ReadBudgets { placing: placing.clone(), buckets, known: Mutex::default() })))
     }
 
-    /// The number of budgets of a provider instance. They are determined on the first call.
+    /// The number of budgets of a provider instance. The budgets are determined on the first call.
     fn buckets(&self, instance: &ProviderInstance, config: &Value) -> usize {
         let mut known = self.known.lock();
         if let Some(found) = known.by_instance.get(instance) {

@@ -34,8 +34,8 @@ pub struct Wishes {
     pub parallelism: usize,
     /// Whether to hide the progress of planning.
     pub quiet: bool,
-    /// Whether to store the prior state in the plan, for commands that show the plan, and for commands that need only
-    /// this state. It is as large as the state.
+    /// Whether to store the prior state in the plan. Commands that show the plan need this state, and some commands
+    /// need nothing else from the plan. The stored prior state is as large as the state itself.
     pub prior_state: bool,
     /// Whether to store the configuration document in the plan, for tools that read plans.
     pub configuration: bool,

@@ -7,15 +7,15 @@ use weft_graph_format::graph::Action;
 /// The numbers of objects that an operation adds, changes and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeCounts {
-    /// Created.
+    /// The number of created objects.
     pub add: usize,
-    /// Updated in place.
+    /// The number of objects that are updated in place.
     pub change: usize,
-    /// Imported.
+    /// The number of imported objects.
     pub import: usize,
-    /// Destroyed.
+    /// The number of destroyed objects.
     pub remove: usize,
-    /// Removed from the state.
+    /// The number of objects that are removed from the state without being destroyed.
     pub forget: usize,
 }
 

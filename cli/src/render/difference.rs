@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`DifferenceNode`] is a node of the tree. [`compare`] makes the tree for two values and a type, and
 //! `schema` for two objects and their block. `sequence` pairs the elements of two lists or sets. [`print`] and `text`
-//! print the tree. An unchanged object is a tree, too: this is how states are shown.
+//! print the tree. States are shown with trees of unchanged objects.
 //!
 //! The layout is OpenTofu's (recorded case `workflow/show-text`), because users know it and scripts match it: two
 //! columns for the sign, four for each level, aligned names, and the number of unchanged parts instead of the parts.

@@ -198,7 +198,7 @@ pub fn stored_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a Output
 }
 
 impl Hook {
-    /// The object of events about a refresh. It has no action.
+    /// The object that events about a refresh contain. It has no action.
     fn look(&self) -> Json {
         let mut object = self.object(false);
         if let Json::Object(fields) = &mut object {

@@ -79,7 +79,7 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
     text
 }
 
-/// The texts of the changes. With `-compact`, equal changes have one text.
+/// The changes as text, one string for each change. With `-compact`, equal changes have one string.
 fn changes(plan: &PlanFile, shown: &[&ResourceChange], style: &Style) -> Vec<String> {
     let told = |change: &ResourceChange| {
         let written = change.action.is_no_op() && plan.manifest.generated.contains_key(&change.address.to_string());
@@ -127,7 +127,7 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
             title("No objects need to be destroyed."),
             "Either you have not created any objects yet or the existing objects were already deleted outside of OpenTofu.",
         ),
-        // The changes end with their own note.
+        // The text of the detected changes ends with its own note.
         UiMode::RefreshOnly if drifted => return String::new(),
         UiMode::RefreshOnly => (
             title("Your infrastructure still matches the configuration."),

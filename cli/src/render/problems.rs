@@ -9,7 +9,7 @@ pub fn no_schema(address: &dyn Display) -> Diagnostic {
     unfit(format!("The provider of {address} has no schema for it."))
 }
 
-/// An object in the state has another version than the schema of its provider.
+/// The schema version of an object in the state differs from that of the provider's schema.
 pub fn other_schema_version(address: &dyn Display, stored: u64, known: u64) -> Diagnostic {
     unfit(format!(
         "{address} follows version {stored} of its schema, and the provider that is installed knows version {known}. A \

@@ -1,8 +1,8 @@
 //! The progress of each provider instance: counts, running operations, and the remaining time.
 //!
-//! A [`Board`] receives events with the time since the start. It produces lines for a terminal, which are redrawn in
-//! place, and plain lines, which are printed at intervals. It knows only the addresses of provider instances, so it
-//! never contains sensitive values.
+//! A [`Board`] receives events with the time since the start. The board produces lines for a terminal, which are
+//! redrawn in place, and plain lines, which are printed at intervals. The board knows only the addresses of provider
+//! instances, so it never contains sensitive values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -89,8 +89,8 @@ pub struct Board {
 }
 
 impl Board {
-    /// The board before any event. `operations` are the provider instances of the operations to come, as text.
-    /// Operations without a provider instance are ignored.
+    /// Creates a board before the first event. `operations` are the provider instances of the operations to come, as
+    /// text. Operations without a provider instance are ignored.
     pub fn new<'o>(operations: impl IntoIterator<Item = &'o str>) -> Board {
         let mut board = Board::default();
         for instance in operations.into_iter().filter(|instance| !instance.is_empty()) {

@@ -1,4 +1,4 @@
-//! Quoted texts, and names that need no quotes.
+//! Quoted strings, and names that need no quotes.
 
 pub use weft_graph_format::quoting::quoted;
 use weft_syntax::is_identifier;

@@ -13,7 +13,7 @@ use super::values;
 
 pub use super::schemas::Schemas;
 
-/// A whole state. The text says so if it is empty.
+/// A whole state. If the state is empty, the text says so.
 pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     let mut records: Vec<(Vec<String>, &InstanceRecord)> =
         state.instances.values().map(|record| (module_path(record), record)).collect();
@@ -21,8 +21,8 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     if records.is_empty() && !has_outputs {
         return "The state file is empty. No resources are represented.\n".to_owned();
     }
-    // As in OpenTofu, modules are sorted by their texts, and a module comes before the modules inside it. The instances
-    // of a resource are sorted by key: 2 before 10.
+    // As in OpenTofu, modules are sorted by their addresses as strings, and a module comes before the modules inside
+    // it. The instances of a resource are sorted by key: 2 before 10.
     records.sort_by_cached_key(|(path, record)| {
         (path.clone(), record.address.resource.to_string(), record.address.key.clone())
     });

@@ -18,8 +18,8 @@ pub struct Style {
     pub compact_changes: bool,
     /// Whether to show sensitive values (`-show-sensitive`).
     pub reveal: bool,
-    /// Whether to show diagnostics in boxes. With `-no-color` they have none, because scripts look for lines that begin
-    /// with `Error:`.
+    /// Whether to show diagnostics in boxes. With `-no-color`, there are no boxes, because scripts look for lines that
+    /// begin with `Error:`.
     pub boxes: bool,
 }
 
@@ -37,7 +37,8 @@ impl Default for Style {
 }
 
 impl Style {
-    /// `text` with the escape sequence of `code` before it and a reset after it. Unchanged without colors.
+    /// `text` with the escape sequence of `code` before it and a reset after it. Returns `text` unchanged if colors are
+    /// off.
     pub fn paint(&self, code: &str, text: &str) -> String {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }

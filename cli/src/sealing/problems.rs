@@ -9,7 +9,7 @@ pub fn invalid_settings(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid encryption settings", format!("{problem}."))
 }
 
-/// The settings forbid methods that store unencrypted data, but use one.
+/// The settings forbid methods that store unencrypted data, but use such a method.
 pub fn unencrypted_forbidden(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unencrypted method is forbidden", format!("{problem}."))
 }

@@ -1,8 +1,9 @@
-//! The second copy of a state in Redis that a coordinator on another machine changes.
+//! Updates the second copy of a state in Redis while a coordinator on another machine changes the state. The copy is in
+//! the backend of the configuration.
 //!
-//! The coordinator knows neither the configuration nor the credentials of its backend. The command line has both, so it
-//! writes the copy: at intervals while it watches the run, and at the end, before it reports success. If it exits
-//! earlier, the next command writes the copy first.
+//! The coordinator knows neither the configuration nor the credentials of the backend. The command has both, so the
+//! command writes the copy: at intervals while it watches the run, and at the end, before it reports success. If the
+//! command exits earlier, the next command writes the copy first.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::SecondCopyStore;
@@ -14,12 +15,13 @@ use super::{Access, StoreLocation, problem};
 pub struct Coordinated(Option<SecondCopyStore>);
 
 impl Coordinated {
-    /// Opens the backend with the copy, before a run begins. If the store is empty, it starts from the copy. The copy
-    /// catches up with earlier runs. Does nothing for a state without a copy.
+    /// Opens the backend with the copy, before a run begins. If the store is empty, the state is restored from the
+    /// copy. Otherwise, the copy is updated with the results of earlier runs. The function does nothing for a state
+    /// without a copy.
     ///
     /// # Errors
-    /// Returns an error if the backend or the store cannot be used, for example because there are no credentials, or
-    /// because both states were changed.
+    /// Returns an error if the backend or the store cannot be used, for example because there are no credentials.
+    /// Returns an error if both the state and its copy were changed.
     pub async fn open(place: &StoreLocation) -> Result<Coordinated, Diagnostic> {
         let StoreLocation::Redis { copy: Some(_), .. } = place else { return Ok(Coordinated(None)) };
         let opened = place.open_redis(Access::Change).await;

@@ -22,7 +22,7 @@ impl StoreLocation {
         self.open_store(access).await.map_err(|error| problem(&error))
     }
 
-    /// Checks that the backup can be written, before anything is changed.
+    /// Checks that the backup can be written. This happens before anything is changed.
     fn can_back_up(&self) -> Result<(), Diagnostic> {
         let StoreLocation::Embedded(options) = self else { return Ok(()) };
         let Backup::At(path) = &options.backup else { return Ok(()) };
@@ -35,7 +35,7 @@ impl StoreLocation {
         }
     }
 
-    /// Opens the store for reading. `None` if it has no state.
+    /// Opens the store for reading. `None` if the store has no state.
     ///
     /// # Errors
     /// Returns an error if the store cannot be opened.
@@ -94,7 +94,7 @@ impl StoreLocation {
         SecondCopyStore::connect(options).await
     }
 
-    /// Reads the whole state without a lock. It is empty if there is none.
+    /// Reads the whole state without a lock. The snapshot is empty if there is no state.
     ///
     /// # Errors
     /// Returns an error if the state cannot be read.

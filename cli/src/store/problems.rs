@@ -79,7 +79,7 @@ pub fn password_in_argument() -> Diagnostic {
     )
 }
 
-/// A password is set in two places.
+/// A password is set twice.
 pub fn two_passwords(first: &str, second: &str) -> Diagnostic {
     Diagnostic::error(
         "Password given twice",

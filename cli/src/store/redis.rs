@@ -1,5 +1,5 @@
-//! The credentials for Redis. Files and passwords come from the environment, because plans record addresses, and
-//! because other users can see the arguments of a process.
+//! The credentials for Redis. Passwords and the paths of files come from the environment, not from addresses. Plans
+//! record addresses, and other users can see the arguments of a process.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Secret;

@@ -23,11 +23,11 @@ pub enum Workspaces {
 }
 
 impl Workspaces {
-    /// The names of all workspaces, the default one first. A workspace may exist only in the backend behind the Redis
-    /// store.
+    /// The names of all workspaces, the default one first. A workspace may exist only in the backend with the second
+    /// copies.
     ///
     /// # Errors
-    /// Errors of the services.
+    /// Returns errors of the services.
     pub fn names(&self) -> Result<Vec<String>, Diagnostic> {
         let (server, behind) = match self {
             Workspaces::Backend(backend) => return backend.workspaces(),
@@ -45,11 +45,11 @@ impl Workspaces {
         Ok(names)
     }
 
-    /// Deletes the state of a workspace if it has this serial. With `force`, it deletes the state even if a service
-    /// would keep it.
+    /// Deletes the state of a workspace if it has this serial. With `force`, the state is deleted even if a service
+    /// would otherwise refuse.
     ///
     /// # Errors
-    /// Errors of the services or of the file system. Returns an error if a run in the workspace has not ended.
+    /// Returns errors of the services or of the file system. Returns an error if a run in the workspace has not ended.
     pub fn delete(&self, place: &StoreLocation, workspace: &str, serial: u64, force: bool) -> Result<(), Diagnostic> {
         let behind = match self {
             Workspaces::Backend(backend) => return backend.delete(workspace, force),

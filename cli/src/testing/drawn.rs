@@ -1,10 +1,11 @@
-//! Random numbers that are equal to OpenTofu's, so that made-up texts are equal. They are the numbers of Go's
+//! Random numbers that are equal to OpenTofu's, so that made-up strings are equal, too. The numbers are those of Go's
 //! `math/rand`, with a seed from the name of the resource type.
 //!
 //! The generator is additive: each number is the sum, modulo 2^64, of the numbers 607 and 273 steps before it (D.
 //! Knuth, The Art of Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers combine the numbers of a
 //! congruential generator with 607 fixed numbers. The fixed numbers are those of the additive generator with the seed 1
-//! after 7.8 * 10^12 steps. They are computed once. A step is linear, so many steps are a power of a polynomial.
+//! after 7.8 * 10^12 steps. This module computes the fixed numbers once. A step is linear, so many steps are a power of
+//! a polynomial.
 
 use std::sync::LazyLock;
 
@@ -18,7 +19,7 @@ const STEPS: u64 = 7_800_000_000_000;
 const MODULUS: u64 = (1 << 31) - 1;
 /// The factor of the congruential generator.
 const FACTOR: u64 = 48_271;
-/// The number of its first numbers that are skipped.
+/// The number of values of the congruential generator that are skipped at the start.
 const PASSED_OVER: usize = 20;
 /// Replaces the seed 0, because that seed would give only zeros.
 const FOR_ZERO: u64 = 89_482_311;

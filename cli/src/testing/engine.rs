@@ -60,7 +60,7 @@ pub struct Engine<'a> {
     pub packages: Arc<PlannedPackages>,
     /// The interrupts by the user.
     pub interrupts: Interrupts,
-    /// The number of states that were written to files because objects were left behind.
+    /// The number of states that were written to files because the cleanup left objects behind.
     pub kept: AtomicUsize,
 }
 
@@ -135,7 +135,7 @@ impl Engine<'_> {
             }
         };
         let mut problems = outcome.diagnostics;
-        // The warning is for users who set variables of the root module. Here the tests set them.
+        // The warning is for users who set variables of the root module. Here the tests set the variables.
         problems.retain(|problem| problem.code != weft_planner::planning::DEPRECATED_VARIABLE);
         let errored = has_errors(&problems);
         let mut live = Inputs::new();
@@ -273,7 +273,7 @@ impl Engine<'_> {
     }
 }
 
-/// What was received from a run.
+/// The results and events that were received from a run.
 struct Heard {
     problems: BTreeMap<u32, Vec<Diagnostic>>,
     aside: Vec<Diagnostic>,
@@ -312,7 +312,7 @@ impl Heard {
         }
     }
 
-    /// A problem with its position, and with the object whose condition failed.
+    /// Adds to a problem its position, and the object whose condition failed.
     fn placed(&self, mut problem: Diagnostic, step: Option<&OperationEvent>) -> Diagnostic {
         let config =
             |address: &str| address.parse::<ResourceInstance>().ok().map(|address| address.config().to_string());

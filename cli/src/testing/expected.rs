@@ -1,4 +1,5 @@
-//! Expected failures of a run. They are removed from its problems. Expected failures that did not happen are reported.
+//! Expected failures of a run. Expected failures that happen are removed from the problems of the run. Missing failures
+//! are reported as errors.
 
 use super::problems;
 use weft_evaluator::config::test_file::ExpectedFailure;

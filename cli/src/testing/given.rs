@@ -2,8 +2,8 @@
 //!
 //! The sources in order of increasing precedence: the environment; the standard variable files beside the
 //! configuration; `-var-file` and `-var`; the standard variable files in the directory of tests; the `variables` block
-//! of the file; the `variables` block of the run. Expressions in test files see the values from outside of the test
-//! file as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
+//! of the file; the `variables` block of the run. In test files, expressions use `var` for the values from outside of
+//! the test file, and `run` for outputs of earlier runs (reference: "Variables" of `tofu test`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,9 +28,9 @@ const TEST_FILE: &str = "the test file";
 /// A value for all tests.
 #[derive(Clone, Debug)]
 enum Global {
-    /// A text and its source. The type of the variable decides how it is parsed.
+    /// A text and its source. The type of the variable decides how the text is parsed.
     Text(String, &'static str),
-    /// A value from a file, or the reason why it has none.
+    /// A value from a file, or the problems that make the value unusable.
     Value(Result<GivenVariable, Vec<Diagnostic>>),
 }
 

@@ -12,7 +12,7 @@ pub enum Wish {
     GoOn,
     /// To finish the current run, then clean up.
     Stop,
-    /// To begin nothing more, not even the cleanup.
+    /// To end as soon as possible, without cleanup.
     Cancel,
 }
 

@@ -1,4 +1,4 @@
-//! The tests of a configuration: its test files, and the modules that some runs test instead of it.
+//! The tests of a configuration: its test files, and the modules that some runs test instead of the configuration.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -128,7 +128,7 @@ impl Tests {
             }
         }
         for file in &self.files {
-            // Mocks replace providers that the configuration requires anyway.
+            // Mocks add no requirements: they replace providers that the configuration already requires.
             for (local_name, _) in file.providers.keys() {
                 require(&mut all, root.provider_source(local_name), &Constraints::any());
             }

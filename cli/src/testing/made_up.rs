@@ -1,9 +1,9 @@
 //! Objects of mocked providers. Their values come from the configuration, from the test, or are made up.
 //!
 //! If an attribute is not in the configuration and a provider could compute it, the test may set it. All other computed
-//! attributes are made up: texts of 4 to 15 letters and digits, the number 0, false, and empty collections. The same
+//! attributes are made up: strings of 4 to 15 letters and digits, the number 0, false, and empty collections. The same
 //! type and configuration always give the same object, so that a plan and its apply agree. Two resources of one type
-//! get equal texts. The values are equal to OpenTofu's (reference: `mock_provider` in OpenTofu 1.12).
+//! get equal strings. The values are equal to OpenTofu's (reference: `mock_provider` in OpenTofu 1.12).
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;
@@ -16,9 +16,9 @@ use weft_providers::ProviderDiagnostic;
 use super::drawn::NumberGenerator;
 use super::problems;
 
-/// The minimum and maximum length of a made-up text.
+/// The minimum and maximum length of a made-up string.
 const TEXT_LENGTH: (u32, u32) = (4, 15);
-/// The characters of made-up texts.
+/// The characters of made-up strings.
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890";
 
 /// The object of a type for a configuration, and the problems of the values in the test.
@@ -33,7 +33,7 @@ pub fn object(
     (value, maker.problems)
 }
 
-/// A made-up text.
+/// A made-up string.
 fn text(drawing: &mut NumberGenerator) -> String {
     let (least, most) = TEXT_LENGTH;
     let length = least + drawing.below(most - least + 1);
@@ -87,7 +87,7 @@ impl Maker {
     }
 
     fn attribute(&mut self, name: &str, attribute: &Attribute, config: Option<Value>, given: Option<&Value>) -> Value {
-        // Null means not set. Attributes that only the provider sets are never taken from the configuration.
+        // Null means not set. Attributes that only the provider sets never get their values from the configuration.
         let decides = attribute.computed && !attribute.optional;
         let config = config.filter(|value| !value.is_null() && !decides);
         let given = given.map(|given| self.given(name, attribute, config.is_some(), given));
@@ -231,7 +231,7 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         let (second, _) = object("t", &schema(), &config(vec![("name", Value::string("other"))]), &given(vec![]));
         let id = part(&first, "id");
-        // The value was recorded from OpenTofu 1.12.6: the first text of such a resource.
+        // The value was recorded from OpenTofu 1.12.6: the first string of such a resource.
         let mut drawing = NumberGenerator::of("lab_thing");
         let recorded = ["nMFIdL4dM", "0RVXjI", "DPWIrm593nO2x", "YxR4AmaR1RThDm"];
         assert_eq!(recorded.map(|_| text(&mut drawing)), recorded);

@@ -119,7 +119,7 @@ pub fn missing_failure(object: &str) -> Diagnostic {
     )
 }
 
-/// A variable is invalid as expected, but this prevents the apply.
+/// The value of a variable is invalid, as expected. However, the invalid value prevents the apply.
 pub fn invalid_variable_before_apply(object: &str) -> Diagnostic {
     Diagnostic::warning(
         "Invalid Variable in test file",
@@ -130,7 +130,7 @@ pub fn invalid_variable_before_apply(object: &str) -> Diagnostic {
     )
 }
 
-/// The state of the objects that were left behind cannot be written.
+/// The state of the objects that the cleanup has left behind cannot be written.
 pub fn state_not_kept(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Failed to persist state",
@@ -166,7 +166,7 @@ pub fn write_only_value(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic { severity: Severity::Warning, ..problem }
 }
 
-/// A required attribute has no value in the configuration. The test may not set it.
+/// A required attribute has no value in the configuration. The test must not set such an attribute.
 pub fn required_value(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid mock/override field `{name}`"),

@@ -207,7 +207,7 @@ impl FileRunner<'_> {
         let missing = sources.filter_map(|source| plugins(source).err());
         let missing: Vec<Diagnostic> = missing.collect();
         made.problems.extend(missing);
-        // Variables that only the test gives are for its assertions.
+        // Variables that only the test declares are for its assertions, so providers must not refer to them.
         made.problems.extend(undeclared_in_providers(&made.root));
         let warnings = made.problems.clone();
         stop_at(made.problems, course)?;
@@ -248,7 +248,7 @@ impl FileRunner<'_> {
         with_settled_keys(root, &keys)
     }
 
-    /// The outputs of runs, by run. Only runs that last changed a state have outputs.
+    /// The outputs of runs, by run. A run has outputs only if no later run has changed the same state.
     async fn outputs(&self) -> Result<BTreeMap<SmolStr, Value>, Stop> {
         let mut found = BTreeMap::new();
         for held in self.states.values() {

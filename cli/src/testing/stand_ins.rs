@@ -22,8 +22,9 @@ pub struct TestStandIns {
 }
 
 impl TestStandIns {
-    /// The values for a resource. An override of the resource comes first, then the entry for the resource in the mock
-    /// of its provider, then the entry for its type there. `None` if neither the resource nor the provider is replaced.
+    /// The values for a resource. An override of the resource takes precedence. Next comes the entry for the resource
+    /// in the mock of its provider, and last the entry for the resource type in this mock. `None` if neither the
+    /// resource nor the provider is replaced.
     fn given(&self, provider: &ProviderConfig, resource: &ConfigResource) -> Option<Arc<GivenValues>> {
         if let Some(given) = self.resources.get(resource) {
             return Some(given.clone());

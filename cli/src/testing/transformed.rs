@@ -1,5 +1,5 @@
-//! The configuration that a run tests. It is the loaded configuration with the providers of the test, with overridden
-//! modules reduced to their outputs, and with the additional declarations of the run.
+//! The configuration that a run tests. It is the loaded configuration with three changes. It has the providers of the
+//! test. Overridden modules have only their outputs. The additional declarations of the run are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -82,7 +82,8 @@ fn providers(
             (None, None) => return false,
         };
         let was_keyed = module.providers.get(&name).is_some_and(|block| block.is_repeated());
-        // References have keys that this mock lacks. Without any instances, no reference finds one.
+        // References use keys, but this mock has no instances with keys. An empty `for_each` makes these references
+        // invalid.
         let is_empty = block.is_mock && was_keyed && !block.is_repeated() && repeats;
         let mut block = if is_empty { block.repeated_over(&Value::empty_object()) } else { block };
         block.local_name.clone_from(&name.0);
@@ -112,8 +113,7 @@ fn providers(
     problems
 }
 
-/// Removes providers that read outputs of runs that are not available, if the tested modules do not use these
-/// providers.
+/// Removes provider blocks that refer to unavailable outputs of runs, if the tested modules do not use these providers.
 fn drop_early(module: &mut CompiledModule, root: &Arc<CompiledModule>) {
     let used: BTreeSet<ProviderSource> = root
         .all()
@@ -190,7 +190,7 @@ fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnos
     None
 }
 
-/// The module tree with one module reduced to the outputs in a test.
+/// The module tree in which one module has only the outputs that the test sets.
 fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<Arc<CompiledModule>>, Vec<Diagnostic>) {
     let mut said = Vec::new();
     let found = replaced(root, &one.target.0, &mut |module| {

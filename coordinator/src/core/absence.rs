@@ -1,4 +1,4 @@
-//! The time without any worker.
+//! Measures how long work has waited while no worker was connected.
 
 use super::clock::Clock;
 use crate::timing::NO_WORKER_NOTICE;
@@ -16,7 +16,7 @@ impl Absence {
         *self = Absence::default();
     }
 
-    /// Records that work waits and no worker is connected. Returns whether to report that now.
+    /// Records that work waits and no worker is connected. Returns whether to report the absence now.
     pub(super) fn is_news(&mut self, clock: &Clock) -> bool {
         let since = *self.since.get_or_insert(clock.now());
         clock.has_passed(since, NO_WORKER_NOTICE) && !std::mem::replace(&mut self.told, true)

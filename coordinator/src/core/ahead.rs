@@ -5,22 +5,22 @@
 //! the intent is durable, its call waits for a slot, so there are never more calls than slots.
 //!
 //! The number of intents that may be ahead follows from the times of the store and of the calls: enough to fill the
-//! slots that become free while an intent is being written. After a crash, that many more operations are in doubt. So
-//! there are none ahead if the store is fast, and never more than half of the slots.
+//! slots that become free while an intent is being written. Each intent ahead can be one more operation in doubt after
+//! a crash. So no intents are ahead if the store is fast, and their number never exceeds half of the number of slots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::Position;
 
-/// Intents may be written ahead for at most one in this number of slots.
+/// The number of slots, divided by this number, is the maximum number of intents ahead.
 const LARGEST_PART: u64 = 2;
-/// The part of the average time of the store that counts, in percent. It is more than 100, because the times differ: an
-/// intent that misses a group of steps waits for the next one.
+/// The factor in percent for the average time of the store. The factor exceeds 100 because the times vary: an intent
+/// that misses a group of steps waits for the next group.
 const STORE_PERCENT: u64 = 150;
-/// The weight of the previous average against a new time.
+/// The weight of the previous average in the new average. A new time has the weight 1.
 const WEIGHT: u64 = 7;
-/// Averages are held in fractions of a millisecond.
+/// Averages are stored in units of a millisecond divided by this number.
 const FRACTION: u64 = 16;
 
 /// A moving average of times in milliseconds.
@@ -76,12 +76,12 @@ impl Ahead {
         }
     }
 
-    /// Whether an operation has a durable intent, and its call is not allowed yet.
+    /// Whether an operation has a durable intent, but its call is not allowed yet.
     pub(super) fn waits(&self, position: Position) -> bool {
         self.asked.get(&position).is_some_and(|asked| self.waiting.contains(&(*asked, position)))
     }
 
-    /// The operation that waits for a slot next after `turn`, or the first one.
+    /// The next operation after `turn` in the queue for a slot. If `turn` is `None`, the first operation.
     pub(super) fn next_after(&self, turn: Option<Turn>) -> Option<Turn> {
         let after = turn.map_or(Bound::Unbounded, |turn| Bound::Excluded((turn.asked, turn.position)));
         let next = self.waiting.range((after, Bound::Unbounded)).next();
@@ -107,7 +107,7 @@ impl Ahead {
         std::mem::take(&mut self.waiting).into_iter().map(|(_, position)| position).collect()
     }
 
-    /// Records that an operation leaves its worker, or that its result has arrived.
+    /// Records that an operation is no longer at its worker, or that its result has arrived.
     pub(super) fn end(&mut self, position: Position, now: u64) {
         if let Some(asked) = self.asked.remove(&position) {
             self.waiting.remove(&(asked, position));
@@ -117,7 +117,7 @@ impl Ahead {
         }
     }
 
-    /// The number of operations without a slot.
+    /// The number of operations whose intents are in the store, or that wait for a slot.
     pub(super) fn len(&self) -> u32 {
         u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
     }

@@ -24,7 +24,7 @@ pub(super) struct CommittedResult {
     pub(super) intended: bool,
     /// How progress lines name the object.
     pub(super) shown: Option<ShownName>,
-    /// The worker that produced it and already has the values.
+    /// The worker that produced the result. It already has the values.
     pub(super) by: Option<WorkerIndex>,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum StepInStore {
 pub(super) enum Doubted {
     /// Look for evidence.
     Seek(String),
-    /// Its RESOLVE is already sent.
+    /// Nothing: the RESOLVE of the doubt was already sent.
     Resolving,
 }
 
@@ -94,8 +94,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Whether a step took effect. If the store refuses a step that it must accept, the term ends: the store then
-    /// differs from the memory, and a new term begins from the store.
+    /// Whether a step took effect. If the store refuses a step that it must accept, the content of the store differs
+    /// from the memory of the coordinator. The term ends, and a new term begins with the content of the store.
     fn took(&mut self, position: Position, answer: StoreAnswer) -> bool {
         match answer {
             StoreAnswer::Ok { revisions, .. } => {
@@ -181,8 +181,8 @@ impl Coordinator {
     }
 
     /// The pause in milliseconds before a failed operation is retried, or `None` if the failure is final. An operation
-    /// is retried only after an error that the provider returned and that says that the call was refused temporarily. A
-    /// create is not retried if it left an object or may have left one. A provisioner is never retried.
+    /// is retried only if the provider returned an error saying that it refused the call temporarily. A create is not
+    /// retried if it created an object or may have created an object. A provisioner is never retried.
     fn pause_before_retry(&mut self, position: Position, diagnostics: &Opaque, keeps: bool) -> Option<u64> {
         let operation = self.outline.at(position);
         if keeps || self.course.is_draining() || self.options.only_resolve || operation.kind == OperationKind::Provision
@@ -198,7 +198,7 @@ impl Coordinator {
         self.pace.retries.refused(position, &rule, self.clock.now())
     }
 
-    /// Lets the operation wait for its next attempt, as after a resume. The failure of this attempt is durable.
+    /// Schedules the next attempt of a failed operation, as a resume would. The failure of the last attempt is durable.
     fn try_again(&mut self, position: Position, diagnostics: Opaque, pause: u64) -> Handled {
         self.happen_as(position, Happening::Fail, State::Refused)?;
         self.pace.meter.refused();

@@ -1,7 +1,7 @@
-//! Shards: the operations that can start in each, the workers that hold them, and the shards that need a worker.
+//! Shards: which operations of each shard can start, which worker has each shard, and which shards need a worker.
 //!
-//! A shard with work is held by a worker, offered to workers, or an orphan. Each change keeps this true for the shards
-//! that it concerns, so no step visits all shards.
+//! A shard with work is assigned to a worker, offered to workers, or an orphan. Each change preserves this invariant
+//! for the shards that it affects, so no step visits all shards.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -18,24 +18,25 @@ struct Shard {
     ready: BTreeSet<(Reverse<u32>, Position)>,
     /// Operations that need evidence.
     settles: BTreeSet<Position>,
-    /// The worker that holds it.
+    /// The worker to which the shard is assigned.
     worker: Option<WorkerIndex>,
-    /// The worker that held it last.
+    /// The worker to which the shard was last assigned.
     last: Option<WorkerIndex>,
     /// The number of operations that are not at rest.
     open: u32,
-    /// The number of its tasks at workers, and the maximum.
+    /// The number of tasks of the shard at workers, and the maximum of this number.
     tasks: u32,
     most_tasks: Option<u32>,
-    /// The shard has a budget of calls, and no task of it has ended at its worker yet. Such a shard has one task at a
-    /// time. Otherwise calls would wait together until the provider is open, and then exceed the rate of the budget.
+    /// Whether the shard has a budget of calls, and its worker has not finished a task of the shard yet. Such a shard
+    /// has one task at a time. Otherwise several calls would wait for the provider to open, then run together, and
+    /// exceed the rate of the budget.
     is_cold: bool,
     has_budget: bool,
     /// Available results of other shards.
     foreign: Vec<(Position, ExportIndex)>,
     /// Own results that later operations of the shard may read.
     locals: Vec<Position>,
-    /// Workers that could not open it, and the diagnostics of the last one.
+    /// Workers that could not open the shard. `refusal` has the diagnostics of the last of these workers.
     refused_by: BTreeSet<WorkerIndex>,
     refusal: Option<Opaque>,
 }
@@ -45,7 +46,7 @@ impl Shard {
         !(self.ready.is_empty() && self.settles.is_empty())
     }
 
-    /// Whether it has the maximum number of tasks.
+    /// Whether the shard has the maximum number of tasks.
     fn is_full(&self) -> bool {
         self.is_cold && self.tasks > 0 || self.most_tasks.is_some_and(|most| self.tasks >= most)
     }
@@ -64,9 +65,9 @@ pub(super) enum Work {
 #[derive(Debug)]
 pub(super) struct Backlog {
     shards: Table<ShardIndex, Shard>,
-    /// Shards that no worker holds and that are offered to workers.
+    /// Shards that are assigned to no worker and offered to workers.
     offered: BTreeSet<ShardIndex>,
-    /// Shards that no connected worker may hold.
+    /// Shards with work that may be assigned to no connected worker.
     orphans: BTreeSet<ShardIndex>,
 }
 
@@ -84,12 +85,12 @@ impl Backlog {
         Backlog { shards, offered: BTreeSet::new(), orphans: BTreeSet::new() }
     }
 
-    /// The worker that holds a shard.
+    /// The worker to which a shard is assigned.
     pub(super) fn worker(&self, shard: ShardIndex) -> Option<WorkerIndex> {
         self.shards[shard].worker
     }
 
-    /// The worker that held a shard last, unless it could not open it.
+    /// The worker to which a shard was last assigned, unless this worker could not open the shard.
     pub(super) fn last_worker(&self, shard: ShardIndex) -> Option<WorkerIndex> {
         self.shards[shard].last
     }
@@ -146,8 +147,8 @@ impl Backlog {
         self.shards[shard].settles.remove(&position);
     }
 
-    /// The next task of a shard. Without `with_doubts`, no doubt is returned, because the worker settles enough of them
-    /// already. No operation is returned if the shard has the maximum number of tasks.
+    /// The next task of a shard. If `with_doubts` is `false`, no doubt is returned, because the worker already settles
+    /// the maximum number of doubts. No operation is returned if the shard has the maximum number of tasks.
     pub(super) fn next(&self, shard: ShardIndex, with_doubts: bool) -> Option<Work> {
         let shard = &self.shards[shard];
         let settle = shard.settles.first().filter(|_| with_doubts).copied().map(Work::Settle);
@@ -155,7 +156,7 @@ impl Backlog {
         settle.or_else(|| ready.map(|(_, position)| Work::Start(*position)))
     }
 
-    /// An operation that keeps the shard waiting for a worker.
+    /// An operation of the shard that waits for a worker, for messages.
     pub(super) fn first(&self, shard: ShardIndex) -> Option<Position> {
         let shard = &self.shards[shard];
         let ready = shard.ready.first().map(|(_, position)| *position);
@@ -182,7 +183,7 @@ impl Backlog {
         self.shards[shard].tasks += 1;
     }
 
-    /// Records that a task of a shard is no longer at a worker. Returns whether the shard may begin another one.
+    /// Records that a task of a shard is no longer at a worker. Returns whether the shard may begin another task now.
     pub(super) fn task_ended(&mut self, shard: ShardIndex) -> bool {
         let shard = &mut self.shards[shard];
         let was_full = shard.is_full();
@@ -199,7 +200,7 @@ impl Backlog {
         (ready, std::mem::take(&mut shard.settles).into_iter().collect())
     }
 
-    /// Offers a shard that no worker holds.
+    /// Offers a shard that is assigned to no worker.
     pub(super) fn offer(&mut self, shard: ShardIndex) {
         if self.shards[shard].worker.is_none() && !self.orphans.contains(&shard) {
             self.offered.insert(shard);
@@ -226,7 +227,7 @@ impl Backlog {
         self.offered.first().or(self.orphans.first()).copied()
     }
 
-    /// Makes a shard an orphan: no connected worker may hold it.
+    /// Makes a shard an orphan: it may be assigned to no connected worker.
     pub(super) fn orphan(&mut self, shard: ShardIndex) {
         self.orphans.insert(shard);
     }
@@ -245,7 +246,7 @@ impl Backlog {
         shard.open
     }
 
-    /// Takes the shards of a worker that is gone. They are offered if they have work.
+    /// Removes the shards from a worker that was lost. Shards with work are offered to other workers.
     pub(super) fn lose(&mut self, held: impl IntoIterator<Item = ShardIndex>) {
         for index in held {
             let shard = &mut self.shards[index];
@@ -256,8 +257,8 @@ impl Backlog {
         }
     }
 
-    /// Takes a shard from a worker that could not open it, so that another one may try. Returns the number of open
-    /// operations, or `None` if the worker does not hold the shard.
+    /// Takes a shard from a worker that could not open it, so that another worker may try. Returns the number of the
+    /// shard's open operations, or `None` if the shard is not assigned to the worker.
     pub(super) fn refuse(&mut self, shard: ShardIndex, worker: WorkerIndex, diagnostics: Opaque) -> Option<u32> {
         let shard = self.shards.get_mut(shard).filter(|shard| shard.worker == Some(worker))?;
         shard.worker = None;
@@ -267,13 +268,13 @@ impl Backlog {
         Some(shard.open)
     }
 
-    /// Records that an operation of a shard left its rest.
+    /// Records that an operation of a shard became active again.
     pub(super) fn rest_ended(&mut self, shard: ShardIndex) {
         self.shards[shard].open += 1;
     }
 
-    /// Records that an operation of a shard came to rest. If all operations of the shard rest, takes the shard from its
-    /// worker and returns that worker.
+    /// Records that an operation of a shard came to rest. If all operations of the shard are at rest, takes the shard
+    /// from its worker and returns that worker.
     pub(super) fn rest_began(&mut self, shard: ShardIndex) -> Option<WorkerIndex> {
         let shard = &mut self.shards[shard];
         shard.open -= 1;
@@ -290,7 +291,7 @@ impl Backlog {
         &self.shards[shard].locals
     }
 
-    /// Makes a result of another shard available. Returns the worker that receives it.
+    /// Makes a result of another shard available. Returns the worker of this shard, which must receive the result.
     pub(super) fn add_foreign(
         &mut self,
         shard: ShardIndex,
@@ -313,7 +314,7 @@ impl Backlog {
         self.shards[shard].open
     }
 
-    /// Whether a shard has work, and is neither held nor offered nor an orphan.
+    /// Whether a shard has work but is neither assigned nor offered nor an orphan.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn is_forgotten(&self, index: ShardIndex) -> bool {
         let shard = &self.shards[index];

@@ -1,9 +1,9 @@
 //! Tokens of call budgets: the shards that wait for them, the requests to the store, and the times of these requests.
 //!
-//! A shard takes the tokens of an operation from all of its budgets when the operation is dispatched. If there are not
-//! enough tokens, the shard waits in a queue, and other shards continue. Tokens are requested for operations that can
-//! start, a short time ahead and in batches. So a budget costs the store a few requests per second, whatever its rate
-//! is.
+//! When an operation is dispatched, its shard takes tokens from all of the shard's budgets. If there are not enough
+//! tokens, the shard waits in a queue, and other shards continue. Tokens are requested for operations that can start, a
+//! short time ahead and in batches. So a budget costs the store a few requests per second, independent of the rate of
+//! the budget.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,19 +16,20 @@ use crate::figures::Named;
 use crate::outline::Outline;
 use crate::table::BudgetIndex;
 
-/// The time in milliseconds after which an unused token is discarded. Without it, saved tokens could be used together
-/// and exceed the burst. Tokens of slow budgets live longer, because the tokens of a call are taken together.
+/// The time in milliseconds after which an unused token is discarded. Without this limit, saved tokens could be used
+/// together and exceed the burst. Tokens of slow budgets live longer, because all tokens of a call must be free at the
+/// same time.
 const TOKEN_LIFE_MS: u64 = 250;
-/// The pause in milliseconds after a request that the store did not answer.
+/// The pause in milliseconds after a request to which the store did not respond.
 const TROUBLE_PAUSE_MS: u64 = 1_000;
 /// The shortest time in milliseconds between two requests for a budget.
 const SHORTEST_PAUSE_MS: u64 = 20;
-/// The maximum number of budgets in one request. The others are in the next request.
+/// The maximum number of budgets in one request. Further budgets are in the next request.
 const MOST_REQUESTS: usize = 256;
 
 const MICROSECONDS: u64 = 1_000;
 
-/// A budget as one run uses it.
+/// The part of a budget that one run reserves and uses.
 #[derive(Debug)]
 struct Budget {
     rule: CallBudget,
@@ -74,8 +75,8 @@ impl Budget {
     /// The request for the needs of the waiting shards, with `demand` operations each. `None` if enough tokens are
     /// reserved.
     fn request(&self, now: u64, demand: impl Fn(ShardIndex) -> u32) -> Option<TokenRequest> {
-        // Sent when half of the time for which tokens may be reserved is left, so that the tokens arrive before they
-        // are needed.
+        // Tokens may be reserved for a limited time ahead. The request is sent when half of that time remains, so that
+        // the tokens arrive before they are needed.
         let soon = now.saturating_add(RESERVE_AHEAD_US / MICROSECONDS / 2);
         let next_need = self.queue.front().and_then(|shard| self.needs.get(shard)).copied()?;
         let reserved = self.tokens.len() as u32;
@@ -184,7 +185,7 @@ impl Budgets {
         enough
     }
 
-    /// Takes shards out of the queues, as many as the free tokens suffice for.
+    /// Removes from the queues the shards for which there are enough free tokens, and returns these shards.
     pub(super) fn take_ready(&mut self, now: u64) -> Vec<ShardIndex> {
         let mut ready = Vec::new();
         for index in self.short.clone() {
@@ -294,7 +295,7 @@ mod tests {
         })
     }
 
-    /// Grants `demand` tokens, which are free from now on.
+    /// Grants `demand` tokens, which are free immediately.
     fn give(budgets: &mut Budgets, now: u64, demand: u32) -> u32 {
         let requests = budgets.request(now, |_| demand);
         let count = requests.first().map_or(0, |request| request.count);

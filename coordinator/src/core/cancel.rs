@@ -7,7 +7,7 @@ use crate::process::in_words;
 use weft_protocol::Order;
 
 impl Coordinator {
-    /// Starts no new operation. Running operations continue to their end.
+    /// Prevents new operations. Running operations continue to their end.
     pub(super) fn drain(&mut self) -> Handled {
         if !self.course.drain() {
             return Ok(());
@@ -19,7 +19,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Asks providers to stop. What they return in time is recorded like any result.
+    /// Asks providers to stop. Results that providers return in time are recorded like other results.
     pub(super) fn stop(&mut self) -> Handled {
         self.drain()?;
         if self.course.stop(self.clock.now()) {
@@ -48,12 +48,12 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Leaves the run if the time of the providers that were asked to stop is over.
+    /// Leaves the run if the providers were asked to stop and the time limit for this has passed.
     pub(super) fn tick_stopping(&mut self) -> Handled {
         if self.course.has_stopped(&self.clock) { self.leave() } else { Ok(()) }
     }
 
-    /// Whether a run that is left ends now: the store has recorded the doubts, or does not respond.
+    /// Whether the term of an abandoned run ends now: the store has recorded the doubts, or does not respond.
     pub(super) fn has_left(&self) -> bool {
         self.course.is_leaving() && !self.outbox.awaits_store() || self.course.has_left(&self.clock)
     }

@@ -1,4 +1,5 @@
-//! Results of checks. They are written to the state together when a term ends, because each write replaces all of them.
+//! Results of checks. All results are written to the state together when a term ends, because each write replaces all
+//! stored results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use weft_protocol::diagnostics::decode_diagnostics;
 /// Why a check did not pass.
 #[derive(Clone, Debug)]
 struct CheckFailure {
-    /// `true` if the condition is false, `false` if it could not be evaluated.
+    /// `true` if the condition is false, `false` if the condition could not be evaluated.
     holds_not: bool,
     /// `None` if the message must not be shown.
     message: Option<String>,
@@ -33,12 +34,12 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    /// Results without a failed check. `stored` are the results in the state.
+    /// Creates the results of a term in which no check has failed yet. `stored` are the results in the state.
     pub(super) fn new(stored: Option<Vec<CheckRecord>>) -> Checks {
         Checks { failures: BTreeMap::new(), stored, compared: false }
     }
 
-    /// Records the failure of a check. A false assertion is a warning, and its operation is done.
+    /// Records the failure of a check. A false assertion of a check block is only a warning: its operation is done.
     pub(super) fn note(&mut self, kind: OperationKind, position: Position, diagnostics: &Opaque) {
         let failure = match kind {
             OperationKind::Read => unread(decode_diagnostics(diagnostics)),
@@ -57,7 +58,7 @@ impl Checks {
         }
         let run = FinishedRun { outline, operations, failures: &self.failures };
         let results = Some(run.results()).filter(|results| !results.is_empty());
-        // A configuration without conditions keeps results that it did not write.
+        // If the configuration has no conditions, results of an earlier configuration stay in the state.
         let stored = self.stored.as_ref().filter(|stored| !stored.is_empty());
         (results.as_ref() != stored).then(|| Writes { checks: Some(results), ..Writes::default() })
     }
@@ -88,9 +89,9 @@ struct ObjectChecks<'op> {
 /// Objects that the run did not finish.
 #[derive(Default)]
 struct Undone<'op> {
-    /// Objects of the configuration, without keys and with the last key only.
+    /// Addresses of these objects: each without keys, and again with its last key only.
     configured: BTreeSet<CheckedConfig>,
-    /// Objects that do not exist. The object of a create that failed halfway exists.
+    /// Objects that do not exist. After a create that failed halfway, the object exists.
     objects: BTreeSet<&'op CheckedObject>,
 }
 
@@ -141,7 +142,7 @@ impl<'run> FinishedRun<'run> {
         });
         let blocks = || self.outline.checks.iter().filter(|check| check.record.object_kind == CHECK);
         for (source, message) in failures {
-            // Only the block itself can refer to its data source.
+            // Only the check block itself can refer to its data source.
             let config = source.config();
             let block = blocks().find(|check| check.needs.contains(&config));
             let objects = block.into_iter().flat_map(RunCheck::objects);

@@ -1,4 +1,4 @@
-//! The progress of a term to its end: the signals of the user, and the pause of a lease that was not renewed in time.
+//! The requests of the user to end a term, and the pause after a lease was not renewed in time.
 
 use super::clock::Clock;
 use crate::timing::{LEAVE_DEADLINE, STOP_WAIT};
@@ -9,13 +9,13 @@ pub(super) struct Course {
     draining: bool,
     /// When providers were asked to stop.
     stopping: Option<u64>,
-    /// When the run was left: open calls become doubts, and the term ends.
+    /// When the user left the run: from then on, open calls become doubts, and the term ends.
     leaving: Option<u64>,
     paused: bool,
 }
 
 impl Course {
-    /// Allows nothing new from now on. Returns whether this is a change.
+    /// Prevents new operations and calls until the end of the term. Returns whether this is a change.
     pub(super) fn drain(&mut self) -> bool {
         !std::mem::replace(&mut self.draining, true)
     }
@@ -28,7 +28,7 @@ impl Course {
         is_news
     }
 
-    /// Records that the run is left. Returns whether this is a change.
+    /// Records that the user left the run. Returns whether this is a change.
     pub(super) fn leave(&mut self, now: u64) -> bool {
         self.draining = true;
         let is_news = self.leaving.is_none();
@@ -41,7 +41,7 @@ impl Course {
         self.paused = paused;
     }
 
-    /// Whether nothing new may begin until the end of the term.
+    /// Whether no new operation or call may begin until the end of the term.
     pub(super) fn is_draining(&self) -> bool {
         self.draining
     }
@@ -61,17 +61,17 @@ impl Course {
         !(self.draining || self.paused)
     }
 
-    /// Whether the time of providers that were asked to stop is over.
+    /// Whether providers were asked to stop, and the time limit for this has passed.
     pub(super) fn has_stopped(&self, clock: &Clock) -> bool {
         self.stopping.is_some_and(|since| clock.has_passed(since, STOP_WAIT))
     }
 
-    /// Whether the run was left.
+    /// Whether the user left the run: open calls become doubts, and the term ends.
     pub(super) fn is_leaving(&self) -> bool {
         self.leaving.is_some()
     }
 
-    /// Whether the time of the store to record the doubts of a run that was left is over.
+    /// Whether the user left the run, and the time limit for the store to record the doubts has passed.
     pub(super) fn has_left(&self, clock: &Clock) -> bool {
         self.leaving.is_some_and(|since| clock.has_passed(since, LEAVE_DEADLINE))
     }

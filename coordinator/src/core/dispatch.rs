@@ -1,4 +1,4 @@
-//! Assigns shards to workers, and operations to the workers that hold their shards.
+//! Assigns shards to workers, and operations to the workers of their shards.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use weft_state::Opaque;
 /// The result of trying to give a worker a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dispatched {
-    /// It received one operation or doubt.
+    /// The worker received one operation or doubt.
     One,
-    /// It received nothing, and cannot receive anything now.
+    /// The worker received nothing, and cannot receive anything now.
     Nothing,
     /// The limit of concurrent operations is reached.
     Full,
 }
 
 impl Coordinator {
-    /// Announces that a shard has something to begin, to its worker or to the assignment of shards.
+    /// Records that a shard has a task to begin. If the shard has no worker, offers the shard to workers.
     pub(super) fn shard_has_work(&mut self, shard: ShardIndex) {
         match self.backlog.worker(shard) {
             Some(worker) => {
@@ -46,7 +46,7 @@ impl Coordinator {
         loop {
             while let Some(worker) = self.roster.next_worker() {
                 if self.dispatch_one(worker)? == Dispatched::Full {
-                    // Tokens could not be used.
+                    // Without a slot, tokens could not be used.
                     return Ok(());
                 }
             }
@@ -62,7 +62,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Leases shards with work. A shard goes to the worker that held it last, or to the fitting worker with the fewest
+    /// Leases shards with work. A shard goes to its previous worker, or to the suitable worker with the fewest
     /// operations.
     fn assign_shards(&mut self) -> Handled {
         let is_gathering = self.clock.age() < self.options.gather_ms;
@@ -95,8 +95,8 @@ impl Coordinator {
         last.or_else(|| self.roster.least_loaded(fits))
     }
 
-    /// Handles a shard that no connected worker may hold. If a worker failed to open it, its operations fail with the
-    /// diagnostics of that worker. Otherwise they wait.
+    /// Handles a shard that may be assigned to no connected worker. If a worker failed to open the shard, the
+    /// operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait.
     fn orphaned(&mut self, shard: ShardIndex) -> Handled {
         if let Some(refusal) = self.backlog.refusal(shard) {
             return self.fail_shard(shard, refusal);
@@ -147,7 +147,7 @@ impl Coordinator {
         };
         let Some(work) = self.backlog.next(shard, self.roster.may_settle(index)) else {
             // The shard has the maximum number of tasks, or it has only doubts and the worker already settles the
-            // maximum number of them. When one of them ends, the shard is marked as busy again.
+            // maximum number of them. When a task or the search for evidence ends, the shard is marked as busy again.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);
@@ -183,12 +183,12 @@ impl Coordinator {
     fn calls(&self, work: Work) -> u32 {
         match work {
             Work::Start(position) => self.outline.at(position).calls(self.reads_first(position)),
-            // The object is read.
+            // Evidence is found by reading the object: one call.
             Work::Settle(_) => 1,
         }
     }
 
-    /// Whether the next attempt reads the object before it changes it.
+    /// Whether the next attempt reads the object before the change.
     fn reads_first(&self, position: Position) -> bool {
         self.operations.was_tried(position) && self.outline.at(position).can_settle()
     }

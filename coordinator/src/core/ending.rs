@@ -1,4 +1,4 @@
-//! The end of a step: its instructions, and the end of the term when nothing is left to do.
+//! The end of a step: its instructions, and the end of the term when no work remains.
 
 use weft_protocol::Order;
 use weft_state::TermEnding;
@@ -56,7 +56,8 @@ impl Coordinator {
         }
         let is_quiet = self.roster.in_flight() == 0 && !self.operations.is_evidence_sought();
         if self.course.is_draining() {
-            // The last operations may end after the interruption. Then nothing is left to resume.
+            // The last operations may end after the interruption. In that case, the run is complete and cannot be
+            // resumed.
             let is_complete = self.operations.are_at_rest() && !self.options.only_resolve;
             let reason = if is_complete { FinishReason::Complete } else { FinishReason::Drained };
             return is_quiet.then_some(reason);

@@ -1,7 +1,7 @@
-//! Workers that return as another process of the same name, with the results that they found in their spools.
-//! Such a worker is the *heir* of the process that made the results. Its results count as reports of that process, so
-//! one rule still holds: an attempt is settled by the process that made it. Until the heir connects, the run waits for
-//! a dead worker with a spool as for a disconnected one.
+//! Workers that return as another process of the same name, with the results that they found in their spools. Such a
+//! worker is the *heir* of the process that made the results. Its results count as reports of that process, so one rule
+//! still holds: an attempt is settled by the process that made the attempt. If a dead worker has a spool, the run waits
+//! for an heir, as it waits for a disconnected worker.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::WorkerIndex;
 /// Heirs, and workers whose heirs may come.
 #[derive(Debug, Default)]
 pub(super) struct Heirs {
-    /// For each result that a connected worker has: the process that made it.
+    /// For each result that a connected worker has: the process that made the result.
     makers: BTreeMap<(WorkerIndex, Task), WorkerIndex>,
     /// For each process and task whose result is not acknowledged yet: the connected worker that has the result.
     owed: BTreeMap<(WorkerIndex, Task), WorkerIndex>,
@@ -41,7 +41,8 @@ impl Heirs {
         makers
     }
 
-    /// The process that made a result: the one whose result the reporter hands over, or the reporter itself.
+    /// The process that made a result. This is the reporter, or the earlier process whose result the reporter hands
+    /// over.
     pub(super) fn maker(&self, reporter: WorkerIndex, task: Task) -> WorkerIndex {
         self.makers.get(&(reporter, task)).copied().unwrap_or(reporter)
     }
@@ -51,7 +52,7 @@ impl Heirs {
         self.owed.contains_key(&(maker, task))
     }
 
-    /// Records that the result of a task is acknowledged. Returns the worker that has it.
+    /// Records that the result of a task is acknowledged. Returns the worker that has the result.
     pub(super) fn acknowledged(&mut self, maker: WorkerIndex, task: Task) -> Option<WorkerIndex> {
         self.owed.remove(&(maker, task))
     }
@@ -71,7 +72,7 @@ impl Heirs {
         self.awaited.keys().copied().collect()
     }
 
-    /// Stops waiting for the heir of a worker.
+    /// Stops waiting for the heir of a worker, because the heir has connected.
     pub(super) fn came(&mut self, maker: WorkerIndex) {
         self.awaited.remove(&maker);
     }

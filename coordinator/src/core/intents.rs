@@ -39,13 +39,13 @@ impl Coordinator {
             }
             (true, State::Leased(Leased::IntentInStore)) => {}
             // The worker asks again after a reconnect: the grant was lost. If the run is draining, the worker reports
-            // that it made no call, and the age of the intent prevents a late call in a term that is not renewed.
+            // that it made no call. If the term is not renewed, the age of the intent prevents a late call.
             (true, State::Intended(Intended::AtWorker)) => {
                 if !self.ahead.waits(position) {
                     self.order(worker, Order::Granted(task));
                 }
             }
-            // The request may be an old one. Only a report of the worker proves that it made no call.
+            // The request may be outdated. Only a report of the worker proves that the worker made no call.
             (true, State::Intended(_) | State::InDoubt(_)) => self.order(worker, Order::Drop(task)),
             _ => self.order(worker, Order::IntentRefused(task)),
         }
@@ -105,7 +105,7 @@ impl Coordinator {
         }
     }
 
-    /// Allows the calls for which there are slots.
+    /// Allows waiting calls while there are free slots.
     pub(super) fn grant_waiting(&mut self) {
         if !self.course.may_begin() {
             return;
@@ -140,7 +140,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Whether the limit of concurrent operations allows another one.
+    /// Whether the limit of concurrent operations allows another operation.
     fn has_slot(&self) -> bool {
         let slots = self.options.parallelism.unwrap_or(u32::MAX);
         self.roster.in_flight().saturating_sub(self.ahead.len()) < slots

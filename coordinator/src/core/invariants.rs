@@ -1,4 +1,4 @@
-//! Checks of the memory as a whole, for tests: numbers equal what they count, and no shard with work is forgotten.
+//! Checks of the memory as a whole, for tests: the counts are correct, and no shard with work is forgotten.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use super::Position;
 use crate::figures::Counted;
 use crate::table::TableIndex;
 
-/// The counts since they were last taken.
+/// The counts since the last call of `take`.
 #[derive(Debug)]
 pub(super) struct Meter {
     /// When each operation became ready, in milliseconds.

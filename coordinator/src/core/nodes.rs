@@ -1,5 +1,5 @@
-//! The dependency graph as counters. The cost of finding operations that become ready, blocked or free again is
-//! proportional to the number of visited edges, and each edge is visited once in a run.
+//! The dependency graph as counters. Finding the operations that become ready, blocked or free again costs time in
+//! proportion to the visited edges. Each edge is visited once in a run.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ pub(crate) struct Nodes {
     /// The index in `targets` of each node's first successor.
     starts: Vec<u32>,
     targets: Vec<u32>,
-    /// The number of needs of each node that are not done.
+    /// The number of dependencies of each node that are not done.
     unmet: Vec<u32>,
-    /// The number of needs of each node that failed, are in doubt or were skipped.
+    /// The number of dependencies of each node that failed, are in doubt or were skipped.
     bad: Vec<u32>,
     /// The number of operations on the longest path from each node to the end.
     height: Vec<u32>,
@@ -114,17 +114,18 @@ impl Nodes {
         self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
     }
 
-    /// The number of operations on the longest path to the end. Among ready operations, the highest starts first.
+    /// The number of operations on the longest path to the end. Among ready operations, the operation with the longest
+    /// path starts first.
     pub(crate) fn height(&self, operation: Position) -> u32 {
         self.height[operation.number()]
     }
 
-    /// Whether all needs of an operation are done.
+    /// Whether all dependencies of an operation are done.
     pub(crate) fn is_free(&self, operation: Position) -> bool {
         self.unmet[operation.number()] <= u32::from(mutant!(StartedTooEarly))
     }
 
-    /// Whether a need of an operation failed, is in doubt or was skipped.
+    /// Whether a dependency of an operation failed, is in doubt or was skipped.
     pub(crate) fn is_blocked(&self, operation: Position) -> bool {
         self.bad[operation.number()] > 0
     }
@@ -146,7 +147,8 @@ impl Nodes {
         freed
     }
 
-    /// Marks an operation as failed or in doubt. Returns the operations that are blocked now and were not before.
+    /// Marks an operation as failed or in doubt. Returns the operations that were not blocked before but are blocked
+    /// now.
     pub(crate) fn spoil(&mut self, operation: Position) -> Vec<Position> {
         if !self.spoilers.insert(operation) {
             return Vec::new();
@@ -185,8 +187,8 @@ impl Nodes {
         turned
     }
 
-    /// The operations that must be computed again: their results are lost (`lost`), and an operation that is not done,
-    /// or is computed again itself, may read them.
+    /// The operations that must be computed again. The results of these operations are lost (`lost`), but another
+    /// operation may read them. That operation is not done, or must be computed again itself.
     pub(crate) fn needed_again(
         &self,
         done: impl Fn(Position) -> bool,

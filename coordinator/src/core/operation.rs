@@ -7,10 +7,10 @@ use weft_state::Digest;
 use super::WorkerIndex;
 use crate::status::Status;
 
-/// The state of an operation, with the step that is under way for it. Every value of this type can occur.
+/// The state of an operation, with the step that is under way for it. Every value of this type is a possible state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing is under way.
+    /// The operation has no attempt or step under way.
     Pending,
     /// A worker has the operation.
     Leased(Leased),
@@ -27,14 +27,14 @@ pub(super) enum State {
     Refused,
     /// An input failed or is in doubt.
     Skipped,
-    /// Its last attempt is in doubt.
+    /// The last attempt of the operation is in doubt.
     InDoubt(Doubt),
 }
 
 /// The step that is under way for a leased operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leased {
-    /// The worker prepares it.
+    /// The worker prepares the operation.
     AtWorker,
     /// INTENT was sent to the store.
     IntentInStore,
@@ -45,7 +45,7 @@ pub(super) enum Leased {
 /// The step that is under way for an operation with a durable intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intended {
-    /// The worker calls the provider. If it is disconnected, it reports the outcome after it reconnects.
+    /// The worker calls the provider. A disconnected worker reports the outcome after it reconnects.
     AtWorker,
     /// COMMIT or FAIL was sent to the store.
     ResultInStore,
@@ -58,13 +58,13 @@ pub(super) enum Intended {
 pub(super) enum Doubt {
     /// The next step is being decided.
     Open,
-    /// It waits for a worker that looks for evidence.
+    /// The operation waits for a worker to look for evidence.
     Queued,
     /// This worker looks for evidence.
     AtSettler(WorkerIndex),
     /// RESOLVE was sent to the store.
     ResolveInStore,
-    /// The doubt is from an earlier term: the worker of that term may still report the outcome.
+    /// The doubt is from an earlier term. The worker that made the attempt may still report the outcome.
     AwaitsHolder,
     /// No evidence was found. The operation waits for the user.
     Unsettled,
@@ -97,21 +97,22 @@ impl State {
         }
     }
 
-    /// Whether only the user can still change something. An operation in doubt is not at rest until the search for
+    /// Whether only the user can still change the state. An operation in doubt is at rest only after the search for
     /// evidence has ended.
     pub(super) fn is_at_rest(self) -> bool {
         matches!(self, State::Done | State::Failed { .. } | State::Skipped | State::InDoubt(Doubt::Unsettled))
     }
 
-    /// Whether an operation may go from this state to another one. This refines [`crate::status::transition`]: an
-    /// operation leaves a status only from the stage in which an answer of the store or the worker is expected.
+    /// Whether an operation may change from this state to `next`. This refines [`crate::status::transition`]: the
+    /// status changes only in the stage in which an answer of the store or the worker is expected.
     pub(super) fn may_become(self, next: State) -> bool {
         use Doubt as D;
         use Intended as I;
         use Leased as L;
         match self {
             State::Pending => matches!(next, State::Leased(L::AtWorker) | State::Skipped),
-            // A live result is not written to the store, so nothing is in the store when it arrives.
+            // A live result is never written to the store. So when such a result arrives, the operation goes directly
+            // to its next state.
             State::Leased(L::AtWorker) => matches!(
                 next,
                 State::Pending
@@ -169,17 +170,17 @@ impl fmt::Display for State {
 /// The last attempt of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastAttempt {
-    /// Its number; 0 before the first.
+    /// The number of the attempt; 0 before the first attempt.
     pub(super) number: u32,
-    /// The worker that made it.
+    /// The worker that made the attempt.
     pub(super) holder: Option<WorkerIndex>,
-    /// It began in this term, so its worker has the shard open.
+    /// Whether the attempt began in this term, so that its worker has the shard open.
     pub(super) begun_here: bool,
-    /// Whether the worker itself reported that it cannot tell the outcome.
+    /// Whether the worker itself reported that it does not know the outcome.
     pub(super) reported: bool,
-    /// When the worker received it.
+    /// When the worker received the task, in milliseconds.
     pub(super) since: u64,
-    /// The digest in its intent.
+    /// The digest of the planned change in the intent.
     pub(super) planned: Option<Digest>,
 }
 

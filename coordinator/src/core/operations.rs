@@ -10,21 +10,21 @@ use crate::status::Status;
 #[derive(Clone, Debug)]
 struct Operation {
     state: State,
-    /// The highest attempt number that a worker holds from an earlier term. Numbers up to it are not used again.
+    /// The highest attempt number from an earlier term that a worker still has. New attempts have higher numbers.
     floor: u32,
-    /// An earlier attempt failed or was in doubt.
+    /// Whether an earlier attempt failed or was in doubt.
     tried: bool,
     last: LastAttempt,
 }
 
-/// A change that an operation cannot make from its state.
+/// A change of state that is not allowed from the current state of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IllegalChange {
     pub(super) from: State,
     pub(super) to: State,
 }
 
-/// Whether an operation came to rest, or left its rest.
+/// Whether a change of state brought an operation to rest, or made it active again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     Unchanged,
@@ -37,16 +37,16 @@ pub(super) enum Rest {
 pub(super) struct Operations {
     operations: Table<Position, Operation>,
     counts: OpCounts,
-    /// Operations that can still change without the user.
+    /// The number of operations that can still change without the user.
     open: u32,
-    /// Operations in doubt that wait for the user.
+    /// The number of operations in doubt that wait for the user.
     unsettled: u32,
-    /// Operations for which a worker looks for evidence.
+    /// The number of operations for which a worker looks for evidence.
     settling: u32,
 }
 
 impl Operations {
-    /// Operations that are all pending.
+    /// Creates `count` pending operations.
     pub(super) fn new(count: usize, now: u64) -> Operations {
         let last =
             LastAttempt { number: 0, holder: None, begun_here: false, reported: false, since: now, planned: None };
@@ -115,7 +115,7 @@ impl Operations {
     /// Changes the state of an operation.
     ///
     /// # Errors
-    /// Returns an error if the operation cannot make this change. Nothing is changed then.
+    /// Returns an error if the operation cannot make this change. In this case, nothing changes.
     pub(super) fn change(&mut self, position: Position, to: State) -> Result<Rest, IllegalChange> {
         let from = self.state(position);
         if !from.may_become(to) {
@@ -124,12 +124,12 @@ impl Operations {
         Ok(self.set(position, to))
     }
 
-    /// Takes the state of an operation and its last attempt from the store, at the beginning of a term.
+    /// Sets the state and the last attempt of an operation from the store, at the beginning of a term.
     pub(super) fn restore(&mut self, position: Position, to: State, attempt: u32, by: Option<WorkerIndex>) -> Rest {
         let last = &mut self.operations[position].last;
         last.number = attempt;
         last.holder = by;
-        // The worker of a doubt may have received the order to forget its result.
+        // If the operation is in doubt, its worker may already have received the order to forget the result.
         last.reported = to.status() == Status::InDoubt;
         self.operations[position].tried = to.status() == Status::Failed;
         self.set(position, to)
@@ -147,13 +147,14 @@ impl Operations {
         operation.last = LastAttempt { number, holder, begun_here: true, reported: false, since: now, planned: None };
     }
 
-    /// Records that a worker has this attempt from an earlier term.
+    /// Records that a worker still has this attempt, which began in an earlier term.
     pub(super) fn attempt_exists(&mut self, position: Position, attempt: u32) {
         let floor = &mut self.operations[position].floor;
         *floor = attempt.max(*floor);
     }
 
-    /// Records that an attempt failed or was in doubt. A later attempt continues from the objects that it left.
+    /// Records that an attempt failed or was in doubt. A later attempt continues with the objects that the failed
+    /// attempt left behind.
     pub(super) fn was_in_vain(&mut self, position: Position) {
         self.operations[position].tried = true;
     }
@@ -163,7 +164,7 @@ impl Operations {
         self.operations[position].last.planned = Some(planned);
     }
 
-    /// Records that the worker of the last attempt cannot tell the outcome.
+    /// Records that the worker of the last attempt does not know the outcome.
     pub(super) fn outcome_is_unknown(&mut self, position: Position) {
         self.operations[position].last.reported = true;
     }

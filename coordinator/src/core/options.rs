@@ -13,15 +13,16 @@ pub struct RunOptions {
     pub gather_ms: u64,
     /// Milliseconds that a disconnected worker may take to reconnect.
     pub grace_ms: u64,
-    /// No other worker will join (one process): the run ends if no worker fits.
+    /// Whether no further worker will join, as in a single process. In that case, the run ends if no worker is
+    /// suitable.
     pub fixed_workers: bool,
     /// The user's decisions on operations in doubt.
     pub resolutions: Vec<UserResolution>,
-    /// A number that makes the pauses before further attempts differ between runs.
+    /// A seed for the pauses before retries, so that the pauses of different runs differ.
     pub spread: u64,
     /// Whether to settle only the doubts for which there is a decision, and to end without resuming the run.
     pub only_resolve: bool,
-    /// With [`RunOptions::only_resolve`]: whether to look for evidence for the other doubts too.
+    /// With [`RunOptions::only_resolve`]: whether to also look for evidence for the doubts without a decision.
     pub look_up: bool,
 }
 

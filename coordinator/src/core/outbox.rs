@@ -74,13 +74,13 @@ impl Outbox {
         !self.in_store.is_empty()
     }
 
-    /// Ends the term with this step. If there is a reason already, it is kept.
+    /// Ends the term with this step. The first reason is not replaced.
     pub(super) fn finish(&mut self, reason: FinishReason) {
         self.end.get_or_insert(reason);
     }
 
-    /// Ends the term with an illegal transition. The memory contradicts the event, so all output of this step is
-    /// dropped.
+    /// Ends the term with an illegal transition. The memory of the coordinator contradicts the event, so all output of
+    /// this step is dropped.
     pub(super) fn fail(&mut self, defect: Defect) {
         self.output = StepOutput::default();
         self.in_store.clear();

@@ -29,7 +29,7 @@ pub(crate) struct Records {
     revisions: BTreeMap<Subject, Revision>,
     /// The number of writes of an instance that the store has not answered.
     unanswered: BTreeMap<Subject, u32>,
-    /// The addresses of objects by id. Built at the first use.
+    /// The addresses of objects by id. This map is built at the first use.
     owners: Option<IdOwners>,
 }
 
@@ -39,8 +39,8 @@ impl Records {
         Records { instances, revisions, unanswered: BTreeMap::new(), owners: None }
     }
 
-    /// The revision of an instance in the store. `None` if it is unknown, or if the store has not answered a write yet:
-    /// a write of another object of the same instance may be under way.
+    /// The revision of an instance in the store. `None` if the revision is unknown, or if the store has not answered
+    /// every write of the instance. For example, another object of the same instance may be in such a write.
     pub(crate) fn revision(&self, address: &str) -> Option<Revision> {
         let subject = Subject::Instance(address.to_owned());
         if self.unanswered.contains_key(&subject) {
@@ -49,7 +49,7 @@ impl Records {
         self.revisions.get(&subject).copied()
     }
 
-    /// Sets the revisions of one answer: one for each instance of the write.
+    /// Sets the revisions from one answer of the store. It has one revision for each instance of the write.
     pub(crate) fn set_revisions(&mut self, revisions: Vec<(Subject, Revision)>) {
         for (subject, revision) in revisions {
             if let Some(count) = self.unanswered.get_mut(&subject) {
@@ -62,7 +62,7 @@ impl Records {
         }
     }
 
-    /// The whole records after changes of objects. If an error is returned, nothing has changed.
+    /// Applies changes of objects, and returns the complete records. After an error, nothing has changed.
     pub(crate) fn write(&mut self, writes: TaskWrites) -> Result<Writes, RecordError> {
         let mut changed: BTreeMap<ResourceInstance, InstanceRecord> = BTreeMap::new();
         let load = |changed: &mut BTreeMap<_, _>, address: &ResourceInstance| -> Result<(), RecordError> {
@@ -105,7 +105,8 @@ impl Records {
         Ok(Writes { instances, outputs: writes.outputs, checks: None })
     }
 
-    /// Another address of this run that has one of the written objects. An id belongs to the address that had it last.
+    /// Another address of this run that already has one of the written objects. An id belongs to the address that last
+    /// had an object with this id.
     pub(crate) fn other_owner(&mut self, writes: &TaskWrites) -> Option<String> {
         let owners = self.owners.get_or_insert_with(|| {
             let mut owners = IdOwners::default();
@@ -118,7 +119,7 @@ impl Records {
         })
     }
 
-    /// Objects of a late report that differ from the recorded ones.
+    /// Objects of a late report that differ from the recorded objects.
     pub(crate) fn strays(&self, writes: &TaskWrites) -> Vec<(DoubtKey, Option<InstanceObject>)> {
         let mut strays = Vec::new();
         for write in &writes.objects {
@@ -160,7 +161,7 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
             record.deposed.remove(&deposed);
         }
         (ObjectChange::DeposeAs(key), _) => {
-            // A retried create reports again which object it replaces. That object is still deposed, or was restored.
+            // A retried create reports the replaced object again. That object is still deposed, or was restored.
             if record.deposed.contains_key(&key) && record.current.is_none() {
                 return Ok(());
             }
@@ -176,7 +177,7 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
             Some(object) => object.tainted = false,
             None => return Err(RecordError::Absent { address: write.address, what: "untainted" }),
         },
-        // The caller has moved them already.
+        // The caller has already moved the deposed objects.
         (ObjectChange::DeposedFrom(_), _) => {}
         (ObjectChange::RestoreFrom(deposed), _) => {
             if record.current.is_none() {
@@ -195,7 +196,7 @@ fn new_record(address: &ResourceInstance) -> Result<InstanceRecord, RecordError>
     if address.resource.mode == ResourceMode::Ephemeral {
         return Err(RecordError::Ephemeral(address.clone()));
     }
-    // The write sets the provider.
+    // The provider is empty here, because the write sets it.
     Ok(InstanceRecord::new(address.clone(), StoredProvider::read("")))
 }
 

@@ -1,4 +1,4 @@
-//! The state of a term at its beginning, from the store, and the delivery of results to their readers.
+//! Restores the state of a run from the store when a term begins, and delivers results to their readers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::result::JournalledResult;
 use crate::status::Status;
 use crate::table::TableIndex;
 
-/// Whether a failed operation stays failed in this run: the user gave it up, or its object exists.
+/// Whether a failed operation stays failed in this run: the user abandoned the operation, or its object exists.
 fn stays_failed(record: &OpRecord) -> bool {
     let kind = record.failure.as_ref().map(|failure| failure.kind);
     matches!(kind, Some(FailureKind::GivenUp | FailureKind::ObjectKept))
@@ -97,7 +97,7 @@ impl Coordinator {
         }
     }
 
-    /// Delivers the results of a done operation to their readers. The worker `by` already has them.
+    /// Delivers the results of a done operation to their readers. The worker `by` already has the results.
     pub(super) fn keep_result(&mut self, position: Position, result: JournalledResult, by: Option<WorkerIndex>) {
         let outline = Arc::clone(&self.outline);
         let operation = outline.at(position);

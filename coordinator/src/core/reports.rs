@@ -52,7 +52,7 @@ impl Coordinator {
         Task { operation: self.outline.at(position).index, attempt }
     }
 
-    /// Whether this is the last attempt, and the worker made it.
+    /// Whether `attempt` is the last attempt of the operation, and `worker` made it.
     pub(super) fn is_current(&self, position: Position, worker: WorkerIndex, attempt: Attempt) -> bool {
         let last = self.operations.last(position);
         last.holder == Some(worker) && last.number == attempt.0
@@ -103,7 +103,7 @@ impl Coordinator {
                 self.outcome_is_unknown(position, provider_dead);
                 self.doubt(position, reason)
             }
-            // Nothing was changed, because there was no intent: this is a defect of Weft.
+            // Without an intent, nothing can have changed. So this result is a bug of Weft.
             TaskResult::InDoubt { reason, diagnostics, .. } => {
                 let problem = problems::no_answer(reason);
                 let told = if diagnostics.0.is_empty() { encode_diagnostics(&[problem]) } else { diagnostics };
@@ -120,7 +120,7 @@ impl Coordinator {
         }
     }
 
-    /// Handles the report that the worker of the last attempt cannot tell the outcome.
+    /// Handles the report that the worker of the last attempt does not know the outcome.
     pub(super) fn outcome_is_unknown(&mut self, position: Position, provider_dead: bool) {
         self.operations.outcome_is_unknown(position);
         if provider_dead && let Some(holder) = self.operations.holder(position) {
@@ -232,7 +232,7 @@ impl Coordinator {
         }
     }
 
-    /// Handles the result of an earlier attempt. Objects that differ from the recorded ones are kept.
+    /// Handles the result of an earlier attempt. Objects that differ from the recorded objects are recorded as strays.
     pub(super) fn superseded(&mut self, worker: WorkerIndex, position: Position, task: Task, result: TaskResult) {
         let writes = match &result {
             TaskResult::Done(done) => &done.writes,
@@ -259,7 +259,7 @@ impl Coordinator {
 /// The reason of a doubt: a finished create without an object.
 pub(super) const NO_OBJECT: &str = "the create was reported as done, but without an object";
 
-/// Whether a finished create names no object. Something may exist that no state knows.
+/// Whether a finished create names no object. An object may exist that no state contains.
 pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
     operation.kind == OperationKind::Create && !puts(operation, writes)
 }

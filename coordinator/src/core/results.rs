@@ -28,7 +28,8 @@ pub(super) struct OperationResults {
 }
 
 impl OperationResults {
-    /// Whether an operation is done in the store and computed again in this term, since its result is not journalled.
+    /// Whether an operation is done in the store but is computed again in this term, because its result is not
+    /// journalled.
     pub(super) fn is_live(&self, position: Position) -> bool {
         self.live.contains(&position)
     }
@@ -38,7 +39,7 @@ impl OperationResults {
         self.live.insert(position);
     }
 
-    /// Keeps a result for readers in the same shard.
+    /// Stores a result for readers in the same shard.
     pub(super) fn keep_local(&mut self, position: Position, value: Arc<[u8]>) {
         self.locals.insert(position, value);
     }
@@ -48,7 +49,7 @@ impl OperationResults {
         self.locals.get(&position).cloned()
     }
 
-    /// Keeps a part of a result for other shards.
+    /// Stores a part of a result for other shards.
     pub(super) fn keep_export(&mut self, position: Position, export: ExportIndex, value: Arc<[u8]>) {
         self.exports.insert((position, export), value);
     }
@@ -58,12 +59,13 @@ impl OperationResults {
         self.exports.get(&(position, export)).cloned()
     }
 
-    /// Keeps a result until the store has answered an earlier step of the operation. A newer result replaces it.
+    /// Stores a late result until the store has answered an earlier step of the operation. A newer late result replaces
+    /// an older one.
     pub(super) fn keep_late(&mut self, position: Position, late: LateResult) {
         self.late.insert(position, late);
     }
 
-    /// Takes the result that was kept until the store has answered.
+    /// Takes the late result of an operation after the store has answered.
     pub(super) fn take_late(&mut self, position: Position) -> Option<LateResult> {
         self.late.remove(&position)
     }

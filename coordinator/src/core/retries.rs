@@ -28,8 +28,8 @@ impl Retries {
         Retries { refusals: BTreeMap::new(), due: BTreeSet::new(), seed }
     }
 
-    /// Records that an operation was refused. Returns the pause in milliseconds before it is retried, or `None` if it
-    /// is not.
+    /// Records that an operation was refused. Returns the pause in milliseconds before the retry, or `None` if the
+    /// operation is not retried.
     pub(super) fn refused(&mut self, position: Position, rule: &RetryRule, now: u64) -> Option<u64> {
         let refusals = self.refusals.entry(position).or_insert(Refusals { count: 0, first: now });
         refusals.count += 1;
@@ -50,7 +50,7 @@ impl Retries {
         !self.due.is_empty()
     }
 
-    /// The time of the next attempt after `now`. Earlier ones are handled with the next event.
+    /// The time of the first retry after `now`. Retries that are already due begin with the next event.
     pub(super) fn wakes_at(&self, now: u64) -> Option<u64> {
         self.due.range((now.saturating_add(1), Position(0))..).next().map(|(at, _)| *at)
     }

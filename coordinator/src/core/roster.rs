@@ -1,5 +1,5 @@
-//! The workers that a term knows: whether each is connected, the tasks and shards that it holds, and whether it may
-//! receive more.
+//! The workers that a term knows. For each worker: whether it is connected, its tasks and shards, and whether it may
+//! receive more tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ use crate::timing::SETTLE_WINDOW;
 enum Presence {
     /// Connected.
     Here,
-    /// Connected and about to leave: it finishes what it began.
+    /// Connected and about to leave. The worker finishes the operations that it began.
     Leaving,
-    /// Disconnected since this time. It may reconnect with its results.
+    /// Disconnected since this time. The worker may reconnect with its results.
     Away { since: u64 },
-    /// Disconnected for so long that its tasks were given up.
+    /// Disconnected for too long. Its operations are free again or in doubt.
     Lost,
-    /// Known to be dead, and its providers with it.
+    /// The worker and its provider processes are known to be dead.
     Dead,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Abilities {
     pub(super) labels: BTreeMap<String, String>,
     /// Whether the worker belongs to a command line that watches a run. It carries out only home operations.
     pub(super) only_home: bool,
-    /// Checksums of its provider packages; empty if it did not list any.
+    /// Checksums of its provider packages. Empty if the worker listed none.
     pub(super) packages: Vec<String>,
     /// The maximum number of concurrent tasks.
     pub(super) window: u32,
@@ -47,22 +47,22 @@ struct Worker {
     id: WorkerId,
     abilities: Abilities,
     presence: Presence,
-    /// Its leased tasks and open intents.
+    /// The worker's leased tasks and open intents.
     tasks: BTreeSet<Position>,
     /// The tasks whose intents are in the store, or that wait for a slot.
     ahead: BTreeSet<Position>,
-    /// Doubts for which it looks for evidence.
+    /// Doubts for which the worker looks for evidence.
     settling: BTreeSet<Position>,
-    /// Its attempts that are in doubt.
+    /// The worker's attempts that are in doubt.
     doubts: BTreeSet<Position>,
     shards: BTreeSet<ShardIndex>,
-    /// The number of operations in its shards that are not at rest.
+    /// The number of operations in the worker's shards that are not at rest.
     load: u64,
-    /// Its shards that have something to begin.
+    /// The worker's shards that have a task to begin.
     busy_shards: BTreeSet<ShardIndex>,
-    /// The shard of the last turn. The next turn continues after it.
+    /// The shard of the last turn. The next turn continues after this shard.
     cursor: ShardIndex,
-    /// Its attempts whose provider process is known to be dead, although the worker is alive.
+    /// The worker's attempts whose provider process is known to be dead, although the worker is alive.
     dead_attempts: BTreeSet<Position>,
 }
 
@@ -104,15 +104,15 @@ impl Worker {
 pub(super) struct Roster {
     workers: Table<WorkerIndex, Worker>,
     names: BTreeMap<WorkerId, WorkerIndex>,
-    /// Workers that can receive something.
+    /// Workers that can receive a task.
     dispatchable: BTreeSet<WorkerIndex>,
-    /// The worker of the last turn. The next turn continues after it.
+    /// The worker of the last turn. The next turn continues after this worker.
     cursor: WorkerIndex,
     /// The number of tasks at all workers.
     in_flight: u32,
     /// Whether a worker connected in this term.
     visited: bool,
-    /// The time without any worker.
+    /// How long work has waited while no worker was connected.
     absence: Absence,
     /// The workers that hand over results of earlier processes.
     pub(super) heirs: Heirs,
@@ -184,8 +184,8 @@ impl Roster {
         was_connected
     }
 
-    /// Records that a worker is dead. Returns whether its tasks had not been given up yet: it was connected, or
-    /// disconnected for a short time.
+    /// Records that a worker is dead. Returns whether the worker still had its tasks: it was connected, or had
+    /// disconnected only a short time ago.
     pub(super) fn bury(&mut self, worker: WorkerIndex) -> bool {
         self.dispatchable.remove(&worker);
         let before = std::mem::replace(&mut self.workers[worker].presence, Presence::Dead);
@@ -230,7 +230,7 @@ impl Roster {
         self.workers.iter().any(Worker::is_connected)
     }
 
-    /// Whether to report now that no worker is connected. `is_needed` says whether there is work for one.
+    /// Whether to report now that no worker is connected. `is_needed` says whether there is work for a worker.
     pub(super) fn is_absence_news(&mut self, is_needed: bool, clock: &Clock) -> bool {
         if !is_needed || self.has_connected() {
             self.absence.ends();
@@ -253,7 +253,7 @@ impl Roster {
 
 /// Tasks.
 impl Roster {
-    /// Gives a task to a worker. Returns whether it did not have the task yet.
+    /// Gives a task to a worker. Returns `false` if the worker already had the task.
     pub(super) fn add_task(&mut self, worker: WorkerIndex, position: Position) -> bool {
         let is_new = self.workers[worker].tasks.insert(position);
         self.in_flight += u32::from(is_new);
@@ -281,7 +281,7 @@ impl Roster {
         self.in_flight
     }
 
-    /// Frees the slot of a task for another one, while its intent is on the way to the store.
+    /// Frees the slot of a task for another task while the intent of the first task is on its way to the store.
     pub(super) fn leave_slot(&mut self, worker: WorkerIndex, position: Position) {
         let worker = &mut self.workers[worker];
         if worker.tasks.contains(&position) {
@@ -361,7 +361,7 @@ impl Roster {
 
 /// Shards, and the order of turns.
 impl Roster {
-    /// Whether a worker may hold a shard with these demands.
+    /// Whether a shard that requires these labels and packages may be assigned to a worker.
     pub(super) fn fits(&self, worker: WorkerIndex, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
         let Worker { abilities, presence, .. } = &self.workers[worker];
         if abilities.only_home && !labels.contains_key(HOME) {
@@ -416,12 +416,12 @@ impl Roster {
         self.workers[worker].load -= 1;
     }
 
-    /// Records that an operation in a shard of a worker left its rest.
+    /// Records that an operation in a shard of a worker became active again.
     pub(super) fn rest_ended(&mut self, worker: WorkerIndex) {
         self.workers[worker].load += 1;
     }
 
-    /// Records whether a shard of a worker has something to begin.
+    /// Records whether a shard of a worker has a task to begin.
     pub(super) fn set_busy(&mut self, worker: WorkerIndex, shard: ShardIndex, busy: bool) {
         let shards = &mut self.workers[worker].busy_shards;
         if busy {
@@ -431,7 +431,7 @@ impl Roster {
         };
     }
 
-    /// Updates whether a worker can receive something.
+    /// Updates whether a worker can receive a task.
     pub(super) fn refresh(&mut self, index: WorkerIndex, ahead: &Ahead) {
         let worker = &self.workers[index];
         let able = worker.is_connected() && worker.has_room(ahead) && !worker.busy_shards.is_empty();
@@ -442,17 +442,17 @@ impl Roster {
         };
     }
 
-    /// Records that a worker cannot receive anything until one of its operations ends.
+    /// Records that a worker cannot receive a task until one of its operations ends.
     pub(super) fn is_full(&mut self, worker: WorkerIndex) {
         self.dispatchable.remove(&worker);
     }
 
-    /// Whether no worker can receive anything.
+    /// Whether no worker can receive a task.
     pub(super) fn is_idle(&self) -> bool {
         self.dispatchable.is_empty()
     }
 
-    /// The next worker that can receive something, in turn.
+    /// The next worker, in turn, that can receive a task.
     pub(super) fn next_worker(&mut self) -> Option<WorkerIndex> {
         let behind = self.dispatchable.range(self.cursor..).next();
         let next = behind.or_else(|| self.dispatchable.first()).copied()?;
@@ -460,7 +460,7 @@ impl Roster {
         Some(next)
     }
 
-    /// The next shard of a worker that has something to begin, in turn.
+    /// The next shard of a worker, in turn, that has a task to begin.
     pub(super) fn next_shard(&mut self, worker: WorkerIndex) -> Option<ShardIndex> {
         let worker = &mut self.workers[worker];
         let behind = worker.busy_shards.range(worker.cursor..).next();

@@ -1,5 +1,5 @@
 //! Operations whose outcome is unknown, and the evidence that settles them. The kinds of evidence, in the order of the
-//! run protocol: the late report of the worker itself, reading the object by its known id, looking it up by its planned
+//! run protocol: a late report of the worker itself, the object with the known id, the object with the planned
 //! identity, and the decision of the user.
 
 use weft_mutants::mutant;
@@ -69,7 +69,7 @@ impl Coordinator {
         self.outbox.store(StepInStore::Resolve(position, resolved), StoreStep::Resolve(resolution));
     }
 
-    /// Decides how to settle a doubt that the store has.
+    /// Decides how to settle a doubt that the store has recorded.
     pub(super) fn seek_evidence(&mut self, position: Position, reason: String) -> Handled {
         self.holder_doubts(position);
         if self.doubts.decision(position).is_some() {
@@ -92,7 +92,8 @@ impl Coordinator {
     }
 
     /// Handles a doubt from an earlier term. The worker that made the attempt may be alive and have the result, so the
-    /// run first waits for its report: until the time to reconnect is over, and as long as the call runs.
+    /// run first waits for its report. The wait ends when the worker has not reconnected in time, but not while the
+    /// call of a connected worker still runs.
     pub(super) fn await_holder(&mut self, position: Position) -> Handled {
         let holder = self.operations.holder(position).filter(|holder| !self.roster.is_dead(*holder));
         // In one process every worker is new, so no worker of an earlier term can reconnect.
@@ -124,7 +125,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Queues a doubt again whose settling worker is gone.
+    /// Queues a doubt again, because the worker that looked for evidence was lost.
     pub(super) fn requeue_settle(&mut self, position: Position) -> Handled {
         if !matches!(self.operations.state(position), State::InDoubt(Doubt::AtSettler(_))) {
             return Ok(());
@@ -164,7 +165,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Removes a doubt from all queues. The doubt is open afterwards.
+    /// Removes a doubt from all queues, and sets it to open.
     fn leave_doubt(&mut self, position: Position) -> Handled {
         match self.operations.state(position) {
             State::InDoubt(Doubt::Queued) => {
@@ -187,7 +188,7 @@ impl Coordinator {
         self.operations.holder(position).is_some_and(|holder| self.roster.is_attempt_dead(holder, position))
     }
 
-    /// Handles the case without evidence. The operation stays in doubt, and its dependents are blocked.
+    /// Handles a doubt for which no evidence was found. The operation stays in doubt, and its dependents are blocked.
     pub(super) fn unsettled(&mut self, position: Position, reason: String) -> Handled {
         self.unsettled_beside(position, reason, None)
     }
@@ -203,7 +204,7 @@ impl Coordinator {
         if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
     }
 
-    /// Handles the death of the process that made the attempts. An object that was not found may now count as not
+    /// Handles the death of the process that made the attempts. If an object was not found, it may now count as not
     /// created.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) -> Handled {
         for position in self.roster.doubts(holder) {
@@ -335,7 +336,7 @@ impl Coordinator {
         }
     }
 
-    /// Stores the user's decision for an open call, or carries it out.
+    /// Carries out the user's decision on an operation. If the call is still open, stores the decision for later.
     pub(super) fn user_resolves(&mut self, resolution: UserResolution) -> Handled {
         let Some(position) = self.outline.position(resolution.operation) else { return Ok(()) };
         let waits = match self.operations.state(position) {

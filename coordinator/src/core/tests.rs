@@ -1,4 +1,4 @@
-//! Tests of single decisions. The simulation tests the rest.
+//! Tests of single decisions. The simulation tests whole runs.
 
 mod defects;
 mod doubts;

@@ -41,8 +41,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles a worker that has results of earlier processes of its name. If the worker lacks the result of a task
-    /// that such a process held, the task is given up now.
+    /// Handles a worker that has results of earlier processes of its name. If the worker lacks the result of a task of
+    /// such a process, the run stops waiting for this result now.
     fn inherits(&mut self, heir: WorkerIndex, name: &str, results: Vec<HeldTask>) -> Handled {
         let mut made: Vec<(Task, WorkerIndex)> = Vec::new();
         for HeldTask { task, maker, .. } in results {
@@ -62,8 +62,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Whether a connected worker has the result of an attempt that an earlier process of its name made. It is about to
-    /// report the result.
+    /// Whether a connected worker has the result of an attempt that an earlier process of its name made. The connected
+    /// worker is about to report the result.
     pub(super) fn is_handed_over(&self, position: Position, maker: WorkerIndex) -> bool {
         self.roster.heirs.have(maker, self.task(position))
     }
@@ -84,7 +84,7 @@ impl Coordinator {
         !self.options.fixed_workers && has_spool(self.roster.id(index)) && held.any(is_open)
     }
 
-    /// Whether a connected worker has the name of this one.
+    /// Whether a connected worker has the same name as this worker.
     fn has_successor(&self, index: WorkerIndex) -> bool {
         let name = worker_name(self.roster.id(index));
         self.roster.connected().into_iter().any(|other| worker_name(self.roster.id(other)) == name)
@@ -97,7 +97,7 @@ impl Coordinator {
             let attempt = self.operations.last(position).number;
             let task = held.get(&self.outline.at(position).index).filter(|held| held.task.attempt.0 == attempt);
             match (self.operations.state(position), task.map(|task| task.phase)) {
-                // The order was lost on the way.
+                // The order to start the operation never reached the worker.
                 (State::Leased(Leased::AtWorker), None) => self.unlease(position)?,
                 // The worker never received the grant, and will not act on a later one.
                 (State::Intended(Intended::AtWorker), None) => {
@@ -123,8 +123,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Settles the doubts that the worker does not know. The worker is alive, so either it made no call for them, or it
-    /// was ordered to forget them.
+    /// Settles the doubts that the worker does not know. The worker is alive. So either it made no call for these
+    /// operations, or it was ordered to forget them.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);
@@ -164,8 +164,8 @@ impl Coordinator {
         }
     }
 
-    /// Gives the shards of a worker, and the doubts that it settles, to others. The cost is proportional to their
-    /// number.
+    /// Gives the shards of a worker, and the doubts that it settles, to other workers. The cost is proportional to the
+    /// number of these shards and doubts.
     fn take_shards(&mut self, index: WorkerIndex) -> Handled {
         let held = self.roster.take_shards(index);
         self.backlog.lose(held);
@@ -176,7 +176,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles a broken stream. The worker may reconnect with its results, so nothing is given up yet.
+    /// Handles a broken stream. The worker may reconnect with its results, so its tasks stay assigned to it for now.
     pub(super) fn left(&mut self, id: &WorkerId) {
         if let Some(index) = self.roster.find(id)
             && self.roster.disconnect(index, self.clock.now())
@@ -222,8 +222,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Reports once in each absence that no worker is connected. Not in one process, where the worker is about to
-    /// connect.
+    /// Reports that no worker is connected, once in each period without workers. Does nothing in a single process,
+    /// because its worker is about to connect.
     fn tell_of_absence(&mut self) {
         let waiting = self.backlog.first_waiting().filter(|_| !self.options.fixed_workers);
         if !self.roster.is_absence_news(waiting.is_some(), &self.clock) {
@@ -234,8 +234,8 @@ impl Coordinator {
         }
     }
 
-    /// Gives up a worker that did not reconnect in time. Operations that it had not begun are free, and calls that it
-    /// may have made are in doubt.
+    /// Stops waiting for a worker that did not reconnect in time. Operations that the worker had not begun are free,
+    /// and calls that it may have made are in doubt.
     fn give_up(&mut self, index: WorkerIndex) -> Handled {
         self.take_unbegun(index)?;
         for position in self.roster.tasks(index) {
@@ -279,7 +279,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles a result that is on its way to the store. The worker may already begin its next task: the next intent
+    /// Handles a result that is on its way to the store. The worker may already begin its next task. The next intent
     /// follows this result in the journal, so there are never more open intents than tasks.
     pub(super) fn result_is_here(&mut self, position: Position) -> Handled {
         let state = match self.operations.state(position) {
@@ -312,7 +312,7 @@ impl Coordinator {
         }
     }
 
-    /// Updates whether a worker can receive something.
+    /// Updates whether a worker can receive a task.
     pub(super) fn refresh(&mut self, worker: WorkerIndex) {
         self.roster.refresh(worker, &self.ahead);
     }

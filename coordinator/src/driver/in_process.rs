@@ -22,11 +22,11 @@ pub struct InProcess {
     pub store: Arc<dyn RunStore>,
     /// The run.
     pub run: RunId,
-    /// Its plan.
+    /// The plan of the run.
     pub plan: RunPlan,
     /// Options, usually [`RunOptions::in_process`].
     pub options: RunOptions,
-    /// This process, as shown to others who want the lease.
+    /// This process, as other processes see it when they want to acquire the lease.
     pub holder: Holder,
     /// The coordinator's ends of the workers' connections.
     pub workers: Vec<CoordinatorEnd>,
@@ -73,11 +73,12 @@ impl Notices {
 /// Carries out or resumes a run with workers in this process, until the term ends.
 ///
 /// # Errors
-/// Returns an error if the run cannot begin: the lease is held, claims are refused, or the store does not respond.
+/// Returns an error if the run cannot begin: another process has the lease, the claims are refused, or the store does
+/// not respond.
 pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> {
     let InProcess { store, run, plan, options, holder, workers, notices, cancel } = request;
     let hub = Hub::new();
-    // The workers wait for a welcome in the meantime: to take over the lease of a dead process takes a while.
+    // Taking over the lease of a dead process takes time. In the meantime, the workers wait for a welcome.
     for end in workers {
         let hub = hub.clone();
         tokio::spawn(async move { hub.attach(end).await });

@@ -18,7 +18,7 @@ pub(super) struct SentBatch {
 /// The steps on their way to the store.
 #[derive(Debug, Default)]
 pub(super) struct Outbound {
-    /// Steps that are not sent yet. After a failure, the steps that the store did not take.
+    /// Steps that are not sent yet. After a failure, the steps that the store did not accept.
     steps: Vec<StoreStep>,
     /// The operations with an intent in the store and without a result.
     calls: BTreeSet<OpIndex>,
@@ -62,7 +62,7 @@ impl Outbound {
         Some(std::mem::replace(&mut self.steps, rest))
     }
 
-    /// Records that the store took a batch. The calls of its intents begin now.
+    /// Records that the store accepted a batch. The calls for the intents of the batch begin now.
     pub(super) fn taken(&mut self, steps: &[StoreStep], answers: &[StoreAnswer]) {
         for (step, answer) in steps.iter().zip(answers) {
             if let (StoreStep::Intent(intent), true) = (step, answer.is_ok()) {
@@ -79,7 +79,8 @@ impl Outbound {
         if self.collects { self.calls.len() } else { 0 }
     }
 
-    /// Drops the queued steps. Another process has taken over the run, so they belong to a term that is over.
+    /// Drops the queued steps. Another process has taken over the run, so the queued steps belong to a term that has
+    /// ended.
     pub(super) fn clear(&mut self) {
         self.steps.clear();
         self.calls.clear();
@@ -90,7 +91,7 @@ impl Outbound {
         self.failure.is_some() && (self.calls.is_empty() || !self.collects)
     }
 
-    /// Takes the reason of the failure, and the steps that the store did not take.
+    /// Takes the reason of the failure, and the steps that the store did not accept.
     pub(super) fn take_rest(&mut self) -> (Option<StoreError>, Vec<StoreStep>) {
         match self.failure.take() {
             Some(error) => (Some(error), std::mem::take(&mut self.steps)),
@@ -99,7 +100,7 @@ impl Outbound {
     }
 }
 
-/// The operation whose call ends, or is given up, with this step.
+/// The operation whose call ends with this step, or whose result is no longer awaited.
 fn settled(step: &StoreStep) -> Option<OpIndex> {
     match step {
         StoreStep::Commit(commit) => Some(commit.op),

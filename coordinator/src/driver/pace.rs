@@ -9,7 +9,7 @@ use super::{Driver, Flight};
 use crate::event::Event;
 
 impl Driver {
-    /// Passes the counts on to the meters.
+    /// Adds the counts to the meters.
     pub(super) fn meter(&mut self) {
         let mut counted = std::mem::take(&mut self.told.counted);
         counted.append(&self.core.take_counted());

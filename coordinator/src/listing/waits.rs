@@ -4,18 +4,19 @@ use weft_state::{OpIndex, OpStatus, RunView};
 
 use crate::outline::{Need, Outline, OutlineOperation};
 
-/// The maximum number of addresses that are listed for a waiting operation. The first ones suffice to find the cause.
+/// The maximum number of addresses that are listed for a waiting operation. The first few suffice to find the cause.
 pub const WAITS_LISTED: usize = 3;
 
-/// The numbers of unfinished operations that a set of needs leads to: at most [`WAITS_LISTED`], ascending.
+/// The numbers of the unfinished operations in a set of dependencies, also through waiters. At most [`WAITS_LISTED`]
+/// numbers, ascending.
 type Found = Vec<u32>;
 
-/// The unfinished needs of all operations. The needs of each waiter are collected once, so that N readers of M results
-/// cost N + M.
+/// The unfinished dependencies of all operations. The dependencies of each waiter are collected once, so that N readers
+/// of M results cost N + M.
 pub(super) struct Waits<'v> {
     view: &'v RunView,
     outline: &'v Outline,
-    /// The results by waiter; `None` until they are needed.
+    /// The unfinished operations of each waiter; `None` until they are collected.
     waiters: Vec<Option<Found>>,
     /// Whether the collection for a waiter has begun.
     begun: Vec<bool>,
@@ -39,8 +40,8 @@ impl<'v> Waits<'v> {
         found.into_iter().filter_map(address).collect()
     }
 
-    /// Collects the unfinished operations of the waiters that these needs lead to, those without other waiters first.
-    /// It uses a stack instead of recursion, because a chain of waiters may be long.
+    /// Collects the unfinished operations of all waiters that these dependencies lead to. A waiter is collected after
+    /// the waiters that it contains. A stack replaces recursion, because a chain of waiters may be long.
     fn collect_waiters(&mut self, needs: &[Need]) {
         let outline = self.outline;
         let mut stack: Vec<u32> = Vec::new();
@@ -56,7 +57,7 @@ impl<'v> Waits<'v> {
         }
     }
 
-    /// Pushes the waiters among these needs whose collection has not begun.
+    /// Pushes the waiters among these dependencies whose collection has not begun.
     fn push_new(&mut self, stack: &mut Vec<u32>, needs: &[Need]) {
         for waiter in waiters_of(needs) {
             if let Some(begun) = self.begun.get_mut(waiter as usize)
@@ -67,7 +68,7 @@ impl<'v> Waits<'v> {
         }
     }
 
-    /// The unfinished operations among these needs. The waiters among the needs must have been collected.
+    /// The unfinished operations among these dependencies. The waiters among the dependencies must have been collected.
     fn found(&self, needs: &[Need]) -> Found {
         let mut found = Found::new();
         for need in needs {

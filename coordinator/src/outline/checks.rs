@@ -28,7 +28,7 @@ pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
     (!records.is_empty()).then_some(records)
 }
 
-/// The checks of a plan, with the needs of each. `needs` has addresses without keys.
+/// The checks of a plan, with the dependencies of each check. `needs` has addresses without keys.
 pub(super) fn run_checks(records: Vec<CheckRecord>, needs: &BTreeMap<String, Vec<String>>) -> Vec<RunCheck> {
     let check = |record: CheckRecord| RunCheck {
         config: record.config_addr.config(),

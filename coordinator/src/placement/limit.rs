@@ -17,22 +17,23 @@ use crate::problems;
 use crate::retry::{MOST_ATTEMPTS, MOST_SECONDS, RETRY_ATTEMPTS, RETRY_SECONDS};
 use crate::rule_name::RuleName;
 
-/// The highest rate, in calls per second. It is above the limit of every service, and bounds the tokens of one request.
+/// The highest rate, in calls per second. This rate exceeds the limit of every service, and bounds the number of tokens
+/// in one request.
 const HIGHEST_RATE: f64 = 10_000.0;
 /// The lowest rate, in calls per second: one call in 100 seconds.
 const LOWEST_RATE: f64 = 0.01;
-/// The largest burst. A larger one would limit nothing.
+/// The largest burst. A larger burst would limit nothing.
 const LARGEST_BURST: u32 = 10_000;
 /// The maximum number of tokens that a call takes.
 const MOST_TOKENS_PER_CALL: u32 = 100;
 /// The maximum number of patterns of one rule, and the maximum size of a pattern in bytes. Each error is compared with
-/// all of them.
+/// all patterns.
 const MOST_PATTERNS: usize = 100;
 const LONGEST_PATTERN: usize = 200;
-/// The shortest pattern in bytes. A shorter one would match by chance.
+/// The minimum length of a pattern in bytes. A shorter pattern would match by chance.
 const SHORTEST_PATTERN: usize = 4;
 
-/// A limit of calls per second. It makes one budget for each combination of labels.
+/// A limit on calls per second, with a separate budget for each combination of labels.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LimitRule {
@@ -53,14 +54,14 @@ pub(super) struct LimitRule {
     labels: BTreeMap<String, String>,
     /// Tokens per second.
     rate: f64,
-    /// The maximum number of free tokens. The default is half of the rate. Then a service that counts calls per second
-    /// also accepts calls that arrive late.
+    /// The maximum number of free tokens. The default is half of the rate. With this burst, a service that counts calls
+    /// per second also accepts calls that arrive late.
     burst: Option<u32>,
     /// The number of tokens that one call takes. The default is 1.
     tokens_per_call: Option<u32>,
 }
 
-// A rate is never NaN once it is checked.
+// A checked rate is never NaN.
 impl Eq for LimitRule {}
 
 impl LimitRule {
@@ -81,7 +82,7 @@ impl LimitRule {
         if !(1..=MOST_TOKENS_PER_CALL).contains(&self.tokens()) {
             return Err(format!("needs tokens_per_call from 1 to {MOST_TOKENS_PER_CALL}"));
         }
-        // The tokens for a read before a call, and for the call itself, are taken together.
+        // A call and the read before it take their tokens together.
         if self.burst() < 2 * self.tokens() && self.burst.is_some() {
             return Err(format!("has the burst {}, which is less than two calls take", self.burst()));
         }
@@ -131,11 +132,11 @@ impl LimitRule {
 pub(super) struct RetryRule {
     /// The source of the provider, with or without its host.
     provider: Pattern,
-    /// The maximum number of further attempts. 0 disables retries.
+    /// The maximum number of retries. 0 disables retries.
     attempts: Option<u32>,
-    /// The time in seconds in which further attempts begin.
+    /// The time in seconds after the first refusal in which retries may begin.
     seconds: Option<u32>,
-    /// Texts of errors that count as refusals, in addition to the known ones.
+    /// Strings in errors that count as refusals, in addition to the known strings.
     #[serde(default)]
     patterns: Vec<String>,
 }
@@ -173,11 +174,12 @@ impl RetryRule {
     }
 }
 
-/// The effect of limits and retry rules on the shards of a plan, and warnings about rules that match nothing. The first
-/// limit that makes a budget decides its numbers, and the first retry rule that matches a shard is used.
+/// The effect of limits and retry rules on the shards of a plan, and warnings about rules that match nothing. If
+/// several limits define the same budget, the numbers of the first limit apply. The first retry rule that matches a
+/// shard is used.
 ///
 /// # Errors
-/// Returns an error if a label refers to something that a matching provider instance does not have.
+/// Returns an error if a label has a placeholder for which a matching provider instance has no value.
 pub(super) fn resolve(
     limits: &[LimitRule],
     retries: &[RetryRule],
@@ -232,7 +234,8 @@ pub(super) fn resolve(
     Ok((found, warnings))
 }
 
-/// The budgets of a provider instance with this configuration. The first limit that makes a budget decides its numbers.
+/// The budgets of a provider instance with this configuration. If several limits define the same budget, the numbers of
+/// the first limit apply.
 pub(super) fn budgets_of(limits: &[LimitRule], instance: &ProviderInstance, config: &Value) -> Vec<CallBudget> {
     let (shard, known) = (Shard::Provider(instance.clone()), Known::Value(config));
     let mut found: Vec<CallBudget> = Vec::new();

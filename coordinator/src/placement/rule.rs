@@ -161,7 +161,7 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     Ok(parts)
 }
 
-/// The configuration of a shard's provider, as far as the plan knows it.
+/// The known part of the configuration of a shard's provider.
 pub(super) enum Known<'p> {
     /// The configuration in a plan.
     Planned {
@@ -185,8 +185,8 @@ impl<'p> Known<'p> {
         Known::Planned { fragment, config }
     }
 
-    /// A string argument, by the path of names to it. `None` if it is absent, sensitive, not a string, or known only at
-    /// apply.
+    /// The value of a string argument, by its path of names. `None` if the argument is absent, sensitive, not a string,
+    /// or known only at apply.
     fn argument(&self, path: &str) -> Option<&'p str> {
         let mut names = path.split('.');
         let (fragment, mut at) = match self {

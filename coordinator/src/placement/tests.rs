@@ -1,4 +1,4 @@
-//! Rules, and their demands on the workers of a plan.
+//! Rules, and their requirements for the workers of a plan.
 
 use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderInstance, ProviderParts, ProviderSource};
 use weft_graph_format::formula::FormulaOp;
@@ -75,7 +75,7 @@ fn regions() -> PlanFile {
     ])
 }
 
-/// The demands of rules on each shard, as text.
+/// The requirements of the rules for each shard, as text.
 fn demands(rules: &str) -> Vec<String> {
     let Resolved { placement, warnings, .. } =
         PlacementRules::parse(rules).unwrap().resolve(&regions(), "placement.toml").unwrap();

@@ -17,9 +17,9 @@ use crate::listing::{doubtful, fitting};
 use crate::plan::RunPlan;
 use crate::term::RunError;
 
-/// The time that `resolve` waits for the outcome. Adopting an object reads from a provider.
+/// How long `resolve` waits for the outcome. Adopting an object requires a read by a provider.
 const RESOLVE_WAIT: Duration = Duration::from_secs(60);
-/// The time that `look_up` waits. Each object in doubt is read or looked up, many at the same time.
+/// How long `look_up` waits. Each object in doubt is read or looked up, and many of these calls run concurrently.
 const LOOK_UP_WAIT: Duration = Duration::from_secs(180);
 
 /// The outcome of a user's resolution.
@@ -64,7 +64,7 @@ impl Service {
             let _ = active.events.send(vec![Event::Resolve(resolution)]).await;
             let outcome = async {
                 settled(watch, operation).await;
-                // A resume must not find a term that only resolves.
+                // Wait for the end of the term: a later resume must not find a term that only resolves.
                 if let Some(started) = started {
                     ended(started.notices).await;
                 }
@@ -82,9 +82,9 @@ impl Service {
         Ok(ResolveAnswer { status, reason })
     }
 
-    /// Looks for evidence about the operations in doubt of a run. A running term has already done so. Otherwise, if a
-    /// worker is connected, a separate term looks for evidence and does nothing else. Returns what is known about the
-    /// remaining doubts, by the numbers of their operations.
+    /// Looks for evidence about the operations in doubt of a run. If a term is running, it has already looked.
+    /// Otherwise, if a worker is connected, a separate term looks for evidence and does nothing else. Returns what is
+    /// known about the remaining doubts, by the numbers of their operations.
     ///
     /// # Errors
     /// Returns an error if the run does not exist, or the store does not respond.
@@ -98,12 +98,12 @@ impl Service {
             if let Some(started) = self.start(run, plan, options, None).await? {
                 noted = Some(started.doubts);
                 if timeout(LOOK_UP_WAIT, ended(started.notices)).await.is_err() {
-                    // No worker fits, or a provider does not respond.
+                    // No worker is suitable, or a provider does not respond.
                     self.cancel(run, Cancel::Drain).await;
                 }
             }
         }
-        // The store has exactly the remaining doubts, with the reasons from before the search.
+        // The store has exactly the remaining doubts, but with the reasons from before the search.
         let snapshot = self.store.snapshot().await?;
         let owners = IdOwners::of(&snapshot);
         let left = snapshot.doubts.values().filter(|doubt| doubt.run == *run);

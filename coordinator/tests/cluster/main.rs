@@ -1,4 +1,4 @@
-//! Coordinators with real frames, in one process and over the network, on the model of a store.
+//! Coordinators with real frames, in one process and over the network, on a model store.
 
 mod plan;
 mod taken_over;
@@ -46,7 +46,7 @@ async fn run_plan(
     let run = RunId::parse(run).unwrap();
     let plan = Reader.read(text.as_bytes()).unwrap();
     let bytes = Opaque(text.as_bytes().to_vec());
-    // Fails in a resume, where the run exists already.
+    // The call fails if the test resumes the run, because the run already exists.
     let _ = term::create(store.as_ref(), term::new_run(run.clone(), 5, &plan.outline, bytes)).await;
     let mut ends = Vec::new();
     for habits in workers {
@@ -151,7 +151,7 @@ async fn another_worker_takes_over_from_one_that_ends() {
 struct Cluster {
     address: Address,
     serving: JoinHandle<()>,
-    /// The directory of its socket.
+    /// The directory of the coordinator's socket.
     _directory: TempDir,
 }
 
@@ -301,9 +301,8 @@ async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
     let mut client = first.client().await;
     let plan = Submission { plan: b"2 10".to_vec(), ..Submission::default() };
     let run = client.submit(plan).await.unwrap();
-    // No worker has connected to the coordinator, and now it is gone. (The task of the run is not aborted with the
-    // server. A coordinator in the same process would continue to renew the lease, so the test takes the lease by its
-    // view.)
+    // No worker has connected to the coordinator, and now the coordinator has stopped. (The task of the run is not
+    // aborted with the server and continues to renew the lease. So the test acquires the lease through its view.)
     let header = store.runs().await.unwrap().remove(0);
     assert_eq!(header.status, RunStatus::Running);
     first.serving.abort();
@@ -339,7 +338,7 @@ async fn a_lease_without_heartbeats_is_taken_over() {
     taking.abort();
 }
 
-/// The rate of intents and commits that coordinator, frames and workers allow, over a store without durability.
+/// Measures the rate of intents and commits of coordinator, frames and workers, with a store without durability.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_completes_thousands_of_operations_a_second() {
     let store = store();

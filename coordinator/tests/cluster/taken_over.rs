@@ -1,4 +1,4 @@
-//! Runs that another process takes over, while this one carries them out or after it has died.
+//! Runs that another process takes over, while the first process carries them out or after it has died.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,8 @@ async fn a_term_that_a_later_one_follows_ends_as_taken_over() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Begins a run that claims its instances and dies, then continues it. Its plan is for a state of this lineage.
+/// Begins a run that claims its instances and dies, then continues it. The plan of the run is for a state of this
+/// lineage.
 async fn continued_after_the_claims(store: Arc<dyn RunStore>, lineage: &str) -> Result<FinishReason, RunError> {
     let run = RunId::parse("r").unwrap();
     let mut plan = Reader.read(b"1 2").unwrap();

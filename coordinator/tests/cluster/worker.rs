@@ -16,9 +16,9 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// How a test worker behaves.
 #[derive(Clone, Debug, Default)]
 pub struct Habits {
-    /// Its name.
+    /// The name of the worker.
     pub name: String,
-    /// Its labels.
+    /// The labels of the worker.
     pub labels: BTreeMap<String, String>,
     /// Addresses whose call returns an error.
     pub failing: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Habits {
     pub doubtful: Vec<String>,
     /// Addresses whose call takes a moment.
     pub slow: Vec<String>,
-    /// The number of calls after which it ends without notice.
+    /// The number of calls after which the worker ends without notice.
     pub calls_left: Option<u32>,
 }
 

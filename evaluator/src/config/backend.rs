@@ -199,8 +199,8 @@ impl SettingsReader<'_> {
     }
 }
 
-/// The value of blocks in the JSON syntax, in the form of the nesting. A single block may be in a list there, and a
-/// block of a repeated type may be without one.
+/// The value of blocks in the JSON syntax, in the form of the nesting. In this syntax, a block with single nesting may
+/// be in a list, and a single block with another nesting may be written without a list.
 fn as_blocks(value: &Value, nesting: Nesting) -> Value {
     let single = matches!(nesting, Nesting::Single | Nesting::Group);
     match (value.as_items(), single) {
@@ -210,7 +210,7 @@ fn as_blocks(value: &Value, nesting: Nesting) -> Value {
     }
 }
 
-/// The type that objects in place of blocks are converted to. Missing optional attributes become null.
+/// The type of objects that are written in place of blocks. Missing optional attributes become null.
 pub fn constraint_of(rule: &NestedBlock) -> Type {
     let Block { attributes, blocks, .. } = &rule.block;
     let nested = blocks.iter().map(|(name, rule)| (name.clone(), constraint_of(rule)));
@@ -271,7 +271,7 @@ pub fn settings_in_file(name: &str, content: &[u8], schema: &Block) -> Result<Ve
     Ok(found.map(|(name, value)| (SmolStr::new(name), value.clone())).collect())
 }
 
-/// A `backend` block.
+/// Reads a `backend` block.
 pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if !compiling.module.path.is_root() {
         compiling.report(problems::backend::ignored(block.range.clone()));
@@ -287,7 +287,7 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     refuse_both(compiling);
 }
 
-/// A `cloud` block of the root module.
+/// Reads a `cloud` block of the root module.
 pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(first) = &compiling.module.settings.cloud {
         let problem = problems::backend::duplicate_cloud(&first.range, &block.range);
@@ -308,7 +308,7 @@ fn refuse_both(compiling: &mut Compiling<'_>) {
     }
 }
 
-/// A `provider_meta` block.
+/// Reads a `provider_meta` block.
 pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     if let Some(first) = compiling.module.settings.provider_metas.get(&name) {

@@ -33,9 +33,9 @@ pub struct BodySource {
 /// The content of a body.
 #[derive(Debug, Default)]
 pub struct BodyContent {
-    /// The arguments. Those of override files replace the others.
+    /// The arguments. Arguments of override files replace those of the other files.
     pub(crate) attributes: Vec<(Arc<Tree>, Attribute)>,
-    /// The blocks. Those of an override file replace all blocks of the same type.
+    /// The blocks. Blocks of an override file replace all blocks of the same type.
     pub(crate) blocks: Vec<(Arc<Tree>, Block)>,
     /// Syntax problems of the body.
     pub problems: Vec<Diagnostic>,

@@ -39,7 +39,7 @@ const MODULE_BLOCK: &str = "module";
 
 const MODULE_BLOCKS: &[&str] = &["lifecycle", "_", "locals", "provider"];
 
-/// A `module` block.
+/// Reads a `module` block.
 pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     compiling.identifier(&block.labels[0], "module instance");

@@ -33,7 +33,7 @@ pub struct CheckBlock {
     pub range: SourceRange,
 }
 
-/// A `check` block.
+/// Reads a `check` block.
 pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     let valid = compiling.identifier(&block.labels[0], "check block");

@@ -21,7 +21,7 @@ pub(super) struct Compiling<'a> {
     /// Problems of single blocks, and of all variables and local values.
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
     /// Problems that only appear when all blocks are combined. Commands that only need the location of the state ignore
-    /// them.
+    /// these problems.
     pub(super) together: Vec<Diagnostic>,
     /// Whether an override block is read on its own. Such a block may be incomplete.
     pub(super) overriding: bool,

@@ -16,7 +16,7 @@ use crate::problems::{missing_argument, unsupported_argument, unsupported_block}
 pub struct AttributeRule {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is required.
+    /// Whether the argument is required.
     pub required: bool,
 }
 
@@ -64,7 +64,7 @@ impl ContentRules {
 pub struct OverrideBody {
     /// The override file.
     pub(crate) tree: Arc<Tree>,
-    /// The body in it.
+    /// The body in the override file.
     pub(crate) body: BodyId,
     /// The range of the type and the labels of its block.
     pub(crate) range: SourceRange,

@@ -1,7 +1,7 @@
 //! `encryption` blocks: how state and plan files are encrypted.
 //!
 //! Settings from the environment override those of the configuration, argument by argument. Settings are static values.
-//! Only those that a target uses are evaluated, so unused parts may be incomplete.
+//! Only settings that a target uses are evaluated, so unused parts may be incomplete.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ struct WrittenTarget {
     range: SourceRange,
 }
 
-/// An `encryption` block.
+/// Reads an `encryption` block.
 pub(super) fn encryption(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if !compiling.module.path.is_root() {
         return;
@@ -283,7 +283,7 @@ struct Computing<'a> {
     statics: &'a mut StaticValues,
     found: Encryption,
     all: WrittenEncryption,
-    /// Key providers that are referred to and not yet evaluated.
+    /// Key providers to which references exist, but which are not evaluated yet.
     pending: Vec<PartName>,
 }
 
@@ -301,7 +301,7 @@ impl Computing<'_> {
         }
     }
 
-    /// Evaluates a target and collects its methods. If it cannot be evaluated, reports why.
+    /// Evaluates a target and collects its methods. If the target cannot be evaluated, reports why.
     fn target(&mut self, text: &str, written: &WrittenTarget) -> Option<EncryptionTarget> {
         let mut target = EncryptionTarget { enforced: false, methods: Vec::new(), range: written.range.clone() };
         for expression in &written.enforced {
@@ -397,7 +397,7 @@ impl Computing<'_> {
         Some(EncryptionSetting::Keys(name))
     }
 
-    /// The value of an argument. If it cannot be evaluated, reports why.
+    /// The value of an argument. If the expression cannot be evaluated, reports why.
     fn value(&mut self, text: &str, expression: &Expression) -> Option<Value> {
         let needing = Needing::new(format!("encryption.{text}"), self.all.range.clone());
         let found = self.statics.evaluate(&Module::root(), expression, &needing, &mut self.found.problems);
@@ -425,7 +425,7 @@ fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
     named_part(&expression.as_traversal()?, root)
 }
 
-/// A bare reference. In the JSON syntax it is a text without template markers.
+/// A bare reference. In the JSON syntax a bare reference is a string without template markers.
 fn reference(expression: &Expression) -> Option<Traversal> {
     if expression.tree.syntax() == Syntax::Native {
         return expression.as_traversal();
@@ -437,7 +437,7 @@ fn reference(expression: &Expression) -> Option<Traversal> {
     parsed.as_traversal().filter(|_| !has_errors(&problems))
 }
 
-/// The type and the name after the first name `root`.
+/// The type and the name in a traversal that begins with the name `root`.
 fn named_part(traversal: &Traversal, root: &str) -> Option<PartName> {
     if traversal.root.text != root {
         return None;

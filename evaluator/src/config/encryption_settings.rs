@@ -19,7 +19,7 @@ pub struct Encryption {
     pub state: Option<EncryptionTarget>,
     /// Encryption of plan files.
     pub plan: Option<EncryptionTarget>,
-    /// Encryption of state files that `terraform_remote_state` reads, unless one is configured by name.
+    /// Encryption of state files that `terraform_remote_state` reads, for data sources without an entry in `remotes`.
     pub remote_default: Option<EncryptionTarget>,
     /// Encryption of remote state, by the name of the data source.
     pub remotes: BTreeMap<SmolStr, EncryptionTarget>,

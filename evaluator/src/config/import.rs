@@ -31,9 +31,9 @@ pub struct ImportBlock {
     pub(crate) id: Option<Expression>,
     /// The identity of the object, by the provider's identity schema.
     pub(crate) identity: Option<Expression>,
-    /// `provider`
+    /// The `provider` argument.
     pub provider: Option<ProviderReference>,
-    /// `for_each`
+    /// The `for_each` argument.
     pub(crate) for_each: Option<Expression>,
     /// The references of the block.
     pub references: Vec<Reference>,
@@ -48,7 +48,7 @@ pub struct ImportAddress {
     pub(crate) module: Vec<(ModuleStep, Option<Expression>)>,
     /// The resource.
     pub resource: Resource,
-    /// Its key, if there is one.
+    /// The key of the resource, if the address has one.
     pub(crate) key: ImportKey,
     /// The range of the address.
     pub range: SourceRange,
@@ -83,7 +83,7 @@ impl ImportBlock {
         Ok(ImportBlock { to, id: Some(id), identity, provider, for_each, references, range })
     }
 
-    /// Whether the block is an import to this instance. `false` if it has `for_each`, or if its address has
+    /// Whether the block is an import to this instance. `false` if the block has `for_each`, or if its address has
     /// expressions.
     fn means(&self, address: &ResourceInstance) -> bool {
         self.for_each.is_none() && self.to.static_address().as_ref() == Some(address)
@@ -109,7 +109,7 @@ impl ImportAddress {
     }
 }
 
-/// An `import` block.
+/// Reads an `import` block.
 pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &IMPORT);
     if !compiling.module.path.is_root() {

@@ -1,4 +1,4 @@
-//! Arguments that are read before evaluation, and must be literals.
+//! Arguments that are read before evaluation, so they must be literals.
 
 use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;

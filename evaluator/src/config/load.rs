@@ -86,8 +86,8 @@ pub fn load_tree_beyond(
     Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
 }
 
-/// Loads a module below `root` as a root module, for a test that runs it in place of the configuration. `path` is the
-/// prefix for the lookup of the modules that it calls.
+/// Loads a module below `root` as a root module, for a test that runs this module in place of the configuration. `path`
+/// is the prefix for the lookup of the modules that it calls.
 pub fn load_tree_under(
     root: &Path,
     dir: &str,
@@ -114,8 +114,8 @@ pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule
     Loader { early: true, ..Loader::new(root, &mut places, inputs) }.loaded()
 }
 
-/// The problems of provider configurations that are passed between modules. Call it only if all modules were loaded
-/// without errors.
+/// The problems of provider configurations that are passed between modules. Call this function only if all modules were
+/// loaded without errors.
 pub fn link_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     check_providers(root, &mut found);
@@ -160,7 +160,7 @@ impl<'a> Loader<'a> {
 
     fn loaded(mut self) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
         let module = Arc::new(self.module(".", Module::root(), None));
-        // Otherwise, the caller asks for the link problems of a tree without errors.
+        // For a tree without errors, the caller calls `link_problems` instead.
         if self.beyond && has_errors(&self.diagnostics) && !self.children_failed {
             check_providers(&module, &mut self.diagnostics);
         }
@@ -232,7 +232,7 @@ impl<'a> Loader<'a> {
         calls
     }
 
-    /// If the module is written for another version, reports only that.
+    /// If the module requires another version, reports only this problem.
     fn only_versions(&mut self, module: &CompiledModule, before: usize) {
         let unmet: Vec<Diagnostic> = module.settings.required_versions.iter().filter_map(unmet).collect();
         if !unmet.is_empty() {
@@ -280,7 +280,7 @@ impl<'a> Loader<'a> {
         let version = match &call.version {
             Some(written) => match self.version_of(module, &call, written) {
                 Ok(text) => text.map(|text| (text, written.range())),
-                // The source is still checked.
+                // The source of the call is still checked.
                 Err(NoVersion) => {
                     self.source_text(module, &call)?;
                     return None;
@@ -301,11 +301,12 @@ impl<'a> Loader<'a> {
                 return None;
             }
         };
-        // The invalid name was already reported. It cannot be the name of a directory.
+        // An invalid name of a call was already reported. A module with such a name is not looked up, because its
+        // directory cannot have this name.
         is_identifier(&call.name).then_some(Called { call, text, source, version })
     }
 
-    /// The source of a call as text. If it is unknown, reports why.
+    /// The source of a call as text. If the source is unknown, reports why.
     fn source_text(&mut self, module: &CompiledModule, call: &ModuleCall) -> Option<SmolStr> {
         if let Some(text) = call.literal_source() {
             return Some(text);
@@ -353,7 +354,7 @@ impl<'a> Loader<'a> {
             };
             let needing = Needing { experiment: Some(PROVIDER_ITERATION), ..Needing::new(text, expression.range()) };
             let before = self.diagnostics.len();
-            // With the experiment, evaluation handles any value that is known at plan.
+            // With the experiment `provider_iteration`, evaluation handles any value that is known at plan.
             let value = match module.settings.experiments.provider_iteration {
                 true => None,
                 false => self.statics.attempt(&module.path, expression, &needing, &mut self.diagnostics),
@@ -370,7 +371,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reports variables that must be known before planning and are not.
+    /// Reports variables that must be known before planning, but are not.
     fn check_constants(&mut self, module: &CompiledModule, caller: Option<&ModuleCall>) {
         for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
             let left_out = caller.is_some_and(|call| !call.arguments.contains_key(&variable.name));

@@ -8,7 +8,7 @@ use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::{Local, problems};
 
-/// A `locals` block.
+/// Reads a `locals` block.
 pub(super) fn locals(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let tree = &block.tree;
     let body = compiling.arguments(tree, block.body);

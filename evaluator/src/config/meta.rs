@@ -193,7 +193,7 @@ impl Compiling<'_> {
         resolved.map_err(|problem| self.module.invalid_references.push(problem)).ok()
     }
 
-    /// A `precondition`, `postcondition`, `assert` or `validation` block.
+    /// Reads a `precondition`, `postcondition`, `assert` or `validation` block.
     pub(super) fn condition(&mut self, block: &FoundBlock) -> Option<Condition> {
         self.condition_parts(block).1
     }

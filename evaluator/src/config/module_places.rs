@@ -20,7 +20,7 @@ pub struct ModuleRequest<'a> {
     pub path: &'a Module,
     /// The caller's directory, absolute or relative to the directory of the root module.
     pub caller_dir: &'a str,
-    /// `source`
+    /// The `source` argument.
     pub source: &'a ModuleSource,
     /// `version` with its range; not parsed yet.
     pub version: Option<(&'a str, SourceRange)>,
@@ -50,12 +50,12 @@ impl ModuleRequest<'_> {
 
 /// A lookup of module locations.
 pub trait ModulePlaces {
-    /// The directory of a called module, absolute or relative to the directory of the root module. `None` if it does
-    /// not exist. The reason is added to `problems`.
+    /// The directory of a called module, absolute or relative to the directory of the root module. `None` if the
+    /// directory does not exist. The reason is added to `problems`.
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
 
-    /// The previous directory of a call whose source could not be evaluated, if it is known. The problem of the source
-    /// has been reported.
+    /// The previous directory of a call whose source could not be evaluated, if the directory is known. The problem of
+    /// the source has been reported.
     fn unsourced(&mut self, _: &Module, _: &SourceRange, _: &mut Vec<Diagnostic>) -> Option<String> {
         None
     }

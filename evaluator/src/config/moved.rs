@@ -23,7 +23,7 @@ pub struct MovedBlock {
     pub range: SourceRange,
 }
 
-/// A `moved` block.
+/// Reads a `moved` block.
 pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &MOVED);
     let from = endpoint(compiling, content.get("from"));

@@ -12,7 +12,7 @@ use super::static_graph::{Node, StaticGraph, targets};
 use crate::reference::{Reference, references_of};
 use crate::selection::SelectedAddress;
 
-/// The keys of the instances that are named. `None` if the whole resource is named.
+/// The keys of the instances that references name. `None` if a reference names the whole resource.
 pub(crate) type Keys = Option<BTreeSet<InstanceKey>>;
 
 /// The keys in references to resources, by the two ends of the edge in the graph.
@@ -117,7 +117,7 @@ impl<'a> NamedInstances<'a> {
 pub struct AppliedPart {
     /// The instances.
     pub instances: BTreeSet<ResourceInstance>,
-    /// The outputs of the root module that depend on other instances. They keep their values.
+    /// The outputs of the root module that depend on instances outside this part. These outputs keep their values.
     pub outputs_left: BTreeSet<SmolStr>,
 }
 
@@ -125,9 +125,9 @@ pub struct AppliedPart {
 type Changed<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m ResourceInstance>>>;
 
 /// The part of a plan with targets that an apply executes: the targets, and everything that they need. The plan
-/// contains all instances of a needed resource. Apply needs only one of them if the reference has a constant key and
-/// that instance is among the `changed` ones. A target that apply skips needs nothing. `active` are the resources that
-/// change or have conditions.
+/// contains all instances of a needed resource. Apply needs only one of these instances if the reference has a constant
+/// key and the instance with this key is in `changed`. A target that apply skips needs nothing. `active` are the
+/// resources that change or have conditions.
 pub fn applied_part(
     root: &Arc<CompiledModule>,
     addresses: &[SelectedAddress],
@@ -162,8 +162,8 @@ pub fn applied_part(
 }
 
 impl NamedInstances<'_> {
-    /// The changed instances that these nodes refer to, directly or indirectly. If a resource refers to another one in
-    /// the same module, it needs only instances in its own module instance.
+    /// The changed instances that these nodes refer to, directly or indirectly. A resource that refers to another
+    /// resource of the same module needs only instances in its own module instance.
     fn needed<'m>(
         &self,
         starts: Vec<(usize, Option<&'m ModuleInstance>)>,

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 /// A shared set of names.
 pub(super) type Names = Arc<BTreeSet<SmolStr>>;
 
-/// The names of one node during the walk: the set of the first successor, until another one adds to it.
+/// The names of one node during the walk. They are the set of the first successor until another successor adds names.
 #[derive(Clone, Default)]
 pub(super) struct Gathering {
     found: Option<Names>,
@@ -21,7 +21,7 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    /// Adds the names of a successor: its collected names, and its own name if it has one.
+    /// Adds the names of a successor: its collected names, and the successor's own name if it has one.
     pub(super) fn take(&mut self, below: &Names, own: Option<SmolStr>) {
         let is_new = self.taken.insert(Arc::as_ptr(below));
         if own.is_none() && !is_new {
@@ -36,7 +36,7 @@ impl Gathering {
             let shared = self.found.as_ref().filter(|found| Arc::strong_count(found) > 1);
             self.copied += shared.map_or(0, |found| found.len()) + if is_new { below.len() } else { 0 } + 1;
         }
-        // The set is copied at most once, when it first differs from that of another node.
+        // The set is copied at most once, when it first differs from the set of another node that shares it.
         let all = Arc::make_mut(self.found.get_or_insert_default());
         if is_new {
             all.extend(below.iter().cloned());

@@ -22,8 +22,9 @@ pub struct Beginnings {
     pub providers: bool,
 }
 
-/// The resources that these parts refer to, directly or through locals, variables, outputs and provider configurations.
-/// A part itself is included only if another part refers to it. Linear in the size of the configuration.
+/// The resources that the parts in `of` refer to, directly or through locals, variables, outputs and provider
+/// configurations. A part itself is included only if another part refers to it. Linear in the size of the
+/// configuration.
 pub fn needed_resources(root: &Arc<CompiledModule>, of: &Beginnings) -> BTreeSet<ConfigResource> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();

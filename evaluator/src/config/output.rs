@@ -23,7 +23,7 @@ const OUTPUT: ContentRules = ContentRules {
 /// The name of the type of block.
 const OUTPUT_BLOCK: &str = "output";
 
-/// An `output` block.
+/// Reads an `output` block.
 pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     compiling.identifier(&block.labels[0], "output");

@@ -115,7 +115,7 @@ impl Compiling<'_> {
                         self.module.settings.backend = None;
                         self.module.settings.cloud = None;
                     }
-                    // Without this, the block would count as a duplicate. It replaces single entries.
+                    // Otherwise, the override block would be reported as a duplicate. It replaces single entries.
                     self.requirements = None;
                     top_level::block(self, block);
                 }

@@ -66,9 +66,9 @@ pub struct PassedProvider {
 pub struct ProviderBlock {
     /// Local name.
     pub local_name: SmolStr,
-    /// `alias`
+    /// The `alias` argument.
     pub alias: Option<SmolStr>,
-    /// `for_each`
+    /// The `for_each` argument.
     pub(crate) for_each: Option<Expression>,
     /// `version`, which is deprecated.
     pub version: Option<SmolStr>,
@@ -104,7 +104,7 @@ const PROVIDER: ContentRules = ContentRules {
 const ARGUMENTS: &[&str] = &["alias", "version", "for_each", "count", "depends_on", "source"];
 const BLOCKS: &[&str] = &["lifecycle", "locals", "_"];
 
-/// A `provider` block.
+/// Reads a `provider` block.
 pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let local_name = block.labels[0].0.clone();
     let content = compiling.content(block, &PROVIDER);

@@ -38,7 +38,7 @@ impl ProviderBlock {
 
 /// Reports the problems of the providers of a tree of modules.
 pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<Diagnostic>) {
-    // Modules in which provider configurations are forbidden, with the argument of the call that forbids them.
+    // The modules to check, each with the argument of the call that forbids provider configurations, if there is one.
     let mut pending: Vec<(Arc<CompiledModule>, Option<SourceRange>)> = vec![(root.clone(), None)];
     check_passed_on(root, None, diagnostics);
     while let Some((module, forbidden)) = pending.pop() {
@@ -93,8 +93,8 @@ fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports default configurations that a module passes on although it does not have them. `caller` is the calling
-/// module and its call.
+/// Reports default configurations that a module passes on although the module does not have them. `caller` is the
+/// calling module and its call.
 fn check_passed_on(
     module: &CompiledModule,
     caller: Option<(&CompiledModule, &ModuleCall)>,
@@ -191,7 +191,8 @@ fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
     diagnostics.extend(keyed.map(problems::key_on_the_left));
 }
 
-/// Checks that configurations with `for_each` are passed as a whole exactly to modules that require that.
+/// Checks that configurations with `for_each` are passed as a whole to modules that require this, and only to those
+/// modules.
 fn check_wholes(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for passed in call.providers.iter().filter(|passed| passed.value.is_none()) {
         let ours = (passed.parent.local_name.clone(), passed.parent.alias.clone());

@@ -17,8 +17,8 @@ const ROOT: &str = "provider";
 const VALUES: [&str; 9] = ["var", "local", "module", "each", "data", "count", "path", "terraform", ROOT];
 
 impl Compiling<'_> {
-    /// The `provider` argument of a resource, if it is an expression. This depends only on its form: a reference with a
-    /// first name in [`VALUES`], or something other than a reference.
+    /// The `provider` argument of a resource, if it is an expression. Only the form of the expression decides: a
+    /// reference with a first name in [`VALUES`], or something other than a reference.
     pub(super) fn provider_value(&self, expression: &Expression) -> Option<Expression> {
         if !self.module.settings.experiments.provider_values {
             return None;
@@ -52,8 +52,8 @@ fn root_of(expression: &Expression) -> Option<SmolStr> {
 }
 
 impl CompiledModule {
-    /// The local name and alias in a reference to a provider configuration. With the experiment, a resource of the type
-    /// `provider` must be written as `resource.provider`.
+    /// The local name and alias in a reference to a provider configuration. With the experiment `provider_values`, a
+    /// resource of the type `provider` must be written as `resource.provider`.
     pub(crate) fn provider_named(&self, reference: &Reference) -> Option<(SmolStr, Option<SmolStr>)> {
         let Referent::Resource(resource) = &reference.subject else { return None };
         let named = self.settings.experiments.provider_values

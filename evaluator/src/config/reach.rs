@@ -269,8 +269,8 @@ impl StaticGraph {
         reach
     }
 
-    /// The selected nodes, and the outputs of the root module and variables with validations that only depend on
-    /// selected resources. Their dependencies are included.
+    /// The selected nodes with their dependencies. Outputs of the root module and variables with validations are also
+    /// selected if they only depend on selected resources.
     pub(super) fn chosen(&self, selection: &Selection, kept: &[bool]) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
@@ -300,7 +300,7 @@ impl StaticGraph {
         let is_resource = |index: &usize| kept[*index] && matches!(nodes[*index], Node::Resource(..));
         let (taken, left): (Vec<usize>, Vec<usize>) =
             (0..nodes.len()).filter(is_resource).partition(|index| chosen[*index]);
-        // The nodes that lead to a chosen resource, and those that lead to another one.
+        // The nodes that lead to a chosen resource, and the nodes that lead to a resource that is not chosen.
         let (some, not_all) = (below(taken, &back, kept), below(left, &back, kept));
         let counts = |index: &usize| self.counts(&nodes[*index]) && some[*index] && !not_all[*index];
         let more: Vec<usize> = (0..nodes.len()).filter(counts).collect();

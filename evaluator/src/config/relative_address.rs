@@ -52,7 +52,7 @@ pub(super) fn read_module(expression: &Expression) -> Option<Result<Option<Modul
     Some(read)
 }
 
-/// Whether exactly one step follows the address of a resource. It counts as the key of an instance.
+/// Whether exactly one step follows the address of a resource. This step counts as the key of an instance.
 pub(super) fn has_step_behind_resource(expression: &Expression) -> bool {
     let Some(mut traversal) = expression.as_traversal() else { return false };
     traversal.steps.pop().is_some()

@@ -24,9 +24,9 @@ const LIFECYCLE: ContentRules = ContentRules { attributes: &[optional("destroy")
 pub struct RemovedBlock {
     /// The module of the objects, as a path from the root module. All its instances match.
     pub module: Module,
-    /// The resource in it; `None` for the whole module.
+    /// The resource in the module; `None` for the whole module.
     pub resource: Option<Resource>,
-    /// Whether objects are destroyed. `None` if the block does not say, which means that they are forgotten.
+    /// Whether objects are destroyed. `None` if the block does not set this, which means that objects are forgotten.
     pub destroy: Option<bool>,
     /// The directory of the module with the block.
     pub dir: String,
@@ -54,7 +54,7 @@ impl RemovedBlock {
     }
 }
 
-/// A `removed` block.
+/// Reads a `removed` block.
 pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let errors = compiling.errors();
     let content = compiling.content(block, &REMOVED);

@@ -16,7 +16,7 @@ use super::content::FoundBlock;
 use super::{RequiredProvider, problems};
 
 impl Compiling<'_> {
-    /// A `required_providers` block.
+    /// Reads a `required_providers` block.
     pub(super) fn required_providers(&mut self, block: &FoundBlock) {
         if let Some(first) = &self.requirements {
             let problem = problems::requirements::duplicate(first, &block.range);
@@ -42,7 +42,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// Whether a local name of a provider is valid. If it is not, reports the problem.
+    /// Whether a local name of a provider is valid. Reports the problem of an invalid name.
     pub(super) fn normalised_provider(&mut self, name: &str, at: &SourceRange) -> bool {
         let problem = if !is_part(name) {
             problems::provider::invalid_local_name(name, at)
@@ -134,7 +134,8 @@ impl Compiling<'_> {
         Some(text)
     }
 
-    /// Reads a version constraint in an object. It must be a string, because values are not converted there.
+    /// Reads a version constraint in an object. It must be a string, because values in such an object are not
+    /// converted.
     fn quoted_version(&mut self, entry: &Expression) -> Option<SmolStr> {
         if constant_text(entry, false).is_none() {
             self.report(problems::versions::not_a_string(entry.range()));
@@ -231,7 +232,7 @@ pub(super) fn is_part(text: &str) -> bool {
 }
 
 /// Whether a text is a valid host name for display, with or without a port. A label must not start or end with a
-/// hyphen, nor have hyphens at its third and fourth position, which would mark an encoded name.
+/// hyphen. It must also not have hyphens at its third and fourth position, which would mark an encoded name.
 fn is_host(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()

@@ -64,12 +64,12 @@ fn kind(block: &FoundBlock) -> (ResourceMode, Words) {
     }
 }
 
-/// A `resource`, `data` or `ephemeral` block at the top level of a file.
+/// Reads a `resource`, `data` or `ephemeral` block at the top level of a file.
 pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     resource_block(compiling, block, Nested::No);
 }
 
-/// Reads a block. Returns its type and name if they are valid.
+/// Reads a block. Returns its type and name if the type and the name are valid.
 pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, nested: Nested) -> Option<Resource> {
     let (mode, words) = kind(block);
     let resource = Resource { mode, type_name: block.labels[0].0.clone(), name: block.labels[1].0.clone() };

@@ -12,7 +12,7 @@ use super::{CompiledModule, StaticGraph};
 use crate::drawing::{Drawing, VertexKind};
 use crate::reference::{Reference, Referent};
 
-/// Draws a configuration. Cycles are kept.
+/// Draws a configuration. Cycles remain in the drawing.
 pub fn draw(root: &Arc<CompiledModule>) -> Drawing {
     let graph = StaticGraph::new(root);
     let modules: BTreeMap<Module, Arc<CompiledModule>> =
@@ -51,7 +51,7 @@ impl Pen<'_> {
         }
         for (index, node) in nodes.iter().enumerate() {
             let place = match node {
-                // An unused provider is not started.
+                // Nothing starts an unused provider.
                 Node::Provider(..) if !used[index] => None,
                 node => Some(self.vertex(node)),
             };
@@ -133,7 +133,7 @@ impl Pen<'_> {
                 let owner = self.owner(*to);
                 let Some(to) = self.places[owner] else { continue };
                 let from = match node {
-                    // The argument is evaluated in the caller, and the validation in the module.
+                    // The argument is evaluated in the caller, but the validation is evaluated in the module.
                     Node::Variable(module, name) if nodes[owner].is_outside(module) => self.given(module, name),
                     _ => place,
                 };

@@ -1,5 +1,5 @@
-//! The graph of static references in a whole tree of modules. It contains no values. It is used to find cycles, and for
-//! the dependencies of resources in state.
+//! The graph of static references in a whole tree of modules. It contains no values. Its uses are to find cycles, and
+//! to compute the dependencies of resources that the state stores.
 
 mod cycles;
 pub(super) mod dependencies;
@@ -41,7 +41,7 @@ impl Node {
         }
     }
 
-    /// Whether the node is not part of the content of a module.
+    /// Whether the node lies outside the content of a module.
     pub(super) fn is_outside(&self, module: &Module) -> bool {
         match self {
             Node::Variable(own, _)
@@ -216,8 +216,8 @@ impl StaticGraph {
         }
     }
 
-    /// Adds edges from provider names in a child to the configurations that they stand for: the one that the call
-    /// passes, or the caller's default configuration of the same provider.
+    /// Adds edges from provider names in a child to the caller's configurations. A name stands for the configuration
+    /// that the call passes, or for the caller's default configuration of the same provider.
     fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
         let mut names = provider_names(child);
         // Provider functions and references to providers may use any configuration.
@@ -306,7 +306,8 @@ impl StaticGraph {
                 // `whole` is sorted, because the nodes are visited in order.
                 let is_whole = |index: &usize| whole.binary_search(index).is_ok();
                 let partly = touching(addresses, false).into_iter().filter(|index| !is_whole(index));
-                // Resources that depend on a partly excluded one are excluded, even if they are also in its module.
+                // Resources that depend on a partly excluded resource are excluded, even if they are in the same
+                // module.
                 let dependents: Vec<usize> = partly.flat_map(|index| back[index].iter().copied()).collect();
                 let mut away = self.reached(whole, &back);
                 away.extend(self.reached(dependents, &back));
@@ -371,7 +372,7 @@ impl StaticGraph {
     }
 }
 
-/// The provider names that a module and descendants that inherit them may use.
+/// The provider names that a module may use, or that descendants may use because they inherit the configurations.
 fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>)> {
     let mut names: BTreeSet<(SmolStr, Option<SmolStr>)> = BTreeSet::new();
     let mut pending = vec![module];

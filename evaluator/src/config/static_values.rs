@@ -1,7 +1,7 @@
 //! Static values: values that are needed before planning, such as module sources, `for_each` of providers, backend
-//! settings, and `const` variables. They can only use variables, locals, functions and paths.
+//! settings, and `const` variables. Static values can only use variables, locals, functions and paths.
 //!
-//! They are evaluated on demand while the tree is loaded, callers first. Each named value is evaluated once.
+//! Static values are evaluated on demand while the tree is loaded, callers first. Each named value is evaluated once.
 
 mod problems;
 mod scope;
@@ -30,7 +30,7 @@ use crate::reference::{Reference, Referent, references_of};
 
 /// The inputs of static values, apart from the configuration.
 pub struct StaticInputs<'a> {
-    /// Returns the values of the root module's variables. Called once, after its blocks are read.
+    /// Returns the values of the root module's variables. Called once, after the blocks of the root module are read.
     pub given: &'a dyn Fn(&CompiledModule) -> StaticGiven,
     /// The workspace.
     pub workspace: SmolStr,
@@ -43,7 +43,7 @@ pub struct StaticInputs<'a> {
 pub struct StaticGiven {
     /// The values.
     pub values: GivenVariables,
-    /// Problems of values that cannot be read, by variable.
+    /// Problems of values that cannot be read, by the name of the variable.
     pub broken: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
@@ -96,9 +96,9 @@ pub(super) struct StaticValues {
 /// The reason why a name has no value. The cause has been reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoValue {
-    /// A value that it depends on is missing. The problem is also reported for each user of this value.
+    /// A value that the name depends on is missing. The problem is also reported for each user of the name.
     NotComputed,
-    /// Its value does not fit its declaration. Nothing is reported for the users of this value.
+    /// The value does not fit the declaration of the name. Nothing is reported for the users of the name.
     Unsuitable,
 }
 
@@ -142,7 +142,8 @@ impl StaticValues {
         self.frames.insert(module.path.clone(), frame);
     }
 
-    /// Evaluates an expression of a module. Returns `None` and reports the problem if it cannot be evaluated.
+    /// Evaluates an expression of a module. Returns `None` and reports the problem if the expression cannot be
+    /// evaluated.
     pub(super) fn evaluate(
         &mut self,
         module: &Module,
@@ -155,7 +156,7 @@ impl StaticValues {
     }
 
     /// Like `evaluate`, but returns the value even if the expression has errors of its own. The second value says
-    /// whether it has.
+    /// whether the expression has errors.
     pub(super) fn attempt(
         &mut self,
         module: &Module,
@@ -167,7 +168,7 @@ impl StaticValues {
         self.attempted(module, expression, needing, diagnostics)
     }
 
-    /// Evaluates a variable of a module. If that is not possible before planning, reports why.
+    /// Evaluates a variable of a module. If the evaluation is not possible before planning, reports why.
     pub(super) fn variable(
         &mut self,
         module: &Module,
@@ -181,7 +182,7 @@ impl StaticValues {
         self.needed(&name, &what, needing, diagnostics);
     }
 
-    /// The value of a name that was visited. If there is none, reports why.
+    /// The value of a name that was visited. If the name has no value, reports why.
     fn needed(&self, name: &Name, what: &str, needing: &Needing, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
         match self.value(name, diagnostics) {
             Err(NoValue::NotComputed) if self.circular.contains(name) && !self.values.contains_key(name) => {
@@ -467,7 +468,7 @@ fn convert_variable(variable: &Variable, value: &Value) -> Result<Value, Diagnos
     }
 }
 
-/// The string value of an argument such as `source`. If it is not a suitable string, reports why.
+/// The string value of an argument such as `source`. If the value is not a suitable string, reports why.
 pub(super) fn static_text(
     value: &Value,
     what: &str,

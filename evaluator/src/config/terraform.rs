@@ -27,7 +27,7 @@ const LANGUAGE: ContentRules = ContentRules {
     open: false,
 };
 
-/// A `terraform` block.
+/// Reads a `terraform` block.
 pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &RULES);
     for inner in &content.blocks {
@@ -54,7 +54,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 /// The last version of OpenTofu that does not support `compatible_with`.
 const BEFORE_COMPATIBLE_WITH: [u64; 3] = [1, 11, 0];
 
-/// A `language` block.
+/// Reads a `language` block.
 pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     /// The only edition of the language.
     const EDITION: &str = "tofu2024";

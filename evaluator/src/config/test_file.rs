@@ -70,19 +70,19 @@ pub enum TestCommand {
 pub struct TestRun {
     /// Its name.
     pub name: SmolStr,
-    /// `command`
+    /// The `command` argument.
     pub command: TestCommand,
     /// `plan_options`
     pub options: TestOptions,
     /// Values of variables for this run.
     pub variables: BTreeMap<SmolStr, TestExpression>,
-    /// `providers`, if it lists them.
+    /// `providers`, if the block has this argument.
     pub providers: Vec<PassedProvider>,
     /// `module`: a module that is tested instead of the configuration.
     pub module: Option<TestModule>,
     /// `assert` blocks in order.
     pub asserts: Vec<Condition>,
-    /// `expect_failures`
+    /// The `expect_failures` argument.
     pub expected: Vec<ExpectedFailure>,
     /// Overrides for this run.
     pub overrides: Overrides,
@@ -104,11 +104,11 @@ impl TestRun {
 pub struct TestOptions {
     /// `mode = refresh-only`
     pub refresh_only: bool,
-    /// `refresh`
+    /// The `refresh` argument.
     pub refresh: bool,
-    /// `replace`: addresses as text, with their ranges.
+    /// The `replace` argument: addresses as text, with their ranges.
     pub replace: Vec<(SmolStr, SourceRange)>,
-    /// `target`
+    /// The `target` argument.
     pub target: Vec<(SmolStr, SourceRange)>,
 }
 
@@ -123,7 +123,7 @@ impl Default for TestOptions {
 pub struct TestModule {
     /// The source.
     pub source: ModuleSource,
-    /// `version` with its range.
+    /// The `version` argument with its range.
     pub version: Option<(SmolStr, SourceRange)>,
     /// The header of the block.
     pub range: SourceRange,
@@ -239,8 +239,8 @@ pub(crate) fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec
 type Variables = Option<(SourceRange, BTreeMap<SmolStr, TestExpression>)>;
 
 impl Compiling<'_> {
-    /// Reads a `variables` block. `first` is the earlier one: a parent can have only one. `place` names the parent in
-    /// messages.
+    /// Reads a `variables` block. `first` is an earlier `variables` block of the same parent, which can have only one.
+    /// `place` names the parent in messages.
     fn test_variables(&mut self, block: &FoundBlock, first: &mut Variables, place: &str) {
         if let Some((first, _)) = first {
             self.report(problems::test_file::second_variables(place, first, &block.range));
@@ -259,7 +259,7 @@ impl Compiling<'_> {
         *first = Some((block.range.clone(), body.attributes.iter().map(named).collect()));
     }
 
-    /// The first valid block of its kind. Further ones are reported.
+    /// The first valid block of a type. Further blocks of the type are reported.
     fn only_block<T>(
         &mut self,
         blocks: &[FoundBlock],

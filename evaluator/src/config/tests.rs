@@ -1,4 +1,4 @@
-//! Compares the two syntaxes: each row is one configuration in both, which must declare the same.
+//! Compares the two syntaxes. Each row is one configuration in both syntaxes, and both forms must declare the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,7 +166,7 @@ fn both_syntaxes_declare_the_same() {
     ] {
         let (from_native, native_problems) = loaded("main.tf", native);
         let (from_json, json_problems) = loaded("main.tf.json", json);
-        // Invalid references are reported in both.
+        // Invalid references are reported in both syntaxes.
         let summaries = |problems: &[String]| -> Vec<String> {
             problems.iter().filter_map(|problem| problem.split_once(' ')).map(|(_, rest)| rest.to_owned()).collect()
         };

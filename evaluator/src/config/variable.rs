@@ -65,15 +65,14 @@ impl Variable {
         self.default.is_some()
     }
 
-    /// The default, converted to the type if possible. `None` if there is no default, or if it has errors.
+    /// The default, converted to the type if possible. `None` if there is no default, or if the default has errors.
     pub fn default_value(&self) -> Option<Value> {
         let (value, problems) = evaluate_constant(self.default.as_ref()?);
         let value = convert_with_defaults(&value, &self.ty, &self.defaults).unwrap_or(value);
         (!has_errors(&problems)).then_some(value)
     }
 
-    /// A given value in the form in which assertions of tests use it: with the defaults of its attributes, but not
-    /// converted.
+    /// A given value in the form that assertions of tests use: with the defaults of its attributes, but not converted.
     pub(crate) fn unconverted(&self, given: &Value) -> Value {
         let filled = if self.defaults.is_empty() || given.is_null() {
             given.clone()
@@ -91,7 +90,7 @@ impl Variable {
     }
 }
 
-/// A `variable` block.
+/// Reads a `variable` block.
 pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     let valid = compiling.identifier(&block.labels[0], "variable");
@@ -168,7 +167,7 @@ fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expressio
     }
 }
 
-/// Reads a type constraint. In the JSON syntax, it is quoted.
+/// Reads a type constraint. In the JSON syntax, the constraint is quoted.
 fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeConstraint, Vec<Diagnostic>> {
     // An invalid expression is reported as an invalid type, with the range of the string.
     let expression = expression.unquoted().unwrap_or_else(|_| expression.clone());
@@ -178,7 +177,7 @@ fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeCo
 
 /// The override blocks at which problems are reported if the parts of a variable do not fit each other.
 struct Merged<'a> {
-    /// If the default and the type are from different files: the later one of their blocks.
+    /// The later of the two blocks, if the default and the type are from different files.
     misfit: Option<&'a OverrideBody>,
     /// The last block with `default` or `nullable`.
     null: Option<&'a OverrideBody>,

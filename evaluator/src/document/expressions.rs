@@ -17,7 +17,7 @@ use crate::attribute_blocks::written_as_blocks;
 use crate::config::{BodySource, SourceFiles};
 use crate::reference::{Reference, Referent, provider_calls, resolve};
 
-/// The maximum nesting of blocks. Real schemas are far below it.
+/// The maximum nesting of blocks. Real schemas are far below this limit.
 const DEEPEST_BLOCKS: usize = 64;
 
 /// Describes a body by its schema: the expression of each argument, and the blocks of each type. `dynamic` blocks are
@@ -116,7 +116,7 @@ impl WrittenAsBlocks {
     }
 }
 
-/// An expression: its value if it is constant, and the names of its references.
+/// The description of an expression: its value if the expression is constant, and the names of its references.
 pub(super) fn described(found: &Expression) -> Map<String, Json> {
     expression(constant(found), names(found))
 }
@@ -142,7 +142,7 @@ fn constant(expression: &Expression) -> Option<Json> {
     if has_errors(&problems) { None } else { json(&value) }
 }
 
-/// A value as JSON. `None` if it is unknown or has no JSON form.
+/// A value as JSON. `None` if the value is unknown or has no JSON form.
 pub(super) fn json(value: &Value) -> Option<Json> {
     Some(match value.open().1 {
         Kind::Unknown(_) | Kind::Provider(_) => return None,

@@ -1,6 +1,7 @@
 //! The provider configurations of all modules, and the one that each resource uses.
 //!
-//! A configuration that a module receives from its caller is not listed separately: its users name the original one.
+//! A configuration that a module receives from its caller is not listed separately. Its users name the original
+//! configuration.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +52,8 @@ impl ProviderConfigs {
         found
     }
 
-    /// The key of the configuration that is used under a key. If that configuration is passed, this is the original.
+    /// The key of the configuration that is used under a key. For a passed configuration, this is the key of the
+    /// original.
     pub(super) fn used(&self, key: &str) -> String {
         let from = self.0.get(key).and_then(|config| config.from.as_ref());
         from.filter(|from| self.0.contains_key(*from)).map_or(key, String::as_str).to_owned()

@@ -65,7 +65,7 @@ fn output_named(reference: &Reference) -> Option<&SmolStr> {
 
 impl Session {
     /// Evaluates an assertion. Outputs come from `outputs` if it is given, otherwise from evaluation. `variables` are
-    /// the given values. An assertion uses them before they are converted to the types of the variables.
+    /// the given values. An assertion uses the given values before they are converted to the types of the variables.
     pub async fn assert(
         &self,
         assertion: &Condition,
@@ -113,7 +113,7 @@ impl Session {
             let Some(name) = output_named(reference) else { continue };
             let value = match given {
                 Some(given) => given.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic)),
-                // A planned state holds no unknown values: what only apply can know is null.
+                // A planned state contains no unknown values: values that only apply can know are null.
                 None => match root.output(name).await {
                     Ok(value) => value.unknown_as_null(),
                     // An output whose precondition failed has no planned value.

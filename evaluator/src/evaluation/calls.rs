@@ -217,7 +217,7 @@ impl ModuleNode {
     }
 
     /// The origins that `depends_on` waits for. `own` is the resource with the argument, which does not wait for
-    /// itself. References to missing objects are skipped, because they have been reported.
+    /// itself. References to missing objects are skipped, because their problems have been reported.
     pub(crate) async fn depends_on_origin(
         self: &Arc<Self>,
         references: &[crate::reference::Reference],
@@ -272,7 +272,7 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// The managed resources that `depends_on` refers to, in this module and in called ones.
+    /// The managed resources that `depends_on` refers to, in this module and in called modules.
     pub(crate) fn depends_on_resources(
         self: &Arc<Self>,
         references: Vec<crate::reference::Reference>,

@@ -48,7 +48,7 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
         shared
     }
 
-    /// The value of `key`, if it was requested. The inner `Option` is `None` until the value is computed.
+    /// The value of `key`, if the key was requested. The inner `Option` is `None` until the value is computed.
     pub(crate) fn peek(&self, key: &K) -> Option<Option<Outcome<V>>> {
         self.started.lock().get(key).map(|shared| shared.peek().cloned())
     }

@@ -61,7 +61,7 @@ impl ModuleNode {
             return Ok(());
         }
         if self.evaluation.purpose().waits_for_references() && self.is_stopped(block).await {
-            // As in OpenTofu, assertions are not evaluated then.
+            // As in OpenTofu, assertions are not evaluated if a dependency has failed.
             let tally = ConditionTally::new(CheckedKind::Check, address, block.asserts.len());
             self.evaluation.glue.checked(tally.result());
             return Err(Failed);
@@ -113,7 +113,7 @@ struct Assertions<'a> {
     data: Option<&'a Formula>,
     /// Whether the data source could not be read at plan. Apply then evaluates the assertions.
     unread: bool,
-    /// Whether apply evaluates each assertion that may fail. Its result replaces the result of the plan.
+    /// Whether apply evaluates each assertion that may fail. The result at apply replaces the result of the plan.
     again: bool,
     tally: ConditionTally,
     failed: bool,

@@ -35,7 +35,7 @@ pub(crate) fn message_text(given: &Value) -> String {
     }
 }
 
-/// The text of a message that can be recorded. `None` for messages that cannot be shown, and for empty ones.
+/// The text of a message that can be recorded. `None` for messages that cannot be shown, and for empty messages.
 fn shown_text(message: &Value) -> Option<String> {
     let marks = message.marks();
     let text = convert(message, &Type::String).ok().filter(|_| !marks.is_sensitive() && !marks.is_ephemeral())?;
@@ -75,7 +75,7 @@ pub(crate) enum ConditionResult {
     Holds {
         /// The operations that the condition depends on.
         origin: Option<Origin>,
-        /// Whether apply must evaluate the condition again, because values may differ then.
+        /// Whether apply must evaluate the condition again, because values may differ at apply.
         again: bool,
         /// The condition and the message.
         made_from: (Value, Value),
@@ -107,7 +107,7 @@ impl ConditionResult {
     pub(crate) fn changes(&self) -> bool {
         match self {
             ConditionResult::Holds { made_from: (condition, _), .. } => is_computed(condition),
-            // Even if the condition stays false, its message may be known only then.
+            // Even if the condition stays false, its message may be known only at apply.
             ConditionResult::Fails { made_from: (condition, message), .. } => {
                 is_computed(condition) || is_computed(message)
             }
@@ -327,8 +327,8 @@ impl ModuleNode {
         })
     }
 
-    /// Whether a message is invalid, which is reported. A valid message that cannot be shown is reported with the
-    /// severity `hidden`.
+    /// Whether a message is invalid. An invalid message is reported. A valid message that cannot be shown is reported
+    /// with the severity `hidden`.
     fn unfit_message(&self, message: &Value, block: &config::Condition, scope: &dyn Scope, hidden: Severity) -> bool {
         let (unfit, problem) = message_problem(message, block, scope, hidden);
         problem.into_iter().for_each(|problem| self.evaluation.glue.report(problem));

@@ -1,8 +1,8 @@
 //! The `connection` blocks of provisioners, each combined with the `connection` block of its resource.
 //!
 //! The arguments of a provisioner's connection replace those of the resource's connection. As in OpenTofu, names that
-//! the schema does not have are not reported in such a pair, and the resource's connection alone must have all required
-//! arguments.
+//! the schema does not have are not reported in such a pair. The resource's connection must have all required arguments
+//! itself.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ fn parts(body: &BodySource) -> Vec<SourceRange> {
     unknown_parts(body, &Block::default())
 }
 
-/// Combines the connection of a resource with the own connection of a provisioner. The second value says whether both
-/// exist.
+/// Combines the connection of a resource with the connection of one of its provisioners. The second value says whether
+/// both exist.
 pub(super) fn effective(base: Option<&BodySource>, own: Option<&BodySource>) -> Option<(BodySource, bool)> {
     match (base, own) {
         (Some(base), Some(own)) => Some((base.below(own), true)),

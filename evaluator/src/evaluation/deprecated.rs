@@ -24,8 +24,8 @@ pub const REMOTE_MODULE: &str = "deprecated-remote";
 /// The maximum number of parts of a value that are visited to find the position of a warning.
 const PLACED_PARTS: usize = 10_000;
 
-/// The path at which OpenTofu reports a deprecated part. At each depth, it has the step of the last part that OpenTofu
-/// visits, which often leads to another part.
+/// The path at which OpenTofu reports a deprecated part. At each depth, the path has the step of the last part that
+/// OpenTofu visits. So the path often leads to a part that is not deprecated.
 fn last_siblings(value: &Value, path: &Path) -> Path {
     let mut found: Vec<Option<ValueStep>> = vec![None; path.0.len()];
     let mut budget = PLACED_PARTS;
@@ -55,8 +55,8 @@ fn visit_last(value: &Value, depth: usize, found: &mut [Option<ValueStep>], budg
 }
 
 impl ModuleNode {
-    /// The mark for the values of a deprecated output. `None` for other outputs, in the root module, whose outputs have
-    /// no users, and during validation, which does not track the origins of values.
+    /// The mark for the values of a deprecated output. `None` for other outputs. Also `None` in the root module, whose
+    /// outputs have no users, and during validation, which does not track the origins of values.
     pub(super) fn deprecation(&self, output: &Output) -> Option<Marks> {
         if self.caller.is_none() || !self.evaluation.purpose().tracks_deprecations() {
             return None;
@@ -93,8 +93,8 @@ impl ModuleNode {
         self.warn_deprecated(value, &|_, _| place(), "")
     }
 
-    /// Like [`Self::tell_deprecated`], for a decoded block, all of whose content counts as used. `user` is the address
-    /// of its object.
+    /// Like [`Self::tell_deprecated`], for a decoded block. All of its content counts as used. `user` is the address of
+    /// its object.
     pub(super) fn tell_deprecated_in_body(&self, value: Value, body: &BodySource, user: &str) -> Value {
         self.warn_deprecated(value, &|value, path| body.locate(&last_siblings(value, path)), user)
     }

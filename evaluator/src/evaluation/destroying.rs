@@ -1,5 +1,5 @@
-//! Destroy-time provisioners. They can only refer to the object, its key, paths and the workspace. So they are
-//! evaluated without a module instance, because their block may no longer exist.
+//! Destroy-time provisioners. They are evaluated without a module instance, because their block may no longer exist.
+//! They can only refer to the object, its key, paths and the workspace.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

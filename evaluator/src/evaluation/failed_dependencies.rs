@@ -1,4 +1,5 @@
-//! Dependencies that failed. Validation reports nothing about what depends on them, because their fix may change it.
+//! Dependencies that failed. Validation reports no problems of their dependents, because fixing a dependency may change
+//! its dependents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

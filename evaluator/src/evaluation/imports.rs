@@ -96,7 +96,7 @@ impl ModuleNode {
         Ok(())
     }
 
-    /// The object of an import, by ID or identity. `None` if validation cannot know it, or if the ID is empty.
+    /// The object of an import, by ID or identity. `None` if validation cannot know the object, or if the ID is empty.
     async fn import_by(
         self: &Arc<Self>,
         block: &ImportBlock,

@@ -307,8 +307,8 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
 
 /// The value of a reference to all instances: a single value, a tuple, or an object by key.
 ///
-/// Missing instances are left out, except for those before others in a tuple and a missing single instance. For these,
-/// `gap` returns the placeholder.
+/// Missing instances are left out, with two exceptions: a missing single instance, and missing instances before others
+/// in a tuple. For these exceptions, `gap` returns the placeholder.
 pub(crate) fn assemble(
     kind: ExpansionKind,
     mut instances: Vec<(InstanceKey, Value)>,

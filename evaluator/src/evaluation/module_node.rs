@@ -40,7 +40,7 @@ pub(crate) struct ModuleNode {
     pub(crate) resources: Cells<Resource, Arc<Instances>>,
     pub(crate) calls: Cells<SmolStr, Arc<CallInstances>>,
     pub(crate) providers: Cells<(SmolStr, Option<SmolStr>), Arc<ProviderInstances>>,
-    /// The imports by resource. Only the root module's instance has them.
+    /// The imports by resource. Only the root module's instance has imports.
     pub(crate) imports: Cells<SmolStr, Imports>,
 }
 

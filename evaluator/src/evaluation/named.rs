@@ -65,7 +65,7 @@ impl ModuleNode {
                 Some(_) => node.argument(&variable).await?,
                 None => node.root_variable(&variable).await?,
             };
-            // Ephemeral values are given again at apply, and may be different then.
+            // Ephemeral values are given again at apply, and may differ from the values at plan.
             let value = if variable.ephemeral && node.caller.is_none() && node.evaluation.purpose().has_values() {
                 let input = FormulaOp::Input(variable.name.clone());
                 let formula = Formula::new(input, variable.ty.without_optional(), Some(variable.range.clone()));
@@ -166,7 +166,7 @@ impl ModuleNode {
         }
     }
 
-    /// The converted default. `None` if the variable has none.
+    /// The converted default. `None` if the variable has no default.
     pub(super) async fn default_of(self: &Arc<Self>, variable: &Variable) -> Result<Option<Value>, Failed> {
         let Some(expression) = &variable.default else { return Ok(None) };
         let value = self.evaluate(expression, &RepetitionData::default()).await?;
@@ -296,7 +296,7 @@ impl ModuleNode {
                 kind: CheckKind::Validation,
                 of_resource: false,
             };
-            // Later rules may rely on the success of earlier ones.
+            // Later rules may rely on the success of earlier rules.
             let waits = Origin::union(checks.iter().cloned());
             let at_apply = |condition, message, again| {
                 self.evaluation.glue.open_check(crate::glue::OpenCheck {
@@ -336,7 +336,7 @@ impl ModuleNode {
                 }
             }
             if failed {
-                // Later rules may rely on the success of this one.
+                // Later rules may rely on the success of this rule.
                 break;
             }
         }
@@ -349,7 +349,7 @@ impl ModuleNode {
     /// Adds the marks of a declaration to a value.
     ///
     /// A value that is ephemeral only because of its declaration comes from the configuration or from state. So a plan
-    /// may contain it, but as a formula, because constants that are ephemeral must not be stored.
+    /// may contain such a value. The plan contains it as a formula, because ephemeral constants must not be stored.
     fn declared(&self, value: &Value, marks: &Marks) -> Value {
         let yielded = marks.is_ephemeral() && !value.deep().ephemeral && self.evaluation.purpose().has_values();
         let value = if yielded { value.with_formula(Some(value.to_formula())) } else { value.clone() };

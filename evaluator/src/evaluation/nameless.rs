@@ -1,4 +1,4 @@
-//! Conditions with invalid references. As OpenTofu does, Weft still evaluates them, in a scope without values.
+//! Conditions with invalid references. Like OpenTofu, Weft still evaluates these conditions, in a scope without values.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};

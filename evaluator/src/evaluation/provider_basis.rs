@@ -1,4 +1,4 @@
-//! The inputs of provider instances that can disappear. The state remembers them.
+//! The inputs of provider instances that can disappear. The state remembers these inputs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

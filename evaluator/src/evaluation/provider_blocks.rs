@@ -166,7 +166,8 @@ impl ModuleNode {
                 if node.evaluation.purpose().accepts_modules_alone()
                     && node.config.promises(&local_name, alias.as_ref())
                 {
-                    // A module without a caller may be checked although it is meant to be called.
+                    // A module without a caller may be checked although other configurations are meant to call the
+                    // module.
                     let instances = BTreeMap::new();
                     let keyed = node.config.promises_whole(&local_name, alias.as_ref());
                     let blocks = Arc::new(ProviderInstances::new(keyed, instances, None));
@@ -215,7 +216,7 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// The instances of a provider block of this module. A missing block is treated as an empty one.
+    /// The instances of a provider block of this module. A missing block is treated as an empty block.
     pub(crate) fn provider(self: &Arc<Self>, local_name: &SmolStr, alias: Option<&SmolStr>) -> PendingProviders {
         let node = self.clone();
         let key = (local_name.clone(), alias.cloned());
@@ -265,7 +266,7 @@ impl ModuleNode {
     }
 
     /// Configures the former instances whose keys the block no longer has, for the objects that still need them.
-    /// Nothing else can refer to these instances. Problems are reported, and do not stop the evaluation.
+    /// Nothing else can refer to these instances. Problems are reported, but do not stop the evaluation.
     async fn configure_former(
         self: &Arc<Self>,
         block: &ProviderBlock,
@@ -331,7 +332,7 @@ fn inherited_name(above: &CompiledModule, local_name: SmolStr, source: &Provider
     match required {
         Some((name, _)) => name.clone(),
         None if above.provider_source(&local_name) == *source => local_name,
-        // The caller may use this name for another provider. The source address is unique.
+        // The caller may use this name for another provider, but the source address is unique.
         None => source.to_string().into(),
     }
 }

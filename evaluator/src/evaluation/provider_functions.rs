@@ -1,4 +1,4 @@
-//! Provider functions: finds the provider of a function, and calls it.
+//! Provider functions: finds the provider of a function, and calls the function.
 //!
 //! Expression evaluation is synchronous, so a call of a provider blocks its thread.
 
@@ -57,7 +57,7 @@ impl FunctionName<'_> {
     }
 }
 
-/// Waits for a future in synchronous code. `None` if the runtime does not allow that.
+/// Waits for a future in synchronous code. `None` if the runtime does not allow waiting.
 fn wait<T>(future: impl Future<Output = T>) -> Option<T> {
     let runtime = Handle::try_current().ok()?;
     match runtime.runtime_flavor() {

@@ -1,4 +1,4 @@
-//! The instances of provider blocks, and the choice of one.
+//! The instances of provider blocks, and the choice of an instance.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ pub(crate) struct ProviderInstances {
     pub(crate) instances: BTreeMap<InstanceKey, ProviderInstance>,
     /// The origin of the keys.
     pub(crate) origin: Option<Origin>,
-    /// All instances as a value. It is cached, because many expressions may need it.
+    /// All instances as a value. The value is cached, because many expressions may need it.
     whole: OnceLock<Value>,
 }
 

@@ -64,7 +64,7 @@ impl ModuleNode {
     }
 
     /// The instance that a value refers to. Its provider must have this source. During validation, any instance may
-    /// stand for an unknown one.
+    /// stand for an unknown instance.
     fn instance_of(
         &self,
         value: &Value,

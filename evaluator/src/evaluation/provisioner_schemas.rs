@@ -19,7 +19,7 @@ fn schema(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Block {
     block
 }
 
-/// The arguments of a provisioner; `None` if it is not built in.
+/// The arguments of a provisioner; `None` if the provisioner is not built in.
 pub fn provisioner_schema(kind: &str) -> Option<Block> {
     let texts = Type::list(text());
     match kind {

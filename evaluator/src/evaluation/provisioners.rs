@@ -1,4 +1,4 @@
-//! Provisioners: validates them, and prepares them for apply, where they run.
+//! Provisioners: their validation, and their preparation for apply, where they run.
 
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// A provisioner with its arguments. Their problems are reported when the provisioner runs, because it is the first to
-/// use them.
+/// A provisioner with its arguments. Problems of the arguments are reported when the provisioner runs, because nothing
+/// else uses them.
 ///
 /// For a provisioner that connects to another machine, the result is an object with its arguments and those of the
 /// connection. The latter are null without a `connection` block. `base` is the connection of the resource.
@@ -145,7 +145,7 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// Decodes a body in a block by its schema. `Err(None)` means that its references have problems.
+    /// Decodes a body in a block by its schema. `Err(None)` means that the references of the body have problems.
     pub(super) async fn decoded(
         self: &Arc<Self>,
         block: &ResourceBlock,

@@ -115,7 +115,7 @@ impl Schemas {
         for resource in wanted {
             let Some(block) = module.resources.get(resource) else { continue };
             let source = module.provider_source(&block.provider_local_name());
-            // If a provider is unavailable, the evaluation of its resources reports it.
+            // If a provider is unavailable, the evaluation of its resources reports the problem.
             let Ok(schema) = evaluation.glue.provider_schema(&source).await else { continue };
             if let Some(schema) = schema.types(resource.mode).get(&resource.type_name) {
                 by_resource.insert(resource.clone(), schema.clone());
@@ -155,7 +155,7 @@ pub(super) struct Checking<'a> {
     schemas: Schemas,
     /// The problems of the current block.
     pub(super) found: Vec<Diagnostic>,
-    /// By the source range of a problem: whether it only counts if all referenced objects are declared.
+    /// By the source range of a problem: whether the problem only counts if all referenced objects are declared.
     late: BTreeMap<SourceRange, bool>,
     unsound: &'a mut Vec<Unsound>,
 }
@@ -213,7 +213,7 @@ impl<'a> Checking<'a> {
             self.block_with(&check.asserts, &check.references);
         }
         for import in &module.statements.imports {
-            // Planning evaluates the keys of the address, and checks their references then.
+            // Planning checks the references in the keys of the address when it evaluates these keys.
             let is_read = |reference: &&Reference| !import.to.range.holds(&reference.range);
             let read: Vec<Reference> = import.references.iter().filter(is_read).cloned().collect();
             self.all(&read, Allowed { each: true, ..NOTHING });
@@ -303,14 +303,14 @@ impl<'a> Checking<'a> {
 
     /// The parts of a resource whose references are not checked: unsupported arguments and blocks of the resource and
     /// its provisioners, and parts of connections that no provisioner uses. The content of `dynamic` blocks is checked
-    /// when a block is generated, and `prevent_destroy` when a plan needs it.
+    /// when a block is generated. `prevent_destroy` is checked when a plan needs its value.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
         }
         found.extend(unused_parts(resource));
-        // Planning checks `prevent_destroy` when it evaluates it.
+        // Planning checks `prevent_destroy` when it evaluates the argument.
         found.extend(resource.lifecycle.prevent_destroy.as_ref().map(Expression::range));
         for provisioner in &resource.provisioners {
             if let Some(schema) = provisioner_schema(&provisioner.kind) {
@@ -453,7 +453,8 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Reports references without a key to a repeated resource, and references with a key to another one.
+    /// Reports references without a key to a resource with `count` or `for_each`, and references with a key to any
+    /// other resource.
     fn wrongly_keyed(&self, reference: &Reference) -> Option<Diagnostic> {
         let Referent::Resource(resource) = &reference.subject else { return None };
         let block = self.module.resources.get(resource)?;

@@ -40,8 +40,8 @@ use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
-/// The value of a single object during validation, if its schema has sensitive or deprecated attributes. Wrong types are
-/// found by the schema before. `None` for other schemas.
+/// The value of a single object during validation, if its schema has sensitive or deprecated attributes. The check
+/// against the schema finds wrong types earlier. `None` for other schemas.
 fn in_validation(schema: &Block) -> Option<Value> {
     unknown_attributes(schema, |_| Type::Dynamic)
 }
@@ -77,7 +77,7 @@ impl ModuleNode {
                 return Err(Failed);
             }
             if node.evaluation.purpose().checks_references() && block.provider_value.is_none() {
-                // If its provider block is invalid, nothing is reported for the resource.
+                // If the provider block of a resource is invalid, nothing is reported for the resource.
                 let (alias, at) = node.provider_named_by(&block);
                 node.find_provider(&block.provider_local_name(), alias, &at).await?;
             }
@@ -123,12 +123,12 @@ impl ModuleNode {
         late && self.evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config()))
     }
 
-    /// Handles a resource whose instances are unknown. Validation still checks the rest of it.
+    /// Handles a resource whose instances are unknown. Validation still checks the rest of the block.
     async fn unexpanded(self: &Arc<Self>, block: &Arc<ResourceBlock>) -> Result<Arc<Instances>, Failed> {
         let Some(expression) = block.repetition.expression().filter(|_| !self.evaluation.purpose().repeats()) else {
             return Err(Failed);
         };
-        // If this failure follows from another one, further problems are not reported.
+        // If this failure follows from an earlier failure, further problems are not reported.
         let own = Referent::Resource(block.resource.clone());
         let mut others = references_of(expression, &mut Vec::new());
         others.retain(|reference| reference.subject != own);
@@ -224,7 +224,7 @@ impl ModuleNode {
         direct
     }
 
-    /// The value of an instance. `None` if it does not exist and is not planned.
+    /// The value of an instance. `None` if the instance does not exist and is not planned.
     async fn instance(
         self: &Arc<Self>,
         common: &Common,
@@ -425,7 +425,8 @@ impl ModuleNode {
         Ok(value.add_origin(settled.results.as_ref()))
     }
 
-    /// Expands the repetition of a block. A self-reference in it is an error, because it would wait for itself.
+    /// Expands the repetition of a block. A self-reference in the repetition is an error, because its evaluation would
+    /// wait for itself.
     async fn expanded(self: &Arc<Self>, block: &ResourceBlock) -> Result<Expanded, Failed> {
         let references = block.repetition.expression().map(|e| references_of(e, &mut Vec::new())).unwrap_or_default();
         let own = Referent::Resource(block.resource.clone());

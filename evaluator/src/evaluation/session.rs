@@ -94,8 +94,8 @@ impl Session {
         self.root.everything().await
     }
 
-    /// Evaluates an output of the root module that the plan leaves out, for an apply that evaluates it. Resources
-    /// outside the selection have their values in the state.
+    /// Evaluates an output of the root module that the plan leaves out, for an apply that evaluates the output.
+    /// Resources outside the selection have the values that the state contains.
     ///
     /// # Errors
     /// Returns an error if the evaluation of the output failed. The cause has been reported.

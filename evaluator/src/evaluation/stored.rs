@@ -27,7 +27,7 @@ impl ModuleNode {
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
                 let settled = self.evaluation.purpose().has_whole_state();
                 let missing = || match &block.repetition {
-                    // A question about its type has an answer before there is an object.
+                    // A question about the type of a resource has an answer even before the resource has an object.
                     Repetition::Single if !settled => unknown_attributes(&schema.block, Type::clone)
                         .unwrap_or_else(|| Value::unknown(schema.block.implied_type())),
                     _ => self.evaluation.glue.missing(),
@@ -113,7 +113,7 @@ mod tests {
         let one = || Value::string("one");
         assert_eq!(in_shape_of(&Repetition::Single, vec![]), unknown);
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::None, one())]), one());
-        // This object was stored when the resource was still repeated.
+        // This object was stored when the resource still had `count`.
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::Int(0), one())]), unknown);
         let count = repetition(Repetition::Count);
         let beyond = [-1, 1, i64::MAX].map(|index| (InstanceKey::Int(index), one()));

@@ -33,8 +33,8 @@ pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Opti
     }
 }
 
-/// References to undeclared variables in the provider blocks of a root module that something uses. A configuration with
-/// a cycle has other problems.
+/// References to undeclared variables in the used provider blocks of a root module. A configuration with a cycle has
+/// other problems.
 pub fn undeclared_in_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let of_variables = |reference: &&Reference| matches!(reference.subject, Referent::Variable(_));
     let problems = |references: &[Reference]| -> Vec<Diagnostic> {

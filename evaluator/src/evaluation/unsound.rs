@@ -1,4 +1,4 @@
-//! Blocks with invalid references. They are not evaluated. Their problems are reported only if none of their
+//! Blocks with invalid references. These blocks are not evaluated. Their problems are reported only if none of their
 //! dependencies has failed, because fixing a dependency may resolve them.
 
 use std::collections::BTreeSet;

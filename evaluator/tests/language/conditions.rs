@@ -173,7 +173,7 @@ async fn a_condition_is_true_or_false() {
         checked output.o: error
     "#]]
     .assert_eq(&script.planned().await);
-    // The condition must depend on something.
+    // A condition without references would be an error.
     let script = Script::of(
         r#"
             resource "test_thing" "a" {

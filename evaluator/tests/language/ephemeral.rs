@@ -1,4 +1,4 @@
-//! Ephemeral values: where they are allowed.
+//! Ephemeral values: the positions where they are allowed.
 
 use expect_test::expect;
 

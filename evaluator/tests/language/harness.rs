@@ -132,7 +132,7 @@ impl Script {
         said
     }
 
-    /// One line for each problem: severity, position, summary, and the object that it is about.
+    /// One line for each problem: severity, position, summary, and the object with the problem.
     fn text(&self, mut problems: Vec<Diagnostic>) -> String {
         problems.sort_by(|a, b| (&a.subject, &a.summary).cmp(&(&b.subject, &b.summary)));
         problems.dedup();

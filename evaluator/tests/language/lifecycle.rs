@@ -283,7 +283,7 @@ async fn provisioners_run_for_created_instances() {
     .assert_eq(&script.planned().await);
 }
 
-/// OpenTofu accepts these configurations in validation and plans, and fails with a cycle during apply.
+/// OpenTofu accepts these configurations in validation and plans, but fails with a cycle during apply.
 #[tokio::test(flavor = "multi_thread")]
 async fn provisioners_cannot_name_their_own_resource() {
     let script = Script::of(

@@ -58,7 +58,7 @@ impl Arguments<'_> {
         self.0.as_fields()?.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text that is not empty.
+    /// A string argument. `None` if the string is empty.
     fn text(&self, name: &str) -> Option<String> {
         text_of(self.value(name)).filter(|text| !text.is_empty())
     }
@@ -86,7 +86,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// The bastion host. Missing settings have the values for the machine.
+    /// The bastion host. Missing settings have the values of the target machine.
     fn bastion(&self, machine: &Endpoint) -> Result<Option<Endpoint>, Unsuitable> {
         let Some(host) = self.text("bastion_host") else { return Ok(None) };
         Ok(Some(Endpoint {
@@ -152,7 +152,7 @@ pub(super) fn read(arguments: Option<&Value>, socket: Option<PathBuf>) -> Result
         bastion: arguments.bastion(&machine)?,
         proxy: arguments.proxy()?,
         agent: arguments.agent(socket)?,
-        // As in OpenTofu, an invalid text gives the default.
+        // As in OpenTofu, an invalid value means the default.
         timeout: arguments.text("timeout").and_then(|text| go_duration(&text)).unwrap_or(TIMEOUT),
         platform,
         machine,

@@ -72,7 +72,7 @@ pub(super) async fn run(context: &mut TaskContext, assignment: Assignment<'_>) -
     let Some(destination) = destination else { return Err(no_destination().into()) };
     let base = context.host.options.base_directory.clone();
     let upload = upload(&arguments, &base).await.map_err(|error| failed(&error))?;
-    // Connecting changes nothing, so it needs no permission, and a run that ends does not wait for it.
+    // Connecting changes nothing, so it needs no permission. A run that ends does not wait for the connection.
     let session = prepared.connect(|| async {}).await.map_err(|error| failed(&error))?;
     let digest = format!("{address}\0{}\0{destination}\0{}", target.machine.address(), upload.digest());
     context.ask(Digest::of(digest.as_bytes())).await.map_err(Setback::NotCalled)?;

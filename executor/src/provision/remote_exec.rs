@@ -29,7 +29,7 @@ enum ScriptError {
     Nothing,
 }
 
-/// The texts of a list; a single text is a list of one.
+/// The strings of a list. A single string counts as a list of one.
 fn texts(value: Option<&Value>, name: &'static str) -> Result<Option<Vec<String>>, ScriptError> {
     let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
     let items: Vec<Value> = match value.open().1 {
@@ -88,7 +88,7 @@ pub(super) async fn run(context: &mut TaskContext, assignment: Assignment<'_>) -
             None
         }
     };
-    // Connecting changes nothing, so it needs no permission, and a run that ends does not wait for it.
+    // Connecting changes nothing, so it needs no permission. A run that ends does not wait for the connection.
     let lines = announcement(&target);
     let session = prepared.connect(|| say_all(shown, &lines)).await.map_err(|error| failed(&error))?;
     say(shown, "Connected!".to_owned()).await;

@@ -1,6 +1,6 @@
-//! Ephemeral objects of a run. An object is opened when an operation at this worker first needs it. It is shared by all
-//! shards of the run at this worker, renewed while it is open, and closed after the last operation at this worker that
-//! needs it.
+//! Ephemeral objects of a run. An object is opened when an operation at this worker first needs it. All shards of the
+//! run at this worker share the object. It is renewed while it is open, and closed after the last operation at this
+//! worker that needs it.
 //!
 //! No value of these objects leaves the process. Another worker, or a later process, opens its own objects.
 
@@ -56,7 +56,7 @@ impl LiveObjects {
     pub(crate) fn need(&self, provider: &str) -> bool {
         self.slots.lock().values().any(|slot| match slot.state.try_lock() {
             Ok(state) => state.open.as_ref().is_some_and(|open| open.provider == provider),
-            // It is being opened or closed.
+            // The slot is locked: the object is being opened or closed.
             Err(_) => true,
         })
     }
@@ -80,8 +80,8 @@ pub(crate) struct ObjectSlot {
 struct Users {
     /// The number of users: operations, and shards whose provider is configured from the object.
     count: usize,
-    /// The shards with this object that were opened at this worker, and the number of all shards with it. Others may
-    /// still be opened here.
+    /// The shards with this object that were opened at this worker, and the number of all shards with this object. More
+    /// of these shards may still be opened here.
     shards: BTreeSet<u32>,
     expected: usize,
 }
@@ -95,14 +95,15 @@ impl Users {
 #[derive(Default)]
 struct State {
     open: Option<OpenedObject>,
-    /// Why it could not be opened. Its other users fail with the same error, and do not open it again.
+    /// Why the object could not be opened. Its other users fail with the same error, and do not try to open the object
+    /// again.
     failure: Option<Problems>,
 }
 
 struct OpenedObject {
     value: Value,
     object: OpenObject,
-    /// The provider instance through which it was opened.
+    /// The provider instance through which the object was opened.
     provider: String,
 }
 
@@ -112,14 +113,15 @@ impl ObjectSlot {
         self.users.lock().count += more;
     }
 
-    /// Adds a shard of this worker that may need the object. `of` is the number of such shards.
+    /// Adds a shard of this worker that may need the object. `of` is the number of all shards of the run with this
+    /// object.
     pub(crate) fn wanted_by(&self, shard: u32, of: u32) {
         let mut users = self.users.lock();
         users.shards.insert(shard);
         users.expected = of as usize;
     }
 
-    /// Whether it has no users.
+    /// Whether the object has no users.
     pub(crate) fn is_unused(&self) -> bool {
         self.users.lock().are_gone()
     }
@@ -276,7 +278,7 @@ fn about(text: &str, said: &[ProviderDiagnostic]) -> Problems {
 
 async fn tell(host: &Host, text: &str, step: EphemeralStep) {
     if let Some(to) = &host.options.said {
-        // The listener may be gone.
+        // The receiver may have been dropped.
         let _ = to.send(HostMessage::Ephemeral { address: text.to_owned(), step }).await;
     }
 }

@@ -157,7 +157,7 @@ impl Shard {
         match outcome {
             Ok(value) => Ok(value),
             Err(Fault::Failed(problems)) => {
-                // A problem that has a position needs no other, as in planning.
+                // A problem that already has a position keeps it, as in planning.
                 let placed = |problem: Diagnostic| match problem.subject {
                     Some(_) => problem,
                     None => subject.place(problem, &Path::ROOT),

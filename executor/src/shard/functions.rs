@@ -19,7 +19,7 @@ use crate::host::Host;
 use crate::problems;
 use crate::subject::DiagnosticSubject;
 
-/// Calls functions for one run of a formula. Plugins that it started stay in use until it is dropped.
+/// Calls functions for one run of a formula. Plugins that the caller started stay in use until the caller is dropped.
 pub(crate) struct FunctionCaller<'a> {
     shard: &'a Arc<Shard>,
     host: &'a Arc<Host>,

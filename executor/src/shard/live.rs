@@ -77,7 +77,7 @@ impl LiveParts {
         let row = |id: OperationId| place(id).and_then(|at| fragment.rows.get(at));
         let (mut users, mut kept) = (FxHashMap::default(), BTreeSet::new());
         for of in &fragment.rows {
-            // Operations that run inside a tracked one. Providers are left out, because they live longer.
+            // Operations that run inside a tracked operation. Providers are omitted, because they live longer.
             let mut roots: Vec<FormulaIndex> = Vec::new();
             let mut pending = match &of.operation {
                 Operation::OpenProvider { .. } => vec![of.id],
@@ -157,7 +157,7 @@ impl LiveParts {
         users.into_values().flatten().chain(kept).filter_map(|id| self.slots.get(&id)).for_each(|slot| {
             slot.released();
         });
-        // Some objects may have been opened again after their last user.
+        // Some objects may have been opened again after their last user had ended.
         self.slots.values().filter(|slot| slot.is_unused()).cloned().collect()
     }
 
@@ -186,8 +186,8 @@ impl Shard {
     /// Opens and computes every live value that a formula needs.
     ///
     /// # Errors
-    /// Returns an error if an object cannot be opened or a value cannot be computed. Every operation that needs it
-    /// fails.
+    /// Returns an error if an object cannot be opened or a value cannot be computed. Every operation that needs this
+    /// object or value fails.
     pub(crate) fn live_values<'a>(
         self: &'a Arc<Shard>,
         host: &'a Arc<Host>,

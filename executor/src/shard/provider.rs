@@ -1,5 +1,5 @@
 //! The provider instances of a shard. An instance is started when a task first needs it, and shared by concurrent
-//! tasks. When it is unused it returns to the pool, so that other shards may use its room.
+//! tasks. An unused instance returns to the pool, which may end it to start another one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -24,24 +24,25 @@ pub(crate) struct ProviderSlot {
     /// The instance as text.
     pub(crate) text: String,
     config: FormulaIndex,
-    /// How to start it; `None` for a built-in provider.
+    /// How to start the provider; `None` for a built-in provider.
     plugin: Option<Plugin>,
     /// The name of the instance in the pool. Instances of different runs differ.
     key: String,
-    /// The limit that it shares with other instances of the run.
+    /// The limit that the instance shares with other instances of the run.
     bound: Option<SharedBound>,
     current: Mutex<Weak<Provider>>,
     opening: AsyncMutex<Opening>,
-    /// Whether it was asked to end early. Such a process is not used for new work.
+    /// Whether the process was asked to end early. Such a process is not used for new work.
     stopped: AtomicBool,
 }
 
 #[derive(Default)]
 struct Opening {
     config: Option<Value>,
-    /// Why it could not be opened. Other tasks fail with the same error, and do not open it again.
+    /// Why the instance could not be opened. Other tasks fail with the same error, and do not try to open the instance
+    /// again.
     failure: Option<Problems>,
-    /// The highest attempt of an operation for which it was opened.
+    /// The highest attempt of an operation for which the instance was opened.
     attempt: Attempt,
 }
 
@@ -76,7 +77,8 @@ impl ProviderSlot {
         }
     }
 
-    /// The configured provider. The caller must not hold another one, because both could then wait for room.
+    /// The configured provider. The caller must not hold another provider: two such callers could wait for each other
+    /// forever.
     pub(crate) async fn acquire(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Opened, Problems> {
         let Some(plugin) = &self.plugin else {
             let provider = Provider::Builtin(host.pool.builtin()).standing_in(&self.instance, host.pool.stand_ins());

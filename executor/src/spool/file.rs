@@ -2,11 +2,11 @@
 //!
 //! Each frame of the file has the length of its payload (4 bytes, little-endian), a digest of the payload, and the
 //! payload, which is a sealed record. The record has the time in seconds since 1970 (8 bytes, little-endian) and a
-//! frame of the protocol. A frame with a greeting keeps a result: the greeting names the process that made it. A frame
-//! without a greeting forgets the tasks that it returns. Reading stops at an incomplete frame, because it was never
-//! reported as durable.
+//! frame of the protocol. A frame with a greeting keeps a result: the greeting names the process that made the result.
+//! A frame without a greeting forgets the tasks that it returns. Reading stops at an incomplete frame, because it was
+//! never reported as durable.
 //!
-//! A lock file beside it is locked while the process lives, so that two processes never share a spool.
+//! A lock file beside the spool is locked while the process lives, so that two processes never share a spool.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,12 +36,15 @@ const PRIVATE: u32 = 0o600;
 /// The maximum size of a spool, in bytes. This is enough for some hundred results, the largest of which have megabytes.
 /// A worker has at most 256 unacknowledged results of a run.
 const LARGEST: u64 = 1 << 30;
-/// The minimum size of a file that is rewritten without forgotten results, if these are more than half of it.
+/// The minimum size, in bytes, of a file that is rewritten to remove forgotten results. The file is rewritten if these
+/// are more than half of it.
 const WORTH_SHRINKING: u64 = 16 << 20;
-/// The room that a spool reserves on its disk, in bytes, so that a disk that fills up during a run does not cost results:
-/// 256 results of 64 KiB, the same as the journal of an embedded store reserves.
+/// The room that a spool reserves on its disk, in bytes. Because of this room, a disk that fills up during a run does
+/// not cost results. It is enough for 256 results of 64 KiB, and is the same as the journal of an embedded store
+/// reserves.
 const ROOM: u64 = 16 << 20;
-/// How long results wait for a coordinator, in seconds: 30 days. A run that was not resumed until then is abandoned.
+/// How long results wait for a coordinator, in seconds: 30 days. A run that was not resumed within this time is
+/// abandoned.
 const LONGEST_WAIT: u64 = 30 * 24 * 3600;
 
 /// Why a spool cannot be used.
@@ -80,7 +83,7 @@ pub struct FoundResults {
     pub results: Vec<SpooledResult>,
     /// The number of results that waited too long and are dropped.
     pub outdated: usize,
-    /// Why the spool has no reserved room. Results may then not fit when they have to be written.
+    /// Why the spool has no reserved room. Without it, results may not fit when they have to be written.
     pub without_room: Option<SpoolError>,
 }
 
@@ -89,7 +92,7 @@ pub struct FileSpool {
     path: PathBuf,
     seal: Arc<dyn SpoolSeal>,
     inner: Mutex<Inner>,
-    /// Locked while this exists.
+    /// The lock file, which is locked while this value exists.
     _lock: File,
 }
 
@@ -223,7 +226,7 @@ impl Spool for FileSpool {
         } else if !forget.is_empty() {
             let returned = forget.into_iter().map(|(run, task)| (run, Report::Returned(task)));
             let frame = self.frame(now(), WorkerFrame::of_reports(returned))?;
-            // If this frame is lost, a result only appears again and is acknowledged again.
+            // If this frame is lost, the only effect is that a result appears again and is acknowledged again.
             self.append(&mut inner, &[frame], false).map_err(|error| error.to_string())?;
             self.shrink(&mut inner).map_err(|error| error.to_string())?;
         }
@@ -421,7 +424,7 @@ mod tests {
             std::fs::write(&path, &bytes[..length]).unwrap();
             let (spool, found) = open(folder.path());
             assert_eq!(found, std::slice::from_ref(&one), "{length} bytes");
-            // Later frames are found behind it.
+            // Frames that are written after the incomplete one are found.
             spool.write(&keep(std::slice::from_ref(&two))).unwrap();
             drop(spool);
             assert_eq!(open(folder.path()).1.len(), 2);

@@ -237,8 +237,8 @@ impl Coordinator {
         Some(ready)
     }
 
-    /// Carries out all operations that can start, and grants each intent. Operations behind a failed one are not
-    /// started.
+    /// Carries out all operations that can start, and grants each intent. Operations that depend on a failed operation
+    /// are not started.
     pub async fn run_all(&mut self) {
         loop {
             let ready: Vec<u32> = self

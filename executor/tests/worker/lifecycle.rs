@@ -83,7 +83,7 @@ async fn results_outlive_the_process_in_its_spool() {
         assert!(matches!(result(&mut run).await, (_, Outcome::Done(_))));
     }
     run.order(Order::Acknowledged(run.name(b))).await;
-    // The coordinator disappears before it has acknowledged the other one, and so does the worker.
+    // The coordinator disappears before it has acknowledged the other result. Then the worker ends.
     let (mut worker, _) = run.hang_up().await;
     worker.wait_for(tokio::time::sleep(Duration::from_millis(50))).await;
     assert_eq!(worker.settle_spool().await, 0, "nothing is lost with the process");
@@ -93,7 +93,7 @@ async fn results_outlive_the_process_in_its_spool() {
     let mut run = Coordinator::connect_with(plan.clone(), heir, |welcome| welcome.protocol = 1).await;
     let held: Vec<(u32, &str)> = run.hello.held.iter().map(|held| (held.operation, held.maker.as_str())).collect();
     assert_eq!(held, [(a, "one")]);
-    // An older coordinator does not receive it. The next one does.
+    // A coordinator with an older protocol does not receive the spooled result. The next coordinator does.
     run.open_all().await;
     run.begin(b).await;
     assert_eq!(asked(&mut run).await, b);

@@ -323,7 +323,7 @@ async fn the_outcome_of_an_attempt_is_found_by_reading() {
         Verdict::Applied(done) => assert!(!done.writes.unwrap().objects.is_empty()),
         other => panic!("{other:?}"),
     }
-    // The next attempt reads first: nothing is left to do for the object that exists, nor for the one that is gone.
+    // The next attempt reads first: nothing remains to be done for the created object, nor for the deleted one.
     (run.attempt, run.read_first) = (2, true);
     run.run_all().await;
     run.done(there);

@@ -92,7 +92,7 @@ impl<'p> Run<'p> {
         self.slot(root).cloned().expect("the loop ends when the root has its value")
     }
 
-    /// Adds the involved values to a fault of this node. Faults of operands already have theirs.
+    /// Adds the involved values to a fault of this node. Faults of operands already have their own involved values.
     fn explained(&self, node: &Node, fault: Arc<Fault>) -> Arc<Fault> {
         match Arc::try_unwrap(fault) {
             Ok(Fault::Failed(mut problems)) => {
@@ -112,7 +112,8 @@ impl<'p> Run<'p> {
     fn step(&mut self, node: &Node) -> NodeProgress {
         match &node.action {
             Action::Constant(value) => NodeProgress::Done(Ok(value.clone())),
-            // The surrounding loop sets its value. In a damaged plan file, it may be outside of the loop.
+            // The surrounding loop sets the value of a parameter. In a damaged plan file, the parameter may be outside
+            // of its loop.
             Action::Parameter => NodeProgress::Done(Err(Arc::new(Fault::Skipped))),
             Action::Strict(compute) => {
                 let mut values = Vec::with_capacity(node.operands.len());

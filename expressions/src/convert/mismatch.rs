@@ -1,4 +1,4 @@
-//! Explains why a type does not convert to another one.
+//! Explains why a type does not convert to another type.
 
 use weft_graph_format::types::{ObjectType, Type};
 

@@ -35,7 +35,7 @@ impl Argument {
 
 /// The arguments of a call, as far as they are known.
 enum Arguments {
-    /// All arguments. If the sequence before `...` is live, it is included for the formula.
+    /// All arguments. A live sequence before `...` is included for the formula.
     Known(Vec<Argument>, Option<Value>),
     /// The sequence before `...` is unknown, and so is the number of arguments.
     Open(Value),
@@ -166,7 +166,7 @@ impl Evaluator<'_> {
         let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
         match invoked {
             Ok(value) => match &live_sequence {
-                // At apply, there may be more arguments, or different ones.
+                // At apply, the number of arguments and the arguments themselves may differ.
                 Some(sequence) if !value.deep().live => {
                     let whole = formula(value.ty());
                     symbolic::replace_formulas(&value, &whole).add_origin(sequence.deep_origin().as_ref())
@@ -363,7 +363,8 @@ impl Evaluator<'_> {
         let mut told: Vec<Diagnostic> = Vec::new();
         // Arguments that failed but may succeed at apply.
         let mut values: Vec<Value> = Vec::new();
-        // Whether an argument failed because of an unknown value. Then later arguments say little about the result.
+        // Whether an argument failed because of an unknown value. In this case, later arguments say little about the
+        // result.
         let mut reopened = false;
         for (index, argument) in arguments.iter().enumerate() {
             let before = self.reopened;
@@ -380,7 +381,7 @@ impl Evaluator<'_> {
             if !deep.unknown && !deep.live && values.is_empty() {
                 return value;
             }
-            // This argument may fail once it is known. Then one of the next arguments is chosen.
+            // This argument may fail once it is known. In this case, a later argument is chosen.
             values.push(value.clone());
             for later in arguments.get(index.saturating_add(1)..).unwrap_or_default() {
                 let (value, problems) = self.argument_apart(later);

@@ -84,8 +84,8 @@ impl Evaluator<'_> {
         }
         let object = if open { Value::unknown(Type::Dynamic) } else { Value::object(attributes) };
         if open && !live {
-            // No formula computes the value, as during validation. There, as in OpenTofu, the value does not get the
-            // marks of its keys. The plan adds them.
+            // During validation, no formula computes the value. As in OpenTofu, the value does not get the marks of its
+            // keys in this case. The plan adds these marks.
             marks = Marks::NONE;
         }
         let object = object.mark(&marks);

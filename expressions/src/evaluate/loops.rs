@@ -100,7 +100,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates the condition for an unknown element, so that a condition that is wrong for all elements is reported
-    /// only once. If it is wrong, records the error and returns the value that replaces the `for`.
+    /// only once. If the condition is wrong, records the error and returns the value that replaces the `for`.
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);
@@ -109,7 +109,7 @@ impl Evaluator<'_> {
         if failed(&problems) {
             let failure = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
-            // The element is unknown here. That alone does not make the error uncertain.
+            // The element is unknown here. Being unknown does not make the error uncertain.
             let doubtful = self.reopened > before && condition.deep_origin().is_some();
             return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
@@ -227,7 +227,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of a `for` that is final only at apply. `result` is what is known of it now.
+    /// The result of a `for` that is final only at apply. `result` contains what is known during planning.
     fn symbolic_for(&mut self, result: Value, parts: &ForParts<'_>, collection: &Value, id: ExprId) -> Value {
         let (key_type, value_type) = iteration::entry_types(&collection.ty());
         let (key_parameter, key_value) = self.parameter(key_type);
@@ -338,7 +338,8 @@ impl Evaluator<'_> {
             };
         }
         let result = result.mark(&marks);
-        // The result depends on whether a single value is null. If the value is unknown but not null, that is settled.
+        // The result depends on whether a single value is null. A value that is unknown but not null cannot become null
+        // at apply.
         let live = source.formula().is_some() && bare.is_known();
         if !open && !live && !unsettled_set {
             return result.add_origin(source.origin());
@@ -346,7 +347,7 @@ impl Evaluator<'_> {
         self.symbolic_splat(result, splat, &source, id)
     }
 
-    /// The result of a splat that is final only at apply. `result` is what is known of it now.
+    /// The result of a splat that is final only at apply. `result` contains what is known during planning.
     fn symbolic_splat(&mut self, result: Value, splat: &Splat, source: &Value, id: ExprId) -> Value {
         let bare = source.unmark().0;
         let (parameter, element) = self.parameter(match bare.ty() {

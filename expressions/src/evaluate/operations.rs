@@ -29,7 +29,7 @@ impl Evaluator<'_> {
         if let (Err(error), false) = (&right_converted, right_failed) {
             right_problems.push(self.placed(problems::failed(error), self.span(right_id), id));
         }
-        // If one operand decides the result, errors in the other one are irrelevant. An unsuitable type is still an
+        // If one operand decides the result, errors in the other operand are irrelevant. An unsuitable type is still an
         // error.
         if left_failed != right_failed
             && let (Ok(left_fits), Ok(right_fits)) = (&left_converted, &right_converted)
@@ -71,8 +71,9 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of `&&` or `||` if one operand failed and the other one decides the result. If the left operand is
-    /// valid but unknown, the result is that which it may decide at apply. `None` if the error stays relevant.
+    /// The result of `&&` or `||` if one operand failed and the other operand decides the result. If the left operand
+    /// is valid but unknown, returns the result that this operand may decide at apply. `None` if the error stays
+    /// relevant.
     fn forgiven(
         &self,
         operator: BinaryOperator,
@@ -153,8 +154,8 @@ impl Evaluator<'_> {
         };
         // As in OpenTofu, the result also has the marks of the branch that was not chosen.
         let marks = marks.union(other.value.marks());
-        // The types of both branches determine the type of the result. If one is known only at apply, nothing is
-        // decided yet.
+        // The types of both branches determine the type of the result. If a type is known only at apply, the type of
+        // the result is still open.
         if condition.formula().is_none() && (other_result.is_err() || !open_type) {
             return result.mark(&marks).add_origin(condition.origin());
         }
@@ -212,7 +213,7 @@ impl Branch {
     }
 }
 
-/// The formula of a conditional over its condition and both results. Each result takes the marks of the other.
+/// The formula of a conditional over its condition and both results. Each result takes the marks of the other result.
 fn conditional_op([condition, yes, no]: &[Value; 3]) -> FormulaOp {
     FormulaOp::Conditional {
         condition: condition.to_formula(),

@@ -11,8 +11,7 @@ pub(super) fn clusters(text: &str) -> impl DoubleEndedIterator<Item = &str> {
 /// The number of grapheme clusters.
 pub(super) fn count(text: &str) -> usize {
     if text.is_ascii() {
-        // In ASCII, only `\r
-        // ` is a cluster of two bytes.
+        // In ASCII, only `\r\n` is a cluster of two bytes.
         return text.len() - text.matches("\r\n").count();
     }
     clusters(text).count()

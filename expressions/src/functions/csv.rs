@@ -65,7 +65,7 @@ impl<'a> Records<'a> {
         Records { rest: text, line: 0 }
     }
 
-    /// The next line without its line end, and whether it had one. `None` at the end of the text.
+    /// The next line without its line end, and whether there was a line end. `None` at the end of the text.
     fn next_line(&mut self) -> Option<(&'a str, bool)> {
         if self.rest.is_empty() {
             return None;

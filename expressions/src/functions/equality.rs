@@ -8,8 +8,8 @@ use weft_graph_format::value::{Kind, Value, compare_for_set};
 use crate::refine::definitely_not_null;
 use crate::stack;
 
-/// Whether two values are equal, or `None` if that depends on an unknown part. Values of different types are not equal.
-/// Marks are ignored.
+/// Whether two values are equal, or `None` if the answer depends on an unknown part. Values of different types are not
+/// equal. Marks are ignored.
 pub(super) fn equal(a: &Value, b: &Value) -> Option<bool> {
     let unknown = |v: &Value| !v.is_known();
     match (a.is_null(), b.is_null()) {
@@ -76,7 +76,7 @@ fn all_equal(a: &[Value], b: &[Value]) -> Option<bool> {
     together(a.iter().zip(b))
 }
 
-/// Combines the results of pairs: `Some(false)` if one pair differs, otherwise `None` if one is undecided.
+/// Combines the results of pairs: `Some(false)` if one pair differs, otherwise `None` if a pair is undecided.
 fn together<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     let mut known = true;
     for (a, b) in pairs {

@@ -15,7 +15,7 @@ const MOST_ALTERNATIVES: usize = 1024;
 /// The maximum number of directories that one search reads.
 const MOST_DIRECTORIES: usize = 100_000;
 
-/// The maximum depth that `**` descends to. Links may lead back up.
+/// The maximum depth that `**` descends to. Symbolic links may form cycles.
 const DEEPEST_DIRECTORY: usize = 64;
 
 /// Why a search failed.

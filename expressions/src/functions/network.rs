@@ -79,7 +79,7 @@ impl Address {
         (count == 4).then_some(Address { bits: 32, value })
     }
 
-    /// The address as IPv4, if it is one in either form.
+    /// The IPv4 address, if this is one: as 32 bits, or in the form `::ffff:a.b.c.d`.
     fn v4(self) -> Option<Ipv4Addr> {
         match self.bits {
             32 => u32::try_from(self.value).ok().map(Ipv4Addr::from),
@@ -167,8 +167,7 @@ fn cidrcontains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Va
     if outer.address.v4().is_some() != first.v4().is_some() {
         return Err(problems::network::families_differ(outer_text, inner_text));
     }
-    // Compares both in the longer form, so that an IPv4 address can be compared with the IPv6 address that stands for
-    // it.
+    // Compares both in the longer form, so that an IPv4 address equals the IPv6 address that stands for it.
     let long = |address: Address| match address.v4() {
         Some(v4) => Address { bits: 128, value: MAPPED | u128::from(u32::from(v4)) },
         None => address,
@@ -244,7 +243,8 @@ fn cidrsubnets(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Val
         }
         let value = match previous {
             None => Some(network.address.value),
-            // If the previous subnet ends within a block of the new size, that block is taken. The next one is free.
+            // If the previous subnet ends within a block of the new size, that block is in use, but the next block is
+            // free.
             Some(previous) => {
                 let used = previous.last().masked(prefix);
                 let size = 1u128.checked_shl(bits - prefix);

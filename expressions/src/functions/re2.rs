@@ -1,9 +1,9 @@
 //! Translates RE2 patterns, with Go's syntax, for the `regex` crate.
 //!
-//! Both libraries find the same first match, but their syntax differs: classes such as `\d` are ASCII in RE2, and much
-//! of what `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) has another meaning in RE2 or is
-//! an error. So this module parses the whole pattern and writes a new one. Names of groups are not written, but stored
-//! separately.
+//! Both libraries find the same first match, but their syntax differs. Classes such as `\d` are ASCII in RE2. Much of
+//! what `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) has a different meaning in RE2 or is
+//! an error. So this module parses the whole pattern and writes a new pattern. Names of groups are not written, but
+//! stored separately.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ const LARGEST_PROGRAM_BYTES: usize = 10 << 20;
 pub(super) struct Pattern {
     /// The compiled regex. Its groups have no names.
     pub(super) regex: Regex,
-    /// The name of each group, if it has one, starting with group 1.
+    /// The names of the groups, starting with group 1. `None` for a group without a name.
     pub(super) names: Vec<Option<String>>,
 }
 
@@ -45,7 +45,7 @@ const DIGITS: &str = "0-9";
 const SPACES: &str = r"\t\n\f\r ";
 const WORDS: &str = "0-9A-Za-z_";
 
-/// The kind of the last element, for a repetition that may follow it.
+/// The kind of the last element, to check whether a repetition may follow.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,

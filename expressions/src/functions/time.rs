@@ -327,7 +327,7 @@ fn formatdate(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::string(out))
 }
 
-/// Reads to the closing quote. Two quotes stand for one. Returns the text and the rest.
+/// Reads to the closing quote. Two quotes stand for one quote character. Returns the text and the rest.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut literal = String::new();
     let mut rest = text;

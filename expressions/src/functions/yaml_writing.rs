@@ -193,8 +193,8 @@ fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && c != '\u{feff}'
 }
 
-/// Whether a text can be a literal block: all characters are printable, and there is no space at the end or before a
-/// line end.
+/// Whether a text can be a literal block. All characters must be printable, and no space may precede a line end or the
+/// end of the text.
 fn may_be_block(text: &str) -> bool {
     text.chars().all(is_printable) && !text.contains(" \n") && !text.ends_with(' ')
 }

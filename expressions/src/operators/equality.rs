@@ -6,8 +6,8 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 use crate::refine::{definitely_not_null, length_bounds};
 use crate::stack;
 
-/// Whether two values are equal, or `None` if that is known only at apply. Values of different types are not equal, but
-/// nulls of any type are. Marks are ignored.
+/// Whether two values are equal, or `None` if the answer is known only at apply. Values of different types are not
+/// equal, but nulls of any type are. Marks are ignored.
 pub fn equal(a: &Value, b: &Value) -> Option<bool> {
     stack::guarded(|| compare(a, b))
 }
@@ -67,7 +67,7 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
     for (x, y) in pairs {
         match equal(x, y) {
             Some(false) if !open => return Some(false),
-            // If a pair is undecided, cty ignores later pairs that differ.
+            // Like cty, this ignores differing pairs after an undecided pair.
             Some(false) | None => open = true,
             Some(true) => {}
         }

@@ -14,7 +14,7 @@ pub(crate) fn unsuitable_key(error: &ConvertError) -> Diagnostic {
     Diagnostic::error("Incorrect key type", format!("Can't use this value as a key: {error}."))
 }
 
-/// An invalid key of the JSON syntax. `problem` is the problem that the key has as a value.
+/// An invalid key in the JSON syntax. `problem` is the problem that evaluating the key found.
 pub(crate) fn invalid_property(problem: Diagnostic) -> Diagnostic {
     Diagnostic::error("Invalid object key expression", problem.detail)
 }

@@ -22,7 +22,7 @@ pub(crate) fn quoted_type(text: &str) -> Diagnostic {
     Diagnostic::error("Invalid quoted type constraints", detail)
 }
 
-/// Another quoted text.
+/// A quoted text that does not name a type.
 pub(crate) fn quoted_text() -> Diagnostic {
     let detail = "Types are written without quotes, such as string or list(string).";
     Diagnostic::error("Invalid legacy variable type hint", detail)

@@ -12,15 +12,15 @@ use super::schema_path::attribute_at;
 /// The ignored parts of one value.
 #[derive(Default)]
 struct Ignored {
-    /// The value that replaces this one, if all of it is ignored.
+    /// The value that replaces the whole value, if all of it is ignored.
     whole: Option<Value>,
     /// The values that replace elements of a map. `None` removes an element.
     elements: BTreeMap<SmolStr, Option<Value>>,
 }
 
 /// Replaces the ignored parts of the configuration with those of the prior object. If `paths` is `None`, everything is
-/// ignored; then `prior` must come from [`prior_for_ignoring_all`]. If the prior object is null, nothing is ignored,
-/// since a new object has nothing to keep.
+/// ignored. In this case, `prior` must come from [`prior_for_ignoring_all`]. If the prior object is null, nothing is
+/// ignored, since a new object has nothing to keep.
 ///
 /// A path that ends in a map key keeps only that element, or its absence. Paths that exist in neither value are
 /// skipped.
@@ -79,7 +79,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
     })
 }
 
-/// Converts map keys to attribute names, because paths that users write do not distinguish them.
+/// Converts map keys to attribute names, because paths that users write do not distinguish the two.
 fn plain(path: &Path) -> Path {
     Path(
         path.0

@@ -1,4 +1,4 @@
-//! Finds the parts of an object for paths that were made for another version of it.
+//! Finds the parts of an object that paths refer to, if the paths were recorded for a different version of the object.
 
 use weft_graph_format::path::Path;
 use weft_graph_format::schema::Block;
@@ -9,9 +9,11 @@ use super::attribute_at;
 /// The part of an object that a sensitive path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Located {
-    /// This part. The path to it is shorter than the given one if that continues into a set or an unknown value.
+    /// The path leads to this part. The path of the part is shorter than the given path if the given path continues
+    /// into a set or an unknown value.
     There(Path),
-    /// The part does not exist, so the secret may be anywhere in this part, the smallest that is certain to contain it.
+    /// The part does not exist, so the secret may be anywhere in the object around it. Contains the path to the
+    /// smallest part that certainly contains the secret.
     Lost(Path),
     /// No part needs a mark: the path leads into null, or the schema finds the sensitive parts of the object itself.
     Nowhere,

@@ -36,8 +36,8 @@ fn part(value: &Value, name: &str, ty: &Type) -> Value {
     value.step(&ValueStep::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
-/// Whether nothing remains to be compared, because one or both values are absent. If only one is, that is added to
-/// `problems`.
+/// Whether nothing remains to be compared, because one or both values are absent. If only one value is absent, adds a
+/// problem.
 fn settled(config: &Value, planned: &Value, path: &Path, problems: &mut Vec<RuleProblem>) -> bool {
     match (planned.is_null(), config.is_null()) {
         (true, false) => problems.push(RuleProblem::new(path, ABSENT)),
@@ -240,7 +240,7 @@ fn check_attribute(
     if planned.same_unmarked(config) {
         return;
     }
-    // The provider considers the configured value equivalent to the prior one.
+    // The provider considers the configured value equivalent to the prior value.
     if planned.same_unmarked(prior) && !prior.is_null() && !config.is_null() {
         return;
     }

@@ -20,7 +20,7 @@ enum NestedSchema<'s> {
     Attributes(&'s NestedAttributes),
 }
 
-/// Merges the configuration with the prior object. If one of them is null, returns the other one: a null prior object
+/// Merges the configuration with the prior object. If either of them is null, returns the other: a null prior object
 /// means creation. If both are null, returns null.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
@@ -139,7 +139,7 @@ fn merge_element(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Va
     })
 }
 
-/// Merges elements by position. Elements without a prior element are taken from the configuration.
+/// Merges elements by position. Elements without a prior element are copied from the configuration.
 fn merge_list(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value {
     let Some(items) = config.as_items() else { return config.clone() };
     if items.is_empty() {

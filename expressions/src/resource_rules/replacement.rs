@@ -15,7 +15,7 @@ pub struct ReplacePaths {
     pub problems: Vec<RuleProblem>,
 }
 
-/// Selects those of the `named` paths whose values change. The provider has named them. An unknown value counts as a
+/// Selects the paths whose values change. `named` are the paths that the provider named. An unknown value counts as a
 /// change; marks do not. Without a prior object, there is nothing to replace.
 pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplacePaths {
     let mut found = ReplacePaths::default();

@@ -3,8 +3,8 @@
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::value::{Kind, Transform, Value};
 
-/// Makes every attribute unknown that the configuration leaves null and the provider may set. The result is a planned
-/// object for a create, without a call of the provider.
+/// Makes those attributes unknown that are null in the configuration and that the provider may set. The result is a
+/// planned object for a create, without a call of the provider.
 pub fn all_unknown(schema: &Block, config: &Value) -> Value {
     let Some(fields) = config.as_fields() else { return Value::unknown(schema.implied_type()) };
     Value::object(fields.iter().map(|(name, value)| {
@@ -59,7 +59,8 @@ pub fn without_write_only(schema: &Block, value: &Value) -> Value {
     value.carry_onto(&rebuilt)
 }
 
-/// Replaces unknown values with null. After an apply, the provider may have left some, and they cannot be stored.
+/// Replaces unknown values with null. The result of an apply may still contain unknown values, but they cannot be
+/// stored.
 pub fn settle_unknowns(value: &Value) -> Value {
     value.transform(&mut |_, part| match part.open().1 {
         Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone()).mark(part.marks())),

@@ -1,6 +1,6 @@
-//! Tests the main property of formulas, for generated expressions and results: evaluating over unknown inputs and then
-//! running the formula gives the same value as evaluating over known results, including marks and errors. What the plan
-//! promises about a value (type, not null, prefix, bounds) holds for the final value.
+//! Tests the main property of formulas, for generated expressions and results. The expression is evaluated over unknown
+//! inputs, and the resulting formula is run. This gives the same value as evaluating over known results, including
+//! marks and errors. What the plan promises about a value (type, not null, prefix, bounds) holds for the final value.
 //!
 //! One difference is deliberate: an unused part may fail silently (`[a, tonumber(b)][0]`). So parts are only taken from
 //! containers that cannot fail.
@@ -69,9 +69,9 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     let (symbolic, problems) = evaluate(&expression, &PlanScope::new(inputs, false));
     let story = || format!("{text}\n  with {inputs:?}\n  known {known:?} {known_problems:?}\n  plan {symbolic:?}");
     if let Some(problem) = problems.iter().find(|p| p.is_error()) {
-        // Three kinds of errors may occur only at plan: errors of live values; errors of an operand that an unknown
-        // operand may make irrelevant; and errors of types, if a branch fails at apply and then has no type. All other
-        // errors at plan also occur at apply.
+        // Three kinds of errors may occur only at plan. The first are errors of live values. The second are errors of
+        // an operand that an unknown operand may make irrelevant. The third are errors of types, if a branch fails at
+        // apply and therefore has no type. All other errors at plan also occur at apply.
         let typed = problem.summary == "Inconsistent conditional result types"
             // As in OpenTofu, an element of unknown type has no common type with a tuple.
             || text_has(text, OPEN_TYPES) | text.contains(" ? ")
@@ -156,8 +156,8 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             };
             // The reported error may differ. A loop body reports the error that was found at plan, even if another one
             // comes first with known results. A conditional checks types last. An error in a template has its own
-            // source range. A failing branch that is not taken has no type in evaluation, but has one at apply if the
-            // plan knew it.
+            // source range. A failing branch that is not taken has no type in evaluation, but has a type at apply if
+            // the type was known at plan.
             let shared = |p: &Diagnostic| p.detail.contains("any single type");
             let inconsistent = |p: &Diagnostic| p.summary == "Inconsistent conditional result types" || shared(p);
             if text.contains(" ? ") && found.iter().all(inconsistent) {

@@ -42,7 +42,7 @@ pub(super) fn write(ty: &Type, out: &mut String) {
             out.push_str("]]");
         }
         Type::Object(object) => write_object(object, out),
-        // Only for display: it cannot be decoded.
+        // Only for display: this form cannot be decoded.
         Type::Provider(source) => {
             out.push_str("[\"provider\",");
             write_string(&source.to_string(), out);

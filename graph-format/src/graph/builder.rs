@@ -58,7 +58,7 @@ pub enum Desired {}
 /// The result of `final_plan`: the final plan.
 #[derive(Debug)]
 pub enum FinalPlanned {}
-/// The result of `apply` and `read_data` is the new object. `depose`, `forget` and `record` have none.
+/// The result of `apply` and `read_data` is the new object. `depose`, `forget` and `record` have no result.
 #[derive(Debug)]
 pub enum Applied {}
 /// The result of `check`: nothing.
@@ -78,7 +78,7 @@ pub(super) struct Draft {
     pub(super) shard: Shard,
     pub(super) waits: Vec<Origin>,
     pub(super) after: Vec<OperationId>,
-    /// Operations that it waits for, unless that makes a cycle.
+    /// Operations that the draft waits for, unless this makes a cycle.
     pub(super) preferred: Vec<Origin>,
 }
 
@@ -94,11 +94,11 @@ pub struct Builder {
 
 #[derive(Debug, Default)]
 struct Drafts {
-    /// The drafts by number. `None` for a reserved number that no operation has taken yet.
+    /// The drafts by number. `None` for a reserved number that is not assigned to an operation yet.
     rows: Vec<Option<Draft>>,
     /// The reserved number of the next draft, if it has one.
     next: Option<OperationId>,
-    /// The first misused number: it has no draft, or two operations took it.
+    /// The first misused number: no operation was drafted with this number, or two were.
     misused: Option<OperationId>,
 }
 
@@ -160,7 +160,7 @@ impl Builder {
         if let Some(missing) = drafts.rows.iter().position(Option::is_none) {
             return Err(FinishError::NotDrafted { operation: u32::try_from(missing).unwrap_or(u32::MAX) });
         }
-        // Collected in place: there may be millions.
+        // Collected in place, because there may be millions of drafts.
         Ok(drafts.rows.into_iter().flatten().collect())
     }
 
@@ -199,7 +199,7 @@ impl Builder {
     }
 
     /// Drafts an `open_provider` outside the shard of its instance: at home, or anywhere for built-in providers. The
-    /// operations that use it must be in the same shard.
+    /// operations that use the provider must be in the same shard.
     pub fn open_provider_in(
         &self,
         instance: ProviderInstance,
@@ -324,7 +324,7 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Unplaced, waits))
     }
 
-    /// Adds a deprecation message to an output, which is stored with it.
+    /// Adds a deprecation message to an output. The message is stored with the output.
     pub fn deprecate_output(&self, output: Ref<Evaluated>, notice: String) {
         self.drafts.borrow_mut().change(output.id, |draft| {
             if let Operation::Output { deprecated, .. } = &mut draft.operation {
@@ -376,7 +376,7 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Unplaced, waits))
     }
 
-    /// Makes `later` wait for `earlier`, although it reads nothing from it.
+    /// Makes `later` wait for `earlier`, although `later` reads nothing from `earlier`.
     ///
     /// `later` must have been drafted. Otherwise the caller has a bug, which [`Builder::finish`] reports.
     pub fn order(&self, earlier: OperationId, later: OperationId) {
@@ -388,8 +388,8 @@ impl Builder {
         self.drafts.borrow_mut().change(operation, |draft| draft.waits.extend(origin));
     }
 
-    /// Makes `operation` wait for the operations in `origin`, unless that makes a cycle. `operation` must have been
-    /// drafted, and the others must be tracked.
+    /// Makes `operation` wait for the operations in `origin`, unless this makes a cycle. `operation` must have been
+    /// drafted, and the operations in `origin` must be tracked.
     pub fn prefer(&self, operation: OperationId, origin: Option<Origin>) {
         self.drafts.borrow_mut().change(operation, |draft| draft.preferred.extend(origin));
     }

@@ -154,9 +154,9 @@ fn constant(value: &Value) -> String {
     text
 }
 
-/// The maximum depth of a printed formula. Below it, only row numbers are printed.
+/// The maximum depth of a printed formula. Deeper parts are printed as row numbers.
 const DEEPEST_PRINT: usize = 12;
-/// The maximum length of a printed formula. Without it there would be no bound, because rows are shared.
+/// The maximum length of a printed formula. Without this limit, shared rows could make the text arbitrarily long.
 const LONGEST_FORMULA: usize = 16_384;
 
 fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> String {
@@ -169,7 +169,7 @@ fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> Str
 /// Paths to the parts of a value that are not shown.
 type Hidden<'p> = Vec<&'p [ValueStep]>;
 
-/// The rest of each path that begins with the matching step.
+/// For each hidden path whose first step satisfies `is_entry`, the rest of the path.
 fn below<'p>(hidden: &[&'p [ValueStep]], is_entry: impl Fn(&ValueStep) -> bool) -> Hidden<'p> {
     hidden
         .iter()
@@ -177,7 +177,7 @@ fn below<'p>(hidden: &[&'p [ValueStep]], is_entry: impl Fn(&ValueStep) -> bool) 
         .collect()
 }
 
-/// Whether each hidden part of a formula's value belongs to known operands, so that only these must be hidden.
+/// Whether each hidden part of a formula's value belongs to known operands, so that only these operands must be hidden.
 fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[ValueStep]]) -> bool {
     match op {
         FormulaOp::Constant(_)

@@ -2,11 +2,11 @@
 //! orders, numbers and divides the operations.
 //!
 //! Properties of the result:
-//! - The order of drafting does not matter: it does not even change the numbers of parameters and waiters.
+//! - The order of drafting does not matter. Even the numbers of parameters and waiters do not depend on it.
 //! - If N operations read or wait for the same M operations, this costs N + M edges. A shared formula that reads many
 //!   results becomes an `evaluate` operation, and a shared set of operations becomes a waiter.
 //! - Rows and waiters wait for tracked operations only. If a draft waits for an untracked operation (a `desired`, an
-//!   `open_provider`), its row waits for the tracked operations that this one depends on.
+//!   `open_provider`), the row of the draft waits for the tracked operations that the untracked one depends on.
 //! - Operations whose results are never stored (`open_ephemeral`, `evaluate_live`) are in the shards of their readers.
 //!
 //! Every step is linear in the drafts, except for sorting.
@@ -48,9 +48,9 @@ impl Builder {
 struct Drafted {
     operation: Operation<u32>,
     shard: Shard,
-    /// Operations that it waits for.
+    /// The operations that this operation waits for.
     after: BTreeSet<u32>,
-    /// Waiters that it waits for.
+    /// The waiters that this operation waits for.
     waiters: BTreeSet<u32>,
 }
 
@@ -61,7 +61,7 @@ struct Finish {
     operations: Vec<Drafted>,
     formulas: Interned,
     waiters: Waiters,
-    /// Operations that others wait for, unless that makes a cycle.
+    /// Preferred waits: an operation, and the members that it waits for unless this makes a cycle.
     preferred: Vec<(u32, Members)>,
     shared: SharedRows,
     live: Live,
@@ -162,8 +162,8 @@ impl Finish {
     }
 }
 
-/// Whether formulas may read the result of an operation. They may read a `prior_state` while drafting; its value then
-/// replaces the reference.
+/// Whether formulas may read the result of an operation. During drafting, they may also read a `prior_state`: its value
+/// later replaces the reference.
 fn has_result<F>(operation: &Operation<F>) -> bool {
     matches!(
         operation,
@@ -195,7 +195,7 @@ fn stored_values<F>(operation: &Operation<F>) -> Vec<&Value> {
 struct Numbers(Vec<Option<OperationId>>);
 
 impl Numbers {
-    /// Numbers the drafts by position in `order`. Drafts that are not in it were dropped.
+    /// Numbers the drafts by position in `order`. Drafts that are not in `order` were dropped.
     fn of(order: &[u32], drafts: usize) -> Numbers {
         let mut numbers = vec![None; drafts];
         for (id, place) in order.iter().zip(0..) {

@@ -22,19 +22,19 @@ pub enum FinishError {
         /// The number of the draft that is read.
         operation: u32,
     },
-    /// A reserved number that no operation took.
+    /// A reserved number that was not assigned to any operation.
     #[error("operation {operation} was reserved, but never drafted")]
     NotDrafted {
         /// The number.
         operation: u32,
     },
-    /// A number that has no draft although one is needed, or that two operations took.
+    /// A number that has no draft although one is needed, or that was assigned to two operations.
     #[error("operation {operation} was used while drafting before it was drafted, or drafted twice")]
     Misused {
         /// The number.
         operation: u32,
     },
-    /// A formula of an earlier draft that reads a later one.
+    /// A formula of an earlier draft that reads the result of a later draft.
     #[error("operation {operation} is read by an operation that was drafted before it")]
     ReadBeforeDrafted {
         /// The number of the draft that is read.
@@ -43,9 +43,9 @@ pub enum FinishError {
     /// An operand or a wait that refers to no draft.
     #[error("{user} uses operation {operation}, which was never drafted")]
     NoOperation {
-        /// The operation that refers to it.
+        /// The operation that has the reference.
         user: String,
-        /// The number that it refers to.
+        /// The number in the reference.
         operation: u32,
     },
 }

@@ -32,7 +32,7 @@ pub struct FormulaTable {
 /// Why a table is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TableError {
-    /// A row refers to itself, to a later row, or to one that does not exist.
+    /// A row refers to itself, to a later row, or to a row that does not exist.
     #[error("formula {row} names formula {operand}, which does not come before it")]
     ForwardReference {
         /// The row.

@@ -16,9 +16,9 @@ pub struct PriorObject {
     pub private: Vec<u8>,
     /// Whether the object is tainted.
     pub tainted: bool,
-    /// The revision of the instance in the store when the plan was made; 0 if it had none.
+    /// The revision of the instance in the store when the plan was made; 0 if the instance had no revision.
     pub revision: u64,
-    /// The rest of its record in the state.
+    /// The rest of the object's record in the state.
     pub record: StateRecord,
 }
 
@@ -31,7 +31,7 @@ pub struct StateRecord {
     pub dependencies: Vec<SmolStr>,
     /// Whether a replacement is created before the object is destroyed.
     pub create_before_destroy: bool,
-    /// Whether the object is left alone when it is removed from the configuration.
+    /// Whether the real object is not destroyed when it is removed from the configuration.
     pub skip_destroy: bool,
     /// The identity as JSON text, if the type has one.
     pub identity: Option<String>,
@@ -50,7 +50,7 @@ pub struct PlannedObject {
     pub private: Vec<u8>,
     /// Whether the provider has the legacy type system, so that its results are checked less strictly.
     pub legacy: bool,
-    /// Whether provisioners run after the create. The object is tainted until the last of them has finished.
+    /// Whether provisioners run after the create. The object is tainted until the last provisioner has finished.
     pub provisioned: bool,
     /// Whether the configuration was wholly known during planning, so that the provider has already validated it.
     pub config_known: bool,

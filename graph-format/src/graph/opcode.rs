@@ -60,7 +60,7 @@ pub enum CheckKind {
     Postcondition,
     /// A condition of a root variable.
     Validation,
-    /// An assertion of a check block: a warning if it is false.
+    /// An assertion of a check block: a false assertion is only a warning.
     Assertion,
 }
 
@@ -71,26 +71,26 @@ pub enum Operation<F> {
     Evaluate {
         /// The name of the value, as text: `local.port`.
         name: SmolStr,
-        /// The formula that computes it.
+        /// The formula that computes the value.
         formula: F,
     },
     /// Starts and configures a provider when the first operation needs it. Result: the provider.
     OpenProvider {
         /// The provider instance.
         instance: ProviderInstance,
-        /// Its configuration.
+        /// The configuration of the provider.
         config: F,
     },
     /// Closes a provider after the last operation that needs it.
     CloseProvider {
-        /// The `open_provider`.
+        /// The `open_provider` whose provider is closed.
         provider: OperationId,
     },
     /// Returns an object as it was when the plan was made. Result: the object.
     PriorState {
         /// The resource instance.
         address: ResourceInstance,
-        /// The key of a deposed object; `None` for the current one.
+        /// The key of a deposed object; `None` for the current object.
         deposed: Option<DeposedKey>,
         /// The object.
         object: Box<PriorObject>,
@@ -99,10 +99,10 @@ pub enum Operation<F> {
     Desired {
         /// The resource instance.
         address: ResourceInstance,
-        /// The formula that computes it.
+        /// The formula that computes the value.
         config: F,
     },
-    /// Makes the final plan and compares it with the reviewed one. Result: the final plan.
+    /// Makes the final plan and compares it with the reviewed plan. Result: the final plan.
     FinalPlan {
         /// The resource instance.
         address: ResourceInstance,
@@ -121,21 +121,21 @@ pub enum Operation<F> {
         address: ResourceInstance,
         /// The key of a deposed object, which is deleted; `None` for the current object.
         deposed: Option<DeposedKey>,
-        /// The `final_plan`.
+        /// The `final_plan` that is carried out.
         plan: OperationId,
     },
-    /// Sets the current object aside, so that a new one can be created first.
+    /// Sets the current object aside, so that a new object can be created first.
     Depose {
         /// The resource instance.
         address: ResourceInstance,
         /// The key of the deposed object.
         key: DeposedKey,
     },
-    /// Removes an object from the state and leaves it alone.
+    /// Removes an object from the state, but does not destroy it.
     Forget {
         /// The resource instance.
         address: ResourceInstance,
-        /// The key of a deposed object; `None` for the current one.
+        /// The key of a deposed object; `None` for the current object.
         deposed: Option<DeposedKey>,
     },
     /// Reads a data source and commits the result. Result: the value.
@@ -152,18 +152,18 @@ pub enum Operation<F> {
         record: Box<StateRecord>,
         /// The sensitive paths, according to schema and configuration.
         sensitive: Vec<Path>,
-        /// Whether it is read for a check block, where an error is only a warning.
+        /// Whether the data source is read for a check block, where an error is only a warning.
         for_check: bool,
     },
     /// Stores an object that a refresh, a move or a changed configuration altered in the state only. Calls no provider.
     Record {
         /// The resource instance.
         address: ResourceInstance,
-        /// The previous address of a moved object. Nothing remains there.
+        /// The previous address of a moved object. Nothing remains at this address.
         previous: Option<Box<ResourceInstance>>,
         /// The new object; `None` to remove it.
         object: Option<Box<PriorObject>>,
-        /// The provider instance that the state names after this.
+        /// The provider instance that the state names after the operation.
         provider: ProviderInstance,
     },
     /// Computes and stores an output of the root module. Result: the value.
@@ -172,7 +172,7 @@ pub enum Operation<F> {
         name: SmolStr,
         /// The value; `None` to remove the output.
         formula: Option<F>,
-        /// The type of the value, if the plan knew it.
+        /// The type of the value, as far as it was known during planning.
         ty: Type,
         /// Whether the output is declared sensitive.
         sensitive: bool,
@@ -189,7 +189,7 @@ pub enum Operation<F> {
         kind: CheckKind,
         /// The condition.
         condition: F,
-        /// The error message if it does not hold.
+        /// The error message if the condition does not hold.
         message: F,
         /// The position of the condition.
         range: Option<SourceRange>,
@@ -200,13 +200,13 @@ pub enum Operation<F> {
         address: ResourceInstance,
         /// The type of the provisioner: `local-exec`.
         provisioner: SmolStr,
-        /// When it runs.
+        /// When the provisioner runs.
         when: ProvisionWhen,
-        /// Whether the operations that wait for it run even if it fails.
+        /// Whether the operations that wait for the provisioner run even if it fails.
         continues: bool,
-        /// Its arguments, typed by the provisioner's schema.
+        /// The arguments of the provisioner, typed by its schema.
         config: F,
-        /// The position of the block.
+        /// The position of the `provisioner` block.
         range: Option<SourceRange>,
     },
     /// Opens an ephemeral object when the first operation of the shard needs it, and renews it while it is open. Each
@@ -223,15 +223,15 @@ pub enum Operation<F> {
     },
     /// Closes an ephemeral object after the last operation that needs it.
     CloseEphemeral {
-        /// The `open_ephemeral`.
+        /// The `open_ephemeral` whose object is closed.
         ephemeral: OperationId,
     },
-    /// Computes a named value from values that are never stored. Each shard that reads it has such an operation.
+    /// Computes a named value from values that are never stored. Each shard that reads the value has such an operation.
     /// Result: the value, which is never stored either.
     EvaluateLive {
         /// The name of the value, as text: `local.password`.
         name: SmolStr,
-        /// The formula that computes it.
+        /// The formula that computes the value.
         formula: F,
     },
 }
@@ -241,7 +241,7 @@ pub enum Operation<F> {
 pub enum ProvisionWhen {
     /// After the create. Further provisioners follow.
     Created,
-    /// After the create, as the last provisioner. After it, the object is no longer tainted.
+    /// After the create, as the last provisioner. When this provisioner has finished, the object is no longer tainted.
     Completed,
     /// Before the delete.
     Deleting,
@@ -271,13 +271,13 @@ impl<F> Operation<F> {
         }
     }
 
-    /// Whether it changes something outside of Weft, so that an intent is recorded first.
+    /// Whether the operation changes something outside of Weft, so that an intent is recorded first.
     pub fn changes_world(&self) -> bool {
         matches!(self, Operation::Apply { .. } | Operation::Provision { .. })
     }
 
-    /// Whether it is tracked: scheduled and journalled by a coordinator. Other operations run inside the tracked
-    /// operations that need them.
+    /// Whether the operation is tracked: scheduled and journalled by a coordinator. Other operations run inside the
+    /// tracked operations that need them.
     pub fn is_tracked(&self) -> bool {
         !matches!(
             self,
@@ -292,7 +292,7 @@ impl<F> Operation<F> {
         )
     }
 
-    /// Whether its result is never stored and never sent. Its readers are in the same shard.
+    /// Whether the result of the operation is never stored and never sent. Its readers are in the same shard.
     pub fn is_live(&self) -> bool {
         matches!(self, Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. })
     }

@@ -20,7 +20,7 @@ pub struct Claim {
     pub subject: ClaimedSubject,
     /// The revision in the store; 0 for an instance that did not exist.
     pub revision: u64,
-    /// Whether the run changes it.
+    /// Whether the run changes the subject.
     pub exclusive: bool,
 }
 
@@ -66,12 +66,12 @@ impl<'de> Deserialize<'de> for ClaimedSubject {
     }
 }
 
-/// A tracked operation, with what a coordinator must know about it.
+/// The properties of a tracked operation that a coordinator needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutlineRow {
-    /// Its number.
+    /// The number of the operation.
     pub id: OperationId,
-    /// Its opcode's number.
+    /// The number of the opcode.
     pub opcode: u16,
     /// The object of the operation, as text.
     pub address: String,
@@ -79,9 +79,9 @@ pub struct OutlineRow {
     pub deposed: Option<String>,
     /// The action.
     pub action: Action,
-    /// Index of its shard in the list of fragments.
+    /// The index of the operation's shard in the list of fragments.
     pub shard: u32,
-    /// The tracked operations and waiters that must have finished before it starts.
+    /// The tracked operations and waiters that must have finished before the operation starts.
     pub needs: Waits,
     /// Whether the operation asks a provider for a change.
     pub changes_world: bool,

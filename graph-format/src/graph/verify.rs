@@ -65,15 +65,15 @@ pub enum Flaw {
     /// An ephemeral value that is stored in a formula.
     #[error("an ephemeral value is stored in formula {0}")]
     EphemeralFormula(u32),
-    /// The list of results from other shards is wrong: a result that is read is missing, or a listed one is not from
+    /// The list of results from other shards is wrong: a result that is read is missing, or a listed result is not from
     /// another shard.
     #[error("the list of results from other shards is wrong for operation {0}")]
     Foreign(u32),
-    /// A waiter that refers to itself, to a later waiter, or to an operation that does not exist or is not tracked; or
-    /// an operation that waits for a later one.
+    /// A waiter that refers to itself, to a later waiter, or to an operation that does not exist or is not tracked.
+    /// Also an operation that waits for a later operation.
     #[error("waiter {0} is invalid")]
     Waiter(u32),
-    /// An operation that waits for one that is not tracked.
+    /// An operation that waits for an untracked operation.
     #[error("operation {operation} waits for {to}, which is not tracked")]
     Untracked {
         /// The operation.
@@ -161,7 +161,7 @@ fn number_rows<'g>(graph: &'g ExecutionGraph, flaws: &mut Vec<Flaw>) -> Vec<(&'g
     rows.into_iter().flatten().collect()
 }
 
-/// Whether each item is greater than the one before.
+/// Whether each item is greater than the item before it.
 fn ascending<T: Ord>(items: &[T]) -> bool {
     items.windows(2).all(|pair| pair[0] < pair[1])
 }

@@ -18,7 +18,7 @@ const LONGEST_HOST: usize = 253;
 /// A module in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegistryModule {
-    /// The host of the registry, in lowercase, with its port unless that is 443.
+    /// The host of the registry, in lowercase, with its port unless the port is 443.
     pub host: String,
     /// The namespace.
     pub namespace: String,

@@ -11,7 +11,7 @@ use super::url_text::{encode_path, encode_query, is_url, query_pairs};
 /// A folder of a package that is downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RemoteModule {
-    /// The URL of the package. If the scheme does not determine how to download it, that is written before `::`.
+    /// The URL of the package. If the scheme does not determine the download method, the method is written before `::`.
     pub package: String,
     /// The folder inside the package; empty for its top. May contain `*`, `?` and `[..]`, which match existing folders.
     pub subdir: String,
@@ -32,7 +32,7 @@ impl RemoteModule {
         Ok(RemoteModule { package, subdir })
     }
 
-    /// The same package, with a folder inside the present one.
+    /// The same package, with a folder inside the present folder.
     #[must_use]
     pub fn inner(mut self, subdir: &str) -> RemoteModule {
         self.subdir = join(&self.subdir, subdir);
@@ -71,7 +71,7 @@ pub fn split_subdir(text: &str) -> (String, String) {
     (base, subdir.to_owned())
 }
 
-/// Splits an address into the part before `::`, which says how to download it, and the rest.
+/// Splits an address into the download method, which is written before `::`, and the rest.
 pub fn split_forced(text: &str) -> (Option<&str>, &str) {
     match text.split_once("::") {
         Some((way, rest)) if !way.is_empty() && !rest.is_empty() && way.bytes().all(|b| b.is_ascii_alphanumeric()) => {
@@ -81,7 +81,7 @@ pub fn split_forced(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The normal form of a package. If a short form contains a folder, it is after `//`.
+/// The normal form of a package. If a short form contains a folder, the normal form has it after `//`.
 fn recognised(text: &str) -> Result<String, ModuleSourceError> {
     let (forced, address) = split_forced(text);
     if is_url(address) {
@@ -102,7 +102,7 @@ fn recognised(text: &str) -> Result<String, ModuleSourceError> {
         },
     };
     Ok(match forced {
-        // The written part takes precedence over that of the short form.
+        // A written download method takes precedence over that of the short form.
         Some(way) => format!("{way}::{}", split_forced(&found).1),
         None => found,
     })
@@ -134,7 +134,7 @@ fn github(address: &str) -> Result<Option<String>, ModuleSourceError> {
     Ok(Some(with_query(found, query)))
 }
 
-/// Expands `bitbucket.org/OWNER/REPOSITORY`. All repositories there use git since 2020.
+/// Expands `bitbucket.org/OWNER/REPOSITORY`. All repositories there have used git since 2020.
 fn bitbucket(address: &str) -> Option<String> {
     if !address.starts_with("bitbucket.org/") {
         return None;

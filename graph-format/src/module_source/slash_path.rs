@@ -20,7 +20,7 @@ pub fn clean(path: &str) -> String {
     }
 }
 
-/// Joins two paths. An empty one adds nothing.
+/// Joins two paths. An empty path adds nothing.
 pub fn join(base: &str, rest: &str) -> String {
     match (base, rest) {
         ("", "") => String::new(),

@@ -10,7 +10,7 @@ use super::float::{Float, Form};
 use super::{INTEGER_PRECISION, Number, NumberError, Repr, TEXT_PRECISION};
 
 impl Number {
-    /// The sum, rounded to the larger precision of the two. Opposing infinities are an error.
+    /// The sum, rounded to the larger precision of the two operands. Opposing infinities are an error.
     pub fn add(&self, other: &Number) -> Result<Number, NumberError> {
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && let Some(sum) = a.checked_add(*b)
@@ -30,7 +30,8 @@ impl Number {
         })
     }
 
-    /// The product, rounded to 512 bits. Its precision is the larger of the two, or more if the product needs it.
+    /// The product, rounded to 512 bits. Its precision is the larger precision of the two operands, or more if the
+    /// product needs it.
     pub fn mul(&self, other: &Number) -> Result<Number, NumberError> {
         let precision = self.precision().max(other.precision());
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
@@ -46,8 +47,8 @@ impl Number {
         Ok(Number::pack(product))
     }
 
-    /// The quotient, rounded to the larger precision of the two. A finite number divided by zero is an infinity. Zero
-    /// by zero and infinity by infinity are errors.
+    /// The quotient, rounded to the larger precision of the two operands. A finite number divided by zero is an
+    /// infinity. Zero divided by zero and infinity divided by infinity are errors.
     pub fn div(&self, other: &Number) -> Result<Number, NumberError> {
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && *a != 0
@@ -60,8 +61,8 @@ impl Number {
         divide(&x, &y, x.precision.max(y.precision)).map(Number::pack)
     }
 
-    /// The remainder of the truncated division. If `other` is zero, the number itself. Each step is rounded: the
-    /// quotient to the larger precision, the remainder to that of `self`. Infinities are errors.
+    /// The remainder of the truncated division. If `other` is zero, the result is the number itself. Each step is
+    /// rounded: the quotient to the larger precision, the remainder to that of `self`. Infinities are errors.
     pub fn rem(&self, other: &Number) -> Result<Number, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return Err(NumberError::ModuloInfinity);
@@ -113,8 +114,8 @@ impl Number {
         self.to_whole(|whole, exact, negative| if negative || exact { whole } else { whole + 1 })
     }
 
-    /// Rounds to an integer, at the number's precision. `choose` gets the truncated number, whether that is exact, and
-    /// whether the number is negative. Never negative zero.
+    /// Rounds to an integer, at the number's precision. `choose` gets the truncated number, whether the truncation is
+    /// exact, and whether the number is negative. The result is never negative zero.
     fn to_whole(&self, choose: impl FnOnce(BigInt, bool, bool) -> BigInt) -> Result<Number, NumberError> {
         let Repr::Large(float) = &self.0 else { return Ok(self.clone()) };
         let Some(whole) = float.truncate() else { return Ok(self.clone()) };

@@ -16,7 +16,7 @@ pub(super) enum Form {
 }
 
 /// The parts of a number. For [`Form::Finite`], the value is `mantissa * 2^exponent` with an odd mantissa; otherwise
-/// both are zero. While a text is parsed, the mantissa may be longer than the precision.
+/// mantissa and exponent are zero. While a text is parsed, the mantissa may be longer than the precision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Float {
     pub(super) form: Form,
@@ -55,7 +55,7 @@ impl Float {
     }
 
     /// `magnitude * 2^exponent`, rounded to `precision` bits. If `sticky`, the value is slightly larger, by less than
-    /// the lowest bit. Then the magnitude must have more bits than the precision.
+    /// the lowest bit. In this case, the magnitude must have more bits than the precision.
     pub(super) fn rounded(
         negative: bool,
         magnitude: BigUint,
@@ -149,7 +149,7 @@ impl Float {
         if self.is_integer() { self.truncate() } else { None }
     }
 
-    /// The integer to store inline, if the number must be stored so.
+    /// The integer to store inline, if the number must be stored inline.
     pub(super) fn to_small(&self) -> Option<i64> {
         match self.form {
             Form::Zero => (!self.negative).then_some(0),

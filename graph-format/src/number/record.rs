@@ -37,7 +37,7 @@ impl Record {
                 Form::Finite => Record::Finite {
                     negative: float.negative,
                     precision: float.precision,
-                    // MAX_EXPONENT and MAX_PRECISION limit it, so the cast is exact.
+                    // MAX_EXPONENT and MAX_PRECISION limit the exponent, so the cast is exact.
                     exponent: float.exponent as i32,
                     mantissa: float.mantissa.to_bytes_le(),
                 },

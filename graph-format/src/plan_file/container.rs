@@ -4,33 +4,34 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | magic; its first byte is no text, and it holds line ends, so that a copy made as text is noticed |
+//! | 8 | magic: begins with a byte that is not text and contains line ends, so that a copy in text mode is detected |
 //! | 4 | format version |
 //! | 4 | number of sections |
-//! | 8 | bytes of the whole file |
-//! | 32 | blake3 of the 24 bytes before and of the table |
-//! | 64 each | the table: kind (2), flags (2), index (4), offset (8), bytes stored (8), of content (8), blake3 (32) |
+//! | 8 | size of the whole file in bytes |
+//! | 32 | blake3 of the preceding 24 bytes and of the table |
+//! | 64 each | the table: kind (2), flags (2), index (4), offset (8), stored size (8), content size (8), blake3 (32) |
 //! | the rest | the sections, in the order of the table, without gaps |
 //!
-//! The last section of a plan is [`SectionKind::Seal`]: one digest over the table entries of all other sections. It
-//! proves that they were written together, and every reader checks it when it opens the file, even to read a single
-//! fragment. So the changes of one plan cannot be combined with the operations of another. The seal is not a signature,
-//! and needs no secret.
+//! The last section of a plan is [`SectionKind::Seal`]: one digest over the table entries of all other sections. The
+//! seal proves that the sections were written together. Every reader checks the seal when it opens the file, even to
+//! read a single fragment. So the changes of one plan cannot be combined with the operations of another. The seal is
+//! not a signature, and needs no secret.
 //!
 //! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum. The header's
-//! checksum covers the checksums of the sections, so a reader that knows it can check any section alone.
+//! checksum covers the checksums of the sections, so a reader that knows the header's checksum can check any section
+//! alone.
 
 use super::FORMAT_VERSION;
 use super::error::{Damage, PlanFileError};
 use super::section::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 
-/// The minimum size of a section that is compressed, in bytes. Compression saves less on smaller ones than a table
-/// entry costs.
+/// The minimum size of a section that is compressed, in bytes. For smaller sections, compression saves less than a
+/// table entry costs.
 const COMPRESS_FROM: usize = 512;
 /// zstd's default. Higher levels take several times as long and save a few percent.
 const COMPRESSION_LEVEL: i32 = 3;
-/// The maximum ratio of a section's content to its compressed size. The writer does not compress a section beyond it,
-/// so a small file never claims much memory.
+/// The maximum ratio of a section's content to its compressed size. The writer stores a section uncompressed if its
+/// ratio would be higher. So a small file never claims much memory.
 const MOST_BYTES_A_BYTE: u64 = 1024;
 pub(super) const HEADER_BYTES: usize = 56;
 pub(super) const ENTRY_BYTES: usize = 64;
@@ -107,7 +108,7 @@ pub(super) fn seal_of(table: &[u8]) -> [u8; SEAL_BYTES] {
 /// Assembles the file from sections in ascending order of kind and index. Adds the seal to a plan.
 pub(super) fn assemble(magic: Magic, mut sections: Vec<Section>) -> Vec<u8> {
     if magic == Magic::Plan {
-        // The content is computed from the entries of the others.
+        // The content is computed from the table entries of the other sections.
         sections.push(Section { kind: SectionKind::Seal, index: 0, content: Vec::new() });
     }
     let table_bytes = sections.len() * ENTRY_BYTES;
@@ -176,7 +177,7 @@ impl Header {
     /// Parses a header. `file_bytes` is the actual size of the file.
     pub(super) fn parse(magic: Magic, bytes: &[u8], file_bytes: u64) -> Result<Header, PlanFileError> {
         if !bytes.starts_with(&magic.bytes()) {
-            // A file that ends within the magic is treated like one without it.
+            // A file that ends within the magic is treated like a file without the magic.
             let is_zip = bytes.starts_with(b"PK\x03\x04");
             return Err(if is_zip { PlanFileError::PlanOfAnotherProgram } else { PlanFileError::NotAPlan });
         }

@@ -1,7 +1,7 @@
 //! A limit on nesting while records are decoded, so that no input can overflow the stack.
 //!
 //! Types, values, schemas and defaults are recursive, and each of their levels is a struct or an enum. The guard sits
-//! between `serde` and the decoder, and counts those.
+//! between `serde` and the decoder, and counts these levels.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,9 +12,9 @@ use crate::value::DEEPEST_VALUE;
 
 /// The maximum depth of nested structs and enums in a record.
 ///
-/// Each level of a value with marks is two of them, and so is each level of an object type or of the blocks of a
-/// schema. The rest is for the record around the value. This many levels need a fraction of the 2 MiB stack that
-/// threads have, as a test shows.
+/// Each level of a value with marks takes two nested levels. So does each level of an object type, and each level of
+/// the blocks of a schema. The remaining levels are for the record around the value. This many levels need a fraction
+/// of the 2 MiB stack that threads have, as a test shows.
 pub const DEEPEST_NESTING: u32 = 2 * DEEPEST_VALUE as u32 + 64;
 
 /// A decoder that refuses more than `left` nested levels.

@@ -49,7 +49,7 @@ pub enum PlanFileError {
     /// The header or the table of sections is damaged.
     #[error("the plan file is damaged: {0}. Copy it again, or make the plan again with `weft plan -out=FILE`")]
     Damaged(Damage),
-    /// A section that this program does not know, but must.
+    /// A required section that this program does not know.
     #[error(
         "the plan file needs a feature that this Weft does not have (section kind {kind}, flags {flags:#x}). Apply it \
          with the version of Weft that made it"

@@ -30,7 +30,7 @@ pub enum UiMode {
 }
 
 impl UiMode {
-    /// The name in listings.
+    /// The name of the purpose in listings.
     pub fn word(self) -> &'static str {
         match self {
             UiMode::Normal => "normal",
@@ -40,7 +40,7 @@ impl UiMode {
     }
 }
 
-/// A provider package that was used for planning. Apply must find it unchanged.
+/// A provider package that was used for planning. The package must be unchanged at apply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderPackage {
     /// The source of the provider.
@@ -107,7 +107,7 @@ pub enum CheckStatus {
     /// Only apply can decide the condition.
     Unknown,
     /// The condition was not reached, because the plan is limited to another part of the configuration. The address has
-    /// no keys, since the instances are unknown too.
+    /// no keys, since the instances are also unknown.
     Unreached,
     /// There is nothing to check: the object, which the address names without keys, has no instances.
     Absent,
@@ -142,8 +142,8 @@ pub struct CheckResult {
 
 /// What a plan is about, and where it comes from.
 ///
-/// [`Manifest::prior_state`] and [`Manifest::configuration`] have their own sections. Workers receive neither of them,
-/// and no variables, claims and checks.
+/// [`Manifest::prior_state`] and [`Manifest::configuration`] have their own sections. Workers receive neither of these
+/// two, nor variables, claims and checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The format version of the file.
@@ -162,7 +162,7 @@ pub struct Manifest {
     pub ui_mode: UiMode,
     /// Whether planning failed, so that the plan is incomplete and cannot be applied.
     pub errored: bool,
-    /// Whether nothing was left out or deferred: after the apply, another plan would show no changes.
+    /// Whether nothing was excluded or deferred: after the apply, another plan would show no changes.
     pub complete: bool,
     /// Whether there is something to apply.
     pub applyable: bool,
@@ -184,8 +184,8 @@ pub struct Manifest {
     pub claims: Vec<Claim>,
     /// The results of checks, ordered by address.
     pub checks: Vec<CheckResult>,
-    /// By the address of an object without keys: the operations that must succeed before apply evaluates the conditions
-    /// of the object.
+    /// The operations that must succeed before apply evaluates the conditions of an object, by the address of the
+    /// object without keys.
     pub check_needs: BTreeMap<String, Vec<String>>,
     /// Warnings about the configuration. Apply reports them again.
     pub warnings: Vec<Diagnostic>,
@@ -291,9 +291,9 @@ impl Manifest {
         format!("{module} {provider}")
     }
 
-    /// The `provider_meta` of a module for a provider: the module of this instance.
+    /// The `provider_meta` for a provider, from the module that contains this instance.
     pub fn provider_meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<&Value> {
-        // Most plans have none.
+        // Most plans have no `provider_meta`.
         if self.provider_metas.is_empty() {
             return None;
         }

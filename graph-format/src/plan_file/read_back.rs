@@ -2,7 +2,7 @@
 //! wrote.
 //!
 //! The fields have the order of the records, since records are encoded by position. A record that cannot be read back
-//! is not written, so the first plan shows a missing field.
+//! is not written, so a missing field is noticed with the first plan.
 
 use std::collections::BTreeMap;
 use std::fmt;

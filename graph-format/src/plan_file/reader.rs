@@ -1,7 +1,7 @@
 //! Reads a plan file, or only the requested parts of it.
 //!
-//! Sections are read with `seek` and `read_exact`. Mapping the file into memory would save a copy, but that is unsafe
-//! for a good reason: if another process truncates the file, this process would crash.
+//! Sections are read with `seek` and `read_exact`. Mapping the file into memory would save a copy, but is unsafe: if
+//! another process truncated the file, this process would crash.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ impl PlanReader {
         &self.contents.shards
     }
 
-    /// The manifest, including its large texts.
+    /// The manifest, including the parts that have their own sections.
     ///
     /// # Errors
     /// Returns an error if a section is damaged.
@@ -280,7 +280,8 @@ impl PlanReader {
         }
     }
 
-    /// The part for a coordinator. It is checked without the operations; only [`PlanReader::whole`] compares both.
+    /// The part of the plan that a coordinator needs. The outline is checked without the operations. Only
+    /// [`PlanReader::whole`] compares the outline with the operations.
     ///
     /// # Errors
     /// Returns an error if the section is damaged.

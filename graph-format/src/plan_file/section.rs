@@ -15,7 +15,7 @@ pub(super) const MOST_SECTIONS: u32 = 100_000;
 pub enum SectionKind {
     /// The content of the numbered sections.
     Contents = 1,
-    /// [`super::Manifest`] without its large texts.
+    /// [`super::Manifest`] without the parts that have their own sections.
     Manifest = 2,
     /// [`super::Manifest::prior_state`]
     PriorState = 3,
@@ -24,7 +24,7 @@ pub enum SectionKind {
     Configuration = 4,
     /// [`crate::changes::Changes`]
     Changes = 5,
-    /// The schema of one provider. Each has its own section.
+    /// The schema of one provider. Each provider has its own section.
     Schema = 6,
     /// [`super::SourceSnippets`]
     Sources = 7,

@@ -10,10 +10,10 @@ use crate::graph::{ExecutionGraph, Fragment, Operation};
 use crate::source::SourceRange;
 use crate::value::formula::FormulaOp;
 
-/// The maximum number of lines that are stored for one range. A diagnostic shows only its beginning.
+/// The maximum number of lines that are stored for one range. A diagnostic shows only the beginning of a range.
 const MOST_LINES_OF_A_RANGE: u32 = 40;
-/// The maximum length of a stored line, in bytes. A diagnostic could not show longer ones, and generated files of a
-/// single line would be stored whole.
+/// The maximum length of a stored line, in bytes. A diagnostic could not show longer lines. Without this limit, a
+/// generated file of a single line would be stored whole.
 const LONGEST_LINE: usize = 4096;
 
 /// Source lines by file and number.
@@ -58,7 +58,7 @@ impl SourceSnippets {
         snippets
     }
 
-    /// One line. The first line is 1.
+    /// The line with this number. The first line of a file has number 1.
     pub fn line(&self, file: &str, number: u32) -> Option<&str> {
         Some(self.files.get(file)?.get(&number)?.as_str())
     }

@@ -104,7 +104,7 @@ fn side_by_side(parts: Vec<SectionJob<'_>>) -> Result<Vec<Section>, WriteError> 
     let make = || std::iter::from_fn(next).map(|(place, part)| (place, part())).collect::<Vec<_>>();
     let mut made = std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, make).ok();
-        // If no threads can be started, this one does all the work.
+        // If no threads can be started, this thread does all the work.
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         let mut made = make();
         for other in others {

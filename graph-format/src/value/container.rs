@@ -72,13 +72,14 @@ impl Sequence {
         self.element.as_ref() == Some(ty)
     }
 
-    /// The type of a tuple. Neighbouring elements of equal types share one, because types can be larger than elements.
-    /// An example are the rows of a decoded document.
+    /// The type of a tuple. Neighbouring elements of equal types share one type in memory, because types can be larger
+    /// than elements. For example, the rows of a decoded document share their type.
     pub(super) fn tuple_type(&self) -> Type {
         if let Some(found) = self.kept.ty.get() {
             return found.clone();
         }
-        // Not inside the initialisation of the cell: that would take several times the stack for each level of nesting.
+        // Not computed inside the initialisation of the cell, which would take several times the stack for each level
+        // of nesting.
         let mut types: Vec<Type> = Vec::with_capacity(self.items.len());
         for item in &self.items {
             let shared = types.last().filter(|before| item.has_type(before)).cloned();
@@ -91,7 +92,7 @@ impl Sequence {
             });
         }
         let found = Type::tuple(types);
-        // If another thread has stored a type in the meantime, it is equal.
+        // A type that another thread has stored in the meantime is equal to this type.
         let _ = self.kept.ty.set(found.clone());
         found
     }

@@ -62,7 +62,7 @@ impl Entries {
 }
 
 impl FromIterator<Entry> for Entries {
-    /// If a key occurs several times, the last entry is kept.
+    /// If a key occurs several times, the last entry is used.
     fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Entries {
         let mut entries: Vec<Entry> = entries.into_iter().collect();
         if !entries.is_sorted_by(|(a, _), (b, _)| a < b) {

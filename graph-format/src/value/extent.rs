@@ -10,7 +10,7 @@ use super::{Kind, Value};
 use crate::types::Type;
 
 /// The maximum number of parts of one value, counted as often as they occur. No document of a hundred megabytes has
-/// more, and they can be visited in seconds.
+/// more parts, and this many parts can be visited in seconds.
 pub const MOST_PARTS: u32 = 1 << 24;
 
 /// The maximum number of bytes of text in one value. Shared text counts as often as it occurs.
@@ -48,9 +48,9 @@ pub enum Excess {
 /// The extent of a value. Each number saturates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// The number of parts, including the value itself. Each counts as often as it occurs.
+    /// The number of parts, including the value itself. Each part counts as often as it occurs.
     pub parts: u32,
-    /// The number of bytes of text and keys in it.
+    /// The number of bytes of text and keys in the value.
     pub text: u32,
     /// The number of levels of nesting below the value.
     pub depth: u16,
@@ -73,7 +73,7 @@ impl Extent {
         Extent { text: self.text.saturating_add(bytes(key)), ..self }
     }
 
-    /// The sum of both, such as for the arguments of one call.
+    /// The sum of both extents, such as for the arguments of one call.
     #[must_use]
     pub fn and(self, other: Extent) -> Extent {
         Extent {

@@ -141,7 +141,7 @@ pub enum FormulaOp<F = Formula> {
     },
     /// A function of a provider.
     ProviderCall {
-        /// Where the function runs.
+        /// The provider of the function, which determines where the function runs.
         provider: FunctionProvider,
         /// The function's name.
         function: SmolStr,
@@ -166,9 +166,9 @@ pub enum FormulaOp<F = Formula> {
     For {
         /// The collection.
         collection: F,
-        /// The key in the body.
+        /// The parameter that stands for the key in the body.
         key_parameter: Parameter,
-        /// The value in the body.
+        /// The parameter that stands for the value in the body.
         value_parameter: Parameter,
         /// The key of each result; `None` for the tuple form.
         key: Option<F>,
@@ -181,9 +181,9 @@ pub enum FormulaOp<F = Formula> {
     },
     /// `collection[*].body`
     Splat {
-        /// The collection. A single value counts as a collection of one, null as an empty one.
+        /// The collection. A single value counts as a collection with one element. Null counts as an empty collection.
         collection: F,
-        /// The element in the body.
+        /// The parameter that stands for the element in the body.
         parameter: Parameter,
         /// The result for each element.
         body: F,
@@ -255,7 +255,7 @@ pub struct FormulaNode {
 pub struct Formula(Arc<FormulaNode>);
 
 impl Formula {
-    /// Creates a formula, with the type of its result, as far as it is known, and its source range.
+    /// Creates a formula with the type of its result and its source range, as far as they are known.
     pub fn new(op: FormulaOp, ty: Type, range: Option<SourceRange>) -> Formula {
         let can_fail = may_fail(&op);
         Formula(Arc::new(FormulaNode { op, ty, range, can_fail }))
@@ -301,7 +301,7 @@ impl Formula {
         self.0.can_fail
     }
 
-    /// Whether both are the same node in memory.
+    /// Whether both formulas are the same node in memory.
     pub fn same(&self, other: &Formula) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -450,7 +450,7 @@ fn operands<F>(op: &FormulaOp<F>, visit: &mut impl FnMut(&F)) {
     }
 }
 
-/// Constants, results, and constructors over operands that cannot fail cannot fail. Everything else may fail.
+/// Constants and results cannot fail. Nor can constructors whose operands cannot fail. Everything else may fail.
 fn may_fail(op: &FormulaOp) -> bool {
     match op {
         FormulaOp::Constant(_) | FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) => false,
@@ -469,7 +469,7 @@ fn may_fail(op: &FormulaOp) -> bool {
     }
 }
 
-/// Long chains of formulas are taken apart in a loop, so that dropping one cannot overflow the stack.
+/// Long chains of formulas are dropped in a loop, so that dropping a chain cannot overflow the stack.
 impl Drop for FormulaNode {
     fn drop(&mut self) {
         let mut pending: Vec<Formula> = Vec::new();

@@ -11,11 +11,12 @@ use crate::path::{Path, ValueStep};
 /// How far a path leads into a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// It leads to a part. A set or an unknown value counts as one part. Contains the number of steps to the part.
+    /// The path leads to a part. A set or an unknown value counts as one part. Contains the number of steps to the
+    /// part.
     There(usize),
-    /// It leads nowhere: the part after this number of steps does not have the next step.
+    /// The path leads nowhere: the part after this number of steps does not have the next step.
     Lost(usize),
-    /// It leads into null, which has no parts.
+    /// The path leads into null, which has no parts.
     Null,
 }
 

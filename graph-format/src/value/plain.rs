@@ -83,7 +83,7 @@ fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritab
         return Err(Unwritable::TooDeep);
     }
     match kind {
-        // Neither reveals any content. Write-only arguments are planned as null.
+        // Unknown values and nulls reveal no content. Write-only arguments are planned as null.
         Kind::Unknown(_) | Kind::Null(_) => Ok(()),
         _ if ephemeral => Err(Unwritable::Ephemeral),
         Kind::Bool(_) | Kind::Number(_) | Kind::String(_) | Kind::Provider(_) => Ok(()),

@@ -1,7 +1,7 @@
 //! A cache of object types.
 //!
 //! The instances of a resource are objects of one type. Each computes its type, and a separate copy would be larger
-//! than the object. So each thread remembers the last few types, and objects of the same type share one.
+//! than the object. So each thread remembers the last few types, and objects of the same type share one type in memory.
 
 use std::cell::RefCell;
 

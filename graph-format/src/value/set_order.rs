@@ -12,10 +12,10 @@ use crate::quoting::write_quoted;
 const ORDER_DIGITS: usize = 10;
 
 /// Compares two elements of a set. Strings are ordered by bytes, numbers by size, and false precedes true. Other types
-/// are ordered by a text made from their content. Unknown elements follow all known ones, and nulls are last.
+/// are ordered by a text made from their content. Unknown elements follow all known elements, and nulls are last.
 ///
-/// Elements with equal texts, whose numbers differ after the tenth digit, are ordered by their exact content. So equal
-/// elements are always neighbours.
+/// The texts of two elements are equal if their numbers differ only after the tenth digit. Such elements are ordered by
+/// their exact content, so equal elements are always neighbours.
 pub fn compare_for_set(a: &Value, b: &Value) -> Ordering {
     match (&a.kind, &b.kind) {
         (Kind::String(x), Kind::String(y)) => x.cmp(y),

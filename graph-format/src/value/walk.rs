@@ -133,8 +133,8 @@ pub(super) fn to_formula(value: &Value) -> Formula {
     Formula::new(FormulaOp::Mark(bare, marks), ty, None)
 }
 
-/// The type of a tuple or object that is computed from these formulas: the type of the value, unless a part may have
-/// another type at apply.
+/// The type of a tuple or object that is computed from these formulas. It is the type of the value, unless a part may
+/// have a different type at apply.
 fn honest<'a>(value: &Value, mut parts: impl Iterator<Item = &'a Formula>, made: impl Fn() -> Type) -> Type {
     if parts.any(|part| part.ty().has_dynamic()) { made() } else { value.ty() }
 }
@@ -152,7 +152,7 @@ impl Value {
         if parts.is_empty() { here } else { here.retagged(parts) }
     }
 
-    /// The part at the end of the path, with the marks and origins of all containers on the way.
+    /// The part at the end of the path, with the marks and origins of all containers along the path.
     pub fn at_path(&self, path: &Path) -> Result<Value, PathError> {
         let mut here = self.clone();
         for step in &path.0 {
@@ -167,8 +167,8 @@ impl Value {
         Ok(here)
     }
 
-    /// The part at one step, with the marks and origin of `self`; `None` if it does not exist. The part of an unknown
-    /// value is unknown, and null has no parts.
+    /// The part at one step, with the marks and origin of `self`; `None` if there is no such part. The part of an
+    /// unknown value is unknown, and null has no parts.
     pub fn step(&self, step: &ValueStep) -> Option<Value> {
         let found = match (&self.kind, step) {
             (Kind::Object(f) | Kind::Map(f), ValueStep::Attribute(name) | ValueStep::Key(name)) => f.get(name)?.clone(),
@@ -180,7 +180,7 @@ impl Value {
     }
 
     /// Rebuilds the value from the outside in. `enter` may replace any part, which is then not visited. Unchanged parts
-    /// stay shared. If `enter` keeps types, the types of lists, sets and maps are kept.
+    /// stay shared. If no replacement changes a type, the types of lists, sets and maps stay the same.
     #[must_use]
     pub fn transform(&self, enter: &mut dyn FnMut(&Path, &Value) -> Transform) -> Value {
         transform_into(self, enter, &mut Path(Vec::new()))
@@ -200,7 +200,7 @@ impl Value {
         visit_into(self, visitor, &mut Path(Vec::new()));
     }
 
-    /// A container with the same tags and keys, but with these parts.
+    /// A container with the same tags (marks, formula and origin) and the same keys, but with these parts.
     fn rebuilt(&self, mut parts: Vec<Value>) -> Value {
         let kind = match &self.kind {
             Kind::List(s) => {
@@ -225,7 +225,7 @@ impl Value {
         Value { kind, tags: self.tags.clone() }
     }
 
-    /// A container with the same tags. The parts may differ from the present ones in their tags only.
+    /// A container with the same tags. The new parts may differ from the present parts only in their tags.
     pub(super) fn retagged(&self, parts: Vec<Value>) -> Value {
         let rebuilt = self.rebuilt(parts);
         let kept = match &self.kind {
@@ -299,8 +299,8 @@ fn visit_into(value: &Value, visitor: &mut dyn FnMut(&Path, &Value), path: &mut 
 }
 
 impl Value {
-    /// Whether both are the same object in memory. Small values count as the same if they are equal and have equal
-    /// tags.
+    /// Whether both values are the same object in memory. Small values count as the same object if they and their tags
+    /// are equal.
     pub(super) fn is_same_object(&self, other: &Value) -> bool {
         let tags = match (&self.tags, &other.tags) {
             (None, None) => true,

@@ -1,7 +1,7 @@
 //! Version constraints: those of callers on modules, and those of modules on OpenTofu (`required_version`).
 //!
-//! They differ from constraints on providers: `~> 1` has no upper bound, a version may be abbreviated and begin with
-//! `v`, and a prerelease is only selected by a single constraint with `=`.
+//! They differ from constraints on providers in three points. `~> 1` has no upper bound. A version may be abbreviated
+//! and begin with `v`. A prerelease is only selected by a single constraint with `=`.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -54,7 +54,7 @@ pub fn raw_parts(file: &[u8]) -> Vec<Part> {
         .collect()
 }
 
-/// The kind of the section that holds a digest over all others.
+/// The kind of the section that contains a digest over all others.
 pub const SEAL: u16 = 11;
 
 /// Assembles a file of these sections with valid checksums and, if it has one, a valid seal.

@@ -11,7 +11,7 @@ use weft_graph_format::types::Type;
 
 use super::{Region, after, config, id_of, keyed, template, text, unknown_id};
 
-/// A draft that uses some of those that use nothing. Bit `i` stands for the `i`th of them.
+/// A draft that uses some of the creates that have no dependencies. Bit `i` selects the `i`th of these creates.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Create {

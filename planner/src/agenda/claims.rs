@@ -32,8 +32,9 @@ impl Claims {
         let outputs: BTreeSet<_> = outputs.map(|(name, _)| name.clone()).collect();
         let mut found: Vec<Claim> = Vec::new();
         if self.0.values().all(|exclusive| !exclusive) {
-            // If a plan changes only outputs, they are the only sign that it was applied, so they are claimed. If the
-            // plan also changes instances, outputs are not claimed, because other plans may change other parts of them.
+            // If a plan changes only outputs, the outputs are the only sign that the plan was applied, so they are
+            // claimed. If the plan also changes instances, the outputs are not claimed, because other plans may change
+            // other parts of the same outputs.
             found.extend(outputs.iter().map(|name| Claim {
                 subject: ClaimedSubject::Output(name.clone()),
                 revision: original.revision(&Subject::Output(name.to_string())).0,
@@ -76,7 +77,8 @@ fn read_resources(
     let beginnings = Beginnings {
         outputs: outputs.clone(),
         checks: operations.any(is_assertion),
-        // A deleted object without a block still needs a provider, and it is unknown which parts the provider reads.
+        // A deleted object without a block still needs a provider. Without the block, it is unknown which resources the
+        // configuration of this provider reads.
         providers: changed.iter().any(|config| !facts.is_configured(config)),
         resources: changed.clone(),
     };

@@ -1,4 +1,5 @@
-//! The changes so far. They decide about `replace_triggered_by`, and about data sources that wait for changes.
+//! The changes so far. They determine whether a `replace_triggered_by` reference triggers a replacement, and whether a
+//! data source waits.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;

@@ -51,7 +51,8 @@ pub(crate) struct Change {
     pub(crate) config: Formula,
     /// The operations that the first operation waits for, besides the provider.
     pub(crate) waits: Option<Origin>,
-    /// The preconditions. The old object of a create-first replacement does not wait for them.
+    /// The operations that check the preconditions. In a create-first replacement, the old object does not wait for
+    /// them.
     pub(crate) checked: Option<Origin>,
     pub(crate) planned: PlannedObject,
     /// The stored dependencies of the object.
@@ -66,13 +67,13 @@ pub(crate) struct Change {
 pub(crate) enum OldObject {
     /// There is no old object.
     Nothing,
-    /// It is updated.
+    /// The old object is updated.
     Updated(Box<Prior>),
-    /// It is deleted first, after these provisioners.
+    /// The old object is deleted first, after these provisioners have run.
     DeletedFirst(Box<Prior>, Vec<PlannedProvision>),
-    /// It is deposed under this key, and deleted after the new object is created.
+    /// The old object is deposed under this key, and deleted after the new object is created.
     DeletedLast(Box<Prior>, DeposedKey),
-    /// It is forgotten first.
+    /// The old object is forgotten first.
     Forgotten(Box<Prior>),
 }
 
@@ -156,11 +157,11 @@ pub(crate) struct PlannedCheck {
 /// A planned provisioner.
 #[derive(Debug)]
 pub(crate) struct PlannedProvision {
-    /// The number that others wait for, or `None` if nothing waits.
+    /// The number of the provisioner's operation, if other operations wait for it.
     pub(crate) result: Option<OperationId>,
     pub(crate) kind: SmolStr,
     pub(crate) when: ProvisionWhen,
-    /// Whether the following operations run after a failure.
+    /// Whether the following operations run even if the provisioner fails.
     pub(crate) continues: bool,
     pub(crate) config: Formula,
     pub(crate) range: SourceRange,

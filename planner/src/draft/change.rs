@@ -20,13 +20,13 @@ struct Target<'a> {
     result: OperationId,
     config: weft_graph_format::formula::Formula,
     planned: PlannedObject,
-    /// Whether it is replaced create-first only because dependents require that.
+    /// Whether the object is replaced create-first only because dependents require that.
     is_forced: bool,
-    /// Its dependencies, old and new.
+    /// The dependencies of the object, old and new.
     names: Vec<SmolStr>,
-    /// Its old dependencies.
+    /// The old dependencies of the object.
     depended: Vec<SmolStr>,
-    /// The operations that its first operation waits for.
+    /// The operations that the first operation on the object waits for.
     waits: Option<Origin>,
 }
 
@@ -82,8 +82,9 @@ impl Drafting<'_> {
         self.provisions_of(address, result, replaced, &all);
     }
 
-    /// Whether the deposed object of a replacement is deleted. With targets, apply executes only what they need, and
-    /// they never need such a delete. So the deposed object of any other resource stays, and the next plan deletes it.
+    /// Whether the deposed object of a replacement is deleted. With `-target`, apply executes only the operations that
+    /// the targets need, and no target needs such a delete. So the deposed object of a resource that is not a target
+    /// stays, and the next plan deletes it.
     fn deletes_last(&self, address: &ResourceInstance) -> bool {
         match self.facts.selection() {
             Selection::Only(_) => self.facts.selection().covers(address),

@@ -67,7 +67,7 @@ impl Drafting<'_> {
             Some(number) => self.builder.reserved(number),
             None => &self.builder,
         };
-        // A deposed object is left over from a replacement that created the new object first.
+        // A deposed object comes from a replacement that created the new object first.
         let create_first = prior.record.create_before_destroy || deposed.is_some();
         let apply = builder.apply(address.clone(), deposed, plan, shard);
         self.builder.wait(apply.id(), self.after_configuration(instance));

@@ -26,8 +26,8 @@ pub(crate) fn outputs(
             builder.output(name.clone(), None, Type::Dynamic, false, change.after.clone(), None);
             continue;
         };
-        // A known value is stored regardless of the results of other operations, even if it comes from an object that
-        // is then not created: nothing at apply can change it.
+        // A known value is stored regardless of the results of other operations, because nothing at apply can change
+        // it. This is so even if the value comes from an object whose create fails.
         let value = without_gaps(&output.value, gaps);
         let settled = kind.settled_output(&value, &change.after);
         let waits = match settled {

@@ -33,9 +33,9 @@ impl Planner {
         replaced.add_origin(Some(&Origin::after(operation)))
     }
 
-    /// Moves impure calls of a configuration into operations of their own. Later reads of the object, even after a
-    /// crash, then use the same values instead of new ones. Calls of configured providers are moved, too, because those
-    /// providers may be open on another worker.
+    /// Moves impure calls of a configuration into operations of their own. So all later reads of the object use the
+    /// same values, even after a crash. Calls of configured providers are moved, too, because those providers may be
+    /// open on another worker.
     pub(crate) fn impure_apart(&self, address: &dyn Display, config: Value) -> Value {
         self.apart(address, config, |found| found.impure || found.instance.is_some())
     }
@@ -64,8 +64,8 @@ impl Planner {
 struct Called {
     /// Whether a call is impure: it yields a different value each time.
     impure: bool,
-    /// The configured provider whose functions the formula calls. If there are several, the first one. The functions of
-    /// the others run without configuration.
+    /// The configured provider whose functions the formula calls. If the formula calls functions of several configured
+    /// providers, this is the first one. The functions of the other providers run without configuration.
     instance: Option<ProviderInstance>,
 }
 

@@ -29,7 +29,7 @@ impl Planner {
     pub(crate) async fn plan_check_data(&self, desired: &DesiredInstance, check: &str) -> Result<Value, Failed> {
         let module = &desired.address.module;
         if let Err(problems) = self.ask.providers.open(&desired.provider).await {
-            // A provider that cannot be used is no matter of the check.
+            // A provider that cannot be used is an error of the plan, not a failure of the check.
             self.report.add(problems);
             return Err(Failed);
         }
@@ -44,7 +44,7 @@ impl Planner {
             if problem.is_error() {
                 problem = problem.checking(&address);
             }
-            // Apply reads it again, and reports the problem then.
+            // Apply reads the data source again, and reports the problem if it persists.
             let warning = Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK);
             self.report.evaluated(warning);
         }
@@ -90,7 +90,8 @@ impl Planner {
         Ok(marked.add_origin(origin.as_ref()))
     }
 
-    /// Plans that apply reads a data source of a check block that could not be read now. Until then, its value is null.
+    /// Plans a read at apply for a data source of a check block that could not be read now. Until that read, the value
+    /// of the data source is null.
     fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         self.forget_data(desired);
         if !self.facts.rules.makes_objects {
@@ -248,7 +249,7 @@ impl Ask {
     }
 }
 
-/// The record of a data source. Nothing waits for its removal, so it has no dependencies.
+/// The record of a data source. The record has no dependencies, because nothing waits for the removal of a data source.
 fn record(desired: &DesiredInstance) -> StateRecord {
     StateRecord { schema_version: desired.schema.version, ..StateRecord::default() }
 }

@@ -232,7 +232,7 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
     let Decision { action, reason, create_first, asks_again, replace_paths } = decision;
     let before = case.before();
     let shown_before = prior.map_or_else(|| before.clone(), |prior| prior.value.clone());
-    // If both objects are equal, only one copy is kept.
+    // If both objects are equal, they share one copy.
     let after = if action.is_no_op() { before.clone() } else { case.marked(&proposal.planned) };
     // The second plan of a replacement has no marks from the schema. The renderer hides sensitive attributes.
     let shown = match asks_again {

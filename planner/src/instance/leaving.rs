@@ -39,8 +39,8 @@ enum Way {
     Deleted,
 }
 
-/// Chooses what happens to an unwanted object. `left_alone` is the reason to forget it. `reason` is the reason why it
-/// is unwanted.
+/// Chooses what happens to an unwanted object. `left_alone` is the reason to forget the object instead of deleting it.
+/// `reason` is the reason why the object is unwanted.
 fn way(prior: &Prior, left_alone: Option<Reason>, reason: Reason) -> Way {
     match left_alone {
         _ if prior.value.is_null() => Way::Gone,

@@ -20,7 +20,7 @@ impl Planner {
         let (prior, outcome) = match self.decided(desired, in_use).await {
             Ok(decided) => decided,
             Err(mut problems) => {
-                // The deletes of deposed objects do not depend on the current one.
+                // The deletes of deposed objects do not depend on the current object.
                 problems.extend(self.plan_deposed(desired, None).await.err().into_iter().flatten());
                 return Err(problems);
             }
@@ -103,8 +103,8 @@ impl Planner {
         Ok(Managed { value: readers.see(result, &desired.schema), created })
     }
 
-    /// Plans to write what a refresh found, before the change of the object. The state then has it even if the change
-    /// fails or is never reached.
+    /// Plans to write the refreshed object to the state before the object is changed. So the state has the refreshed
+    /// object even if the change fails or never starts.
     fn write_first(&self, desired: &DesiredInstance) {
         let address = &desired.address;
         let Some(stored) = self.facts.state.get(address) else { return };
@@ -144,7 +144,8 @@ impl Planner {
     }
 
     /// Updates the dependencies in the prior state. An unchanged instance gets the dependencies from the configuration.
-    /// A changing instance also keeps the stored ones until it is written. An imported object has none yet.
+    /// A changing instance also keeps the stored ones until it is written. An imported object has no stored
+    /// dependencies yet.
     fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
         let stored = self.facts.state.get(&desired.address).is_some();
         let mut found = self.found();
@@ -171,7 +172,8 @@ impl Planner {
             return;
         }
         let mut object = self.facts.object(address, prior);
-        // Nothing changes, so the marks of configuration and schema are those of the value without lost paths.
+        // Nothing changes, so the marks of the configuration and the schema are the marks of the value without lost
+        // paths (see `Prior::located`).
         object.value = without_provenance(prior.located());
         object.record = StateRecord {
             identity: prior.record.identity.clone(),
@@ -186,7 +188,7 @@ impl Planner {
         self.note_record(address, Some(object), &desired.provider);
     }
 
-    /// The current object, as it was read. `None` if the state has none.
+    /// The current object, as it was read. `None` if the state has no current object.
     pub(crate) async fn prior_of(
         &self,
         desired: &DesiredInstance,

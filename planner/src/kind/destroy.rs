@@ -52,8 +52,8 @@ impl KindOfPlan for Destroy {
     }
 }
 
-/// Reads an instance that stays and that the selected objects need, as OpenTofu does. If the normal plan would change
-/// the instance, the destroy prevents this, but data sources wait as for a change.
+/// Reads an instance that stays and that the selected objects need, as OpenTofu does. The destroy plan makes no change
+/// to the instance. But if the normal plan would change the instance, data sources wait as if the change were made.
 async fn look(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
@@ -83,7 +83,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     drop(in_use);
     planner.plan_deposed(&desired, prior.as_ref()).await?;
     if prior.as_ref().is_none_or(|prior| prior.tainted || prior.value.is_null()) {
-        // Without the destroy, the object would be created or replaced, so its readers wait as for a change.
+        // The normal plan would create or replace the object, so its readers wait as if that change were made.
         planner.agenda().effects.takes_part(desired.address.all());
     }
     let Some(prior) = prior else { return Ok(created(planned)) };
@@ -105,7 +105,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     }
     let seen = match planned {
         Some(planned) => {
-            // Readers wait as for the change that the destroy prevents.
+            // Readers wait as if the change of the normal plan were made.
             planner.agenda().effects.takes_part(desired.address.all());
             let configures = planner.facts.configuring.contains(&desired.address.config());
             as_planned(&prior.value, &planned, configures)
@@ -120,7 +120,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
 }
 
 /// The planned value of the normal plan of an instance, or `None` if that plan changes nothing. As in OpenTofu, a
-/// destroy that refreshes begins with this plan, and fails if it fails.
+/// destroy that refreshes begins with this plan, and fails if this plan fails.
 async fn usual_plan(
     planner: &Planner,
     desired: &DesiredInstance,
@@ -157,9 +157,9 @@ fn never_there(value: &Value) -> Value {
     }
 }
 
-/// The object as the normal plan would change it. Apply computes its unknown parts from the existing object. If
-/// configurations of providers depend on the object (`configures`), apply computes its known parts in the same way,
-/// because the providers have to find the objects that they delete.
+/// The object as the normal plan would change it. Apply computes the unknown parts of the planned value from the
+/// existing object. If configurations of providers depend on the object (`configures`), apply also computes the known
+/// parts from the existing object. The providers need these values to find the objects that they delete.
 fn as_planned(prior: &Value, planned: &Value, configures: bool) -> Value {
     let (Some(was), Some(is)) = (prior.as_fields(), planned.as_fields()) else { return prior.clone() };
     let part = |(name, was): (&SmolStr, &Value)| {

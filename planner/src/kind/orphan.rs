@@ -1,4 +1,4 @@
-//! Plans single orphans: objects that the state has and the configuration does not.
+//! Plans single orphans: objects that are in the state but not in the configuration.
 
 use weft_graph_format::address::{ObjectName, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;

@@ -36,8 +36,8 @@ impl Planner {
             return Ok(());
         }
         if !self.is_module_gone(instance) {
-            // Either the stored value of the key is incomplete, which is an error here, or the instance has lost its
-            // block, and the usual error is kept.
+            // If the block of the instance still exists, the stored value of its key is incomplete, which is an error
+            // here. If the block was removed, evaluation reports the usual error.
             let hidden = memory.hidden_of_value();
             let lost = self.facts.root.has_provider_block(&instance.config()) && !hidden.is_empty();
             return if lost { Err(vec![problems::hidden_value(instance, &hidden)]) } else { Ok(()) };

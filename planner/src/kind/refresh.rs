@@ -51,7 +51,7 @@ impl KindOfPlan for RefreshOnly {
         }
     }
 
-    /// Returns `false` for unknown conditions, which stay unknown without creates.
+    /// Returns `false` for unknown conditions: without creates, they stay unknown.
     fn opens_check(&self, check: &OpenCheck) -> bool {
         check.condition.is_known()
     }
@@ -63,13 +63,13 @@ impl KindOfPlan for RefreshOnly {
         Ok(())
     }
 
-    /// Unknown values are stored as null, because they stay unknown without creates.
+    /// Unknown values are stored as null: without creates, they stay unknown.
     fn settled_output(&self, _: &Value, planned: &Value) -> Option<Value> {
         Some(planned.unknown_as_null())
     }
 }
 
-/// Reads an instance. Readers see its value. A missing instance is unknown.
+/// Reads an instance. Readers see its value. The value of a missing instance is unknown.
 async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;

@@ -40,11 +40,11 @@ impl OpenObjects {
 /// An open ephemeral object.
 #[derive(Clone, Debug)]
 pub struct OpenedHere {
-    /// Its address.
+    /// The address of the object.
     pub address: ResourceInstance,
-    /// Its provider.
+    /// The provider instance of the object.
     pub provider: ProviderInstance,
-    /// Its block.
+    /// The source range of the object's block.
     pub range: SourceRange,
     /// The receiver of progress reports.
     pub progress: ProgressSender,

@@ -17,13 +17,13 @@ pub trait ReadGate: Send + Sync {
     /// Waits until one read may begin.
     ///
     /// # Errors
-    /// Returns the reason if it may not.
+    /// Returns the reason why the read may not begin.
     async fn pass(&self, instance: &ProviderInstance) -> Result<(), Diagnostic>;
 }
 
 impl ProviderSet {
     /// Waits until a read of this provider instance may begin. The caller has the instance in use. During the wait,
-    /// another call may use its permit, so that a limited provider does not stop the others.
+    /// another call may use the caller's permit, so that a limited provider does not block calls of other providers.
     ///
     /// # Errors
     /// Returns the reason if the read may not begin.

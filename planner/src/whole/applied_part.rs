@@ -21,7 +21,7 @@ use crate::facts::Facts;
 use crate::whole::checking::active;
 
 /// Removes the steps that apply omits from an agenda. Returns the changes of the outputs that the plan does not select.
-/// `active` are the resources that apply evaluates by themselves.
+/// `active` are the resources that apply evaluates: changed resources, and resources with conditions.
 pub(crate) fn leave_out(
     facts: &Facts,
     agenda: &mut Agenda,

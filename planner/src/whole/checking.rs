@@ -38,9 +38,9 @@ struct Looks {
 
 /// An object that has conditions.
 struct Object {
-    /// Its address.
+    /// The address of the object.
     text: String,
-    /// Its address, parsed, if it is an instance of a resource.
+    /// The parsed address of the object, if the object is an instance of a resource.
     instance: Option<ResourceInstance>,
 }
 
@@ -171,7 +171,7 @@ fn looks(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Lo
     Looks { at_plan: reach, at_apply, read }
 }
 
-/// The resources that apply evaluates: changed ones, and those with conditions.
+/// The resources that apply evaluates: changed resources, and resources with conditions.
 pub(crate) fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
     let changed = changes.iter().filter(|change| is_active(change)).map(|change| change.address.config());
     let kept = evaluated.desired.iter().filter(|address| is_kept_for_conditions(facts, address));
@@ -179,7 +179,7 @@ pub(crate) fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceCh
 }
 
 /// The objects among `forced` that the state records as destroy-first. `forced` are replaced create-first only because
-/// dependents require it. That is recorded only if apply evaluates the dependents too.
+/// dependents require it. The state records this requirement only if apply also evaluates the dependents.
 pub(crate) fn stored_as_destroy_first(
     facts: &Facts,
     evaluated: &Evaluated,

@@ -36,22 +36,22 @@ pub struct Statement {
     pub range: SourceRange,
 }
 
-/// How a resource or a module call is repeated, as far as implied moves depend on it.
+/// Whether a resource or a module call has `count` or `for_each`, as far as implied moves depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
-    /// Not repeated.
+    /// Without `count` and `for_each`.
     Once,
-    /// By `count`.
+    /// With `count`.
     Count,
-    /// By `for_each`, or not declared.
+    /// With `for_each`, or not declared.
     Otherwise,
 }
 
 /// Questions about the configuration.
 pub trait Shape {
-    /// The repetition of a resource.
+    /// Whether a resource has `count` or `for_each`.
     fn resource(&self, config: &ConfigResource) -> KeyKind;
-    /// The repetition of a module in its caller.
+    /// Whether the call of a module has `count` or `for_each`.
     fn module(&self, module: &Module) -> KeyKind;
 }
 
@@ -60,7 +60,7 @@ pub trait Shape {
 pub struct Moves {
     /// The old address of each moved object, by new address.
     pub moved: BTreeMap<ResourceInstance, ResourceInstance>,
-    /// Moves that were blocked because the target is taken: source and target.
+    /// Moves that were blocked because another object has the target address: source and target.
     pub blocked: Vec<(ResourceInstance, ResourceInstance)>,
 }
 
@@ -70,7 +70,7 @@ impl Statement {
         Statement { base: base.clone(), from: block.from.clone(), to: block.to.clone(), range: block.range.clone() }
     }
 
-    /// Whether the statement moves a single instance. Otherwise all instances keep their keys.
+    /// Whether the statement moves a single instance. Otherwise, it moves all instances, and they keep their keys.
     pub fn by_instance(&self) -> bool {
         last_key(&self.from) != InstanceKey::None || last_key(&self.to) != InstanceKey::None
     }
@@ -129,8 +129,9 @@ impl Statement {
         self.from.resource.is_none() && self.to.resource.is_none() && names(&self.from) == names(&self.to)
     }
 
-    /// Whether the statement must run before another one. It must if its target is the source of the other, or if one
-    /// of the two moves something inside the source or target of the other.
+    /// Whether this statement must run before the other statement. This is so if the target of this statement is the
+    /// source of the other statement. It is also so if one statement moves something inside the source or the target of
+    /// the other statement.
     fn precedes(&self, other: &Statement) -> bool {
         let (own_from, own_to) = (self.pattern(&self.from), self.pattern(&self.to));
         let (from, to) = (other.pattern(&other.from), other.pattern(&other.to));
@@ -177,12 +178,12 @@ impl Pattern<'_> {
         self.modules.iter().zip(&other.modules).all(|((name, key), (other, at))| name == other && one_key(*key, *at))
     }
 
-    /// Whether an object that moves to this end then matches the other one.
+    /// Whether an object that has moved to this end matches the other pattern.
     fn chains_to(&self, other: &Pattern<'_>) -> bool {
         self.modules.len() == other.modules.len() && self.meets(other) && self.resource == other.resource
     }
 
-    /// Whether this pattern is inside the other one.
+    /// Whether this pattern is inside the other pattern.
     fn is_within(&self, other: &Pattern<'_>) -> bool {
         let (own, outer) = (self.modules.len(), other.modules.len());
         let inside = match (&self.resource, &other.resource) {
@@ -263,8 +264,8 @@ pub fn apply_statements(
     Moves { moved: addresses.moved(), blocked }
 }
 
-/// The new address of an object whose resource or module gained or lost repetition. The instance with the first key
-/// becomes the instance without a key, or the reverse.
+/// The new address of an object whose resource or module gained or lost `count` or `for_each`. The instance with the
+/// first key becomes the instance without a key, or the reverse.
 fn implied(address: &ResourceInstance, shape: &dyn Shape) -> ResourceInstance {
     let follow = |key: &InstanceKey, repeated: KeyKind| match (key, repeated) {
         (InstanceKey::None, KeyKind::Count) => InstanceKey::Int(0),

@@ -146,12 +146,12 @@ impl DeleteOrder {
         self.deleted.of(resource)
     }
 
-    /// The waits of deletes. Call it when all deletes are drafted. `in_shards` are all operations of providers.
+    /// The waits of deletes. Call this when all deletes are drafted. `in_shards` are all operations of providers.
     ///
-    /// The plan deletes dependents of a resource before its object, and changes the remaining dependents after that. If
-    /// the new object already exists, or if the resource is replaced create-first, the object is deleted last. Data
-    /// sources are read after all deletes. The waits of all instances of a resource share one set of operations, so the
-    /// number of edges is linear in the number of instances.
+    /// The plan first deletes those dependents of an object that are to be deleted. Next, it deletes the object, and
+    /// last, it changes the remaining dependents. If the new object already exists, or if the resource is replaced
+    /// create-first, the object is deleted last. Data sources are read after all deletes. The waits of all instances of
+    /// a resource share one set of operations, so the number of edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// In each module instance, and from outside of both.
+    /// The deleted objects are in two module instances and outside of both.
     #[test]
     fn changes_wait_for_deletes_of_their_own_module_instance() {
         for (create_first, want) in

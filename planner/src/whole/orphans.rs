@@ -1,4 +1,4 @@
-//! Orphans: objects that the state has and the configuration does not, with the reasons.
+//! Orphans: objects that are in the state but not in the configuration, with the reasons.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -25,9 +25,9 @@ use crate::whole::protection::{RemovalVerdict, protection, verdict};
 pub(crate) struct Orphan {
     pub(crate) address: ResourceInstance,
     pub(crate) provider: ProviderInstance,
-    /// The reason.
+    /// The reason why the object is unwanted.
     pub(crate) reason: Reason,
-    /// Whether the selection of the plan covers it. A destroy plan also covers the dependents of its selection.
+    /// Whether the selection of the plan covers the object. A destroy plan also covers the dependents of its selection.
     pub(crate) is_selected: bool,
 }
 

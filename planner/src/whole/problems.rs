@@ -12,20 +12,20 @@ const INVALID_PREVENT_DESTROY: &str = "Invalid value for prevent_destroy";
 /// Why a `prevent_destroy` value is invalid, even if it is unknown.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum InvalidProtection {
-    /// It is sensitive or ephemeral.
+    /// The value is sensitive or ephemeral.
     Marked,
-    /// It cannot be converted to a boolean.
+    /// The value cannot be converted to a boolean.
     NotBoolean,
 }
 
 /// Why a `prevent_destroy` value does not decide a removal.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum UnusableProtection {
-    /// It is unknown until apply.
+    /// The value is unknown until apply.
     Unknown,
-    /// It cannot be converted to a boolean.
+    /// The value cannot be converted to a boolean.
     NotBoolean,
-    /// It is null.
+    /// The value is null.
     Null,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn moved_object_still_exists(from: &str, block: &SourceRange) -> Diag
     .at(block.clone())
 }
 
-/// Objects that did not move because their new addresses are taken: pairs of old and new addresses.
+/// Objects that did not move because other objects have their new addresses: pairs of old and new addresses.
 pub(super) fn moves_blocked(blocked: &[(ResourceInstance, ResourceInstance)]) -> Diagnostic {
     let pairs: Vec<String> = blocked.iter().map(|(from, to)| format!("\n  - {from} to {to}")).collect();
     Diagnostic::warning(
@@ -112,7 +112,7 @@ pub(super) fn unusable_prevent_destroy(
     Diagnostic::error(INVALID_PREVENT_DESTROY, detail).at(at.clone())
 }
 
-/// The plan is partial. `keyless` are repeated modules whose keys the options leave out.
+/// The plan is partial. `keyless` are modules with `count` or `for_each` that the options name without a key.
 pub(super) fn targeting_in_effect(keyless: &BTreeSet<Module>) -> Diagnostic {
     let mut detail = "With -target or -exclude only a part of the configuration is planned, so the result may differ from \
                       the configuration as a whole. Use these options to recover from problems, not for routine changes."
@@ -126,7 +126,7 @@ pub(super) fn targeting_in_effect(keyless: &BTreeSet<Module>) -> Diagnostic {
     Diagnostic::warning("Resource targeting is in effect", detail)
 }
 
-/// `-replace` names a repeated resource without a key.
+/// `-replace` names a resource with `count` or `for_each`, but no key.
 pub(super) fn replace_without_key(wish: &ResourceInstance, resource: &AbsResource, keys: &[InstanceKey]) -> Diagnostic {
     let instances: Vec<String> =
         keys.iter().map(|key| format!("-replace='{}'", resource.instance(key.clone()))).collect();

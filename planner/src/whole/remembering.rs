@@ -19,8 +19,8 @@ use crate::prior::{with_schema_marks, without_provenance};
 use crate::providers::Registered;
 use crate::whole::selecting::without_gaps;
 
-/// The changes of memories. A plan that changes no object changes no memory either: a change of a memory is not a
-/// reason for an apply.
+/// The changes of memories. A plan that changes no object changes no memory either, because a change of a memory alone
+/// is no reason for an apply.
 pub(crate) fn memory_changes(
     facts: &Facts,
     evaluated: &Evaluated,
@@ -56,8 +56,9 @@ pub(crate) fn memory_changes(
     changes
 }
 
-/// The provider instances that have managed objects after the plan. If a provider instance loses its last object in an
-/// unusual way, for example because the object moves to another provider, only the next plan leaves it out.
+/// The provider instances that have managed objects after the plan. A provider instance may lose its last object
+/// without a delete, for example if the object moves to another provider. Only the next plan omits such a provider
+/// instance.
 fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
     let leaves = |step: &PlannedStep| match step {
         PlannedStep::Delete(leaving) | PlannedStep::Forget(leaving) => leaving.deposed.is_none(),

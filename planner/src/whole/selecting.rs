@@ -173,7 +173,8 @@ pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
     })
 }
 
-/// Whether a formula depends on any of these. `clean` caches formulas that do not, so shared parts are visited once.
+/// Whether a formula depends on any of the `gaps`. `clean` caches formulas that depend on none of them, so shared parts
+/// are visited once.
 fn comes_from(formula: &Formula, gaps: &FxHashSet<usize>, clean: &mut FxHashSet<usize>) -> bool {
     let (mut pending, mut seen) = (vec![formula.clone()], FxHashSet::default());
     while let Some(next) = pending.pop() {
@@ -234,8 +235,8 @@ mod tests {
         }
     }
 
-    /// Many instances of a resource all depend on all instances of another one. Each dependency names a whole resource,
-    /// so following it once per instance would be quadratic.
+    /// All instances of a resource depend on all instances of another resource. Each dependency names a whole resource,
+    /// so following it once for each instance would be quadratic.
     #[test]
     fn steps_grow_with_the_number_of_objects() {
         let steps = |count: usize, keeps: bool| {

@@ -68,7 +68,7 @@ async fn rule_1_origins_wait_references_are_stored() {
     assert_eq!(listing.waits("= desired terraform_data.c "), Vec::<u32>::new());
     // `terraform_data.d` uses one part of one instance.
     assert_eq!(listing.waits("= desired terraform_data.d "), [listing.number("= apply terraform_data.a[0] ")]);
-    // The state must still record that they depend on `a`.
+    // The state must still record that `b`, `c` and `d` depend on `a`.
     let mut found = Vec::new();
     for fragment in &graph.fragments {
         for row in &fragment.rows {
@@ -393,7 +393,7 @@ async fn rule_9_impure_calls_are_operations_of_their_own() {
         Vec::new(),
     )
     .await;
-    // There is one operation for each occurrence and instance. All readers of the local value share one.
+    // There is one operation for each occurrence and instance. All readers of the local value share one operation.
     assert_eq!(listing.0.matches("uuid()").count(), 4, "{}", listing.0);
     for name in ["local.id", "terraform_data.a[0].input", "terraform_data.a[1].input", "terraform_data.c.input"] {
         assert!(listing.line(&format!("= evaluate {name} ")).contains("uuid()"), "{}", listing.0);
@@ -487,6 +487,7 @@ async fn rule_12_ephemeral_constants_are_not_in_the_plan() {
     let text = disassemble(&graph);
     assert!(text.contains("input token"), "{text}");
     assert!(!text.contains("only once") && !text.contains("Bearer only"), "{text}");
-    // Values computed from it are not journalled either, so the coordinator has no operations for them.
+    // Values computed from the ephemeral value are not journalled either, so the coordinator has no operations for
+    // them.
     assert!(text.contains("= evaluate_live local.") && !text.contains("= evaluate local."), "{text}");
 }

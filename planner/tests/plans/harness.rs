@@ -192,7 +192,7 @@ impl Case {
         self
     }
 
-    /// Makes it a destroy plan.
+    /// Makes the plan a destroy plan.
     pub fn destroy(self) -> Case {
         self.kind(PlanKind::Destroy)
     }

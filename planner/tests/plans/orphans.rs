@@ -1,4 +1,4 @@
-//! Objects that the state has and the configuration does not.
+//! Objects that are in the state but not in the configuration.
 
 use expect_test::expect;
 use weft_graph_format::value::Value;

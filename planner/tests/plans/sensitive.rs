@@ -47,7 +47,7 @@ async fn a_lost_sensitive_path_hides_the_part_in_which_it_is_lost() {
     }
 }
 
-/// OpenTofu ignores such a path, so it is no difference either.
+/// OpenTofu ignores such a path, so the path does not count as a difference.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_sensitive_path_is_no_change() {
     let lost = [vec![attribute("gone")], vec![attribute("tags"), key("\"gone\"")], vec![attribute("kind"), key("0")]];

@@ -32,13 +32,13 @@ pub enum EntryKind {
 
 /// An entry of a zip file.
 pub struct ZipEntry<'a> {
-    /// Its name, as in the archive.
+    /// The name of the entry, as in the archive.
     pub name: String,
-    /// Its permissions, including the bits of its kind.
+    /// The permissions of the entry, including the bits of its kind.
     pub mode: u32,
-    /// Its kind.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Its content.
+    /// The content of the entry.
     pub content: ZipFile<'a, BufReader<File>>,
 }
 

@@ -16,8 +16,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits for an archive of `length` bytes. It may always unpack to `free` bytes. If [`MAX_RATIO`] times its
-    /// length is more, it may unpack to that, but never to more than `most`. `most` must not be less than `free`.
+    /// The limits for an archive of `length` bytes. It may unpack to `free` bytes, or to [`MAX_RATIO`] times its length
+    /// if that is more. It may never unpack to more than `most` bytes. `most` must not be less than `free`.
     pub fn of(length: u64, entries: usize, free: u64, most: u64) -> Limits {
         Limits { entries, bytes: length.saturating_mul(MAX_RATIO).clamp(free, most) }
     }

@@ -1,4 +1,5 @@
-//! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend of its state.
+//! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend that has its
+//! state.
 //!
 //! States of the backend `local` are read here, and states of other backends through [`StateBackends`]. Settings of
 //! backends that Weft does not have are accepted, and reading them is an error. As in OpenTofu, sensitive outputs are

@@ -82,7 +82,8 @@ impl ProviderSession {
         if message.starts_with(BAD_MESSAGE) || message.starts_with(TOO_LARGE) {
             return CallError::Undecodable { method, reason: message };
         }
-        // A status that the plugin sent has no source error. A status made on this side of the connection has one.
+        // A status that the plugin sent has no source error. A status made on this side of the connection has a source
+        // error.
         if std::error::Error::source(&status).is_some() {
             return match tokio::time::timeout(END_AFTER_BREAK, self.inner.process.wait()).await {
                 Ok(end) => self.crashed(method, end),

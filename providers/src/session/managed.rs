@@ -144,7 +144,7 @@ impl ProviderSession {
         };
         let reply = self.call(CallKind::Apply, METHOD, self.inner.wire.apply_change(message)).await?;
         let diagnostics = convert::diagnostics(reply.diagnostics);
-        // A deleted object is a null. A reply without any value and without an error is not valid.
+        // A deleted object is returned as null. A reply without any value and without an error is not valid.
         if is_absent(reply.new_state.as_ref()) && !has_errors(&diagnostics) {
             return Err(undecodable(METHOD, "it has neither a new state nor an error"));
         }

@@ -52,7 +52,7 @@ impl fmt::Display for Name {
 /// in its path.
 ///
 /// `..` is allowed only at the beginning of the target, and at most as often as there are directories above the link.
-/// After a name, it is refused: if that name is a link, `..` leads out of the directory that the link points to.
+/// After a name, `..` is refused: if that name is a link, `..` leads out of the directory that the link points to.
 pub(super) fn link_stays_inside(name: &Name, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') || target.len() > LONGEST_NAME {
         return false;

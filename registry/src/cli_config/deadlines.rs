@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use weft_providers::CallKind;
 
-/// The maximum deadline, in hours: a month. A longer one would protect from nothing.
+/// The maximum deadline, in hours: a month. A longer deadline would protect from nothing.
 pub(super) const MOST_HOURS: u64 = 31 * 24;
 
 /// The kinds of call with a deadline that users may set. The deadline of Stop is fixed, because it makes sure that the

@@ -1,8 +1,9 @@
 //! The root certificates for verifying servers.
 //!
 //! As in Go, `SSL_CERT_FILE` replaces the system's file, and `SSL_CERT_DIR` replaces its directories. If only one
-//! variable is set, the system's default applies to the other. A server whose own certificate is one of the roots is
-//! trusted, even if it is the certificate of an authority. Self-signed certificates usually are.
+//! variable is set, the system's default is used in place of the other variable. A server is trusted if its own
+//! certificate is one of the roots, even if it is the certificate of an authority. Self-signed certificates are usually
+//! certificates of an authority.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -61,7 +61,7 @@ pub enum FetchError {
     /// The page has no address of a package, in a header or in a tag.
     #[error("{0} is not the address of an archive, and the response does not name one (X-Terraform-Get)")]
     NoSource(String),
-    /// Too many addresses that lead to another one, most likely a cycle.
+    /// Too many addresses that lead to another address, most likely a cycle.
     #[error("more than {0} addresses redirect to one another")]
     TooManyHops(usize),
     /// A wrong checksum.

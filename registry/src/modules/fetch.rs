@@ -22,7 +22,7 @@ use crate::sources::Network;
 /// The maximum number of addresses that lead to another address.
 const MAX_HOPS: usize = 10;
 
-/// Fetches packages, and queries registries about modules. It caches the results, and is made for one installation.
+/// Fetches packages, and queries registries about modules. A fetcher serves one installation, and caches the results.
 #[derive(Debug)]
 pub struct ModuleFetcher {
     http: Http,

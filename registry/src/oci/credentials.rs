@@ -138,7 +138,8 @@ impl DockerAuth {
     }
 }
 
-/// The most specific entry for a repository: an entry with a longer part of its name precedes one with its host only.
+/// The most specific entry for a repository: an entry with a longer part of the repository's name precedes an entry
+/// with only the host.
 fn best<'a, T>(entries: &'a BTreeMap<String, T>, repository: &str) -> Option<&'a T> {
     let mut name = repository;
     loop {

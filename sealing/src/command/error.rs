@@ -19,7 +19,7 @@ pub enum CommandError {
     Late {
         /// The program.
         program: String,
-        /// The time limit.
+        /// The time limit in seconds.
         seconds: u64,
     },
     /// The command ended with a failure.
@@ -32,7 +32,7 @@ pub enum CommandError {
         /// The standard error, shortened, without secrets.
         said: String,
     },
-    /// The first line of the output is not the one that the protocol requires.
+    /// The output does not begin with the line that the protocol requires.
     #[error(
         "the command {program} does not begin with the line {{\"magic\":\"{magic}\",\"version\":{PROTOCOL_VERSION}}}: \
          it must implement OpenTofu's protocol"
@@ -43,7 +43,7 @@ pub enum CommandError {
         /// The expected `magic`.
         magic: &'static str,
     },
-    /// The command speaks another version of the protocol.
+    /// The command uses an unsupported version of the protocol.
     #[error("the command {program} speaks version {version} of the protocol, but only {PROTOCOL_VERSION} is supported")]
     Version {
         /// The program.
@@ -56,7 +56,7 @@ pub enum CommandError {
     TooLong {
         /// The program.
         program: String,
-        /// The limit.
+        /// The maximum length in bytes.
         most: u64,
     },
     /// The pipes of the command broke.

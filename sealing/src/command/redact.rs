@@ -6,11 +6,12 @@ const HIDDEN: &str = "(secret)";
 /// The minimum length of a word that may be a secret or a part of a truncated one. The shortest key has 22 characters.
 const SHORTEST: usize = 10;
 
-/// The maximum number of words that are compared, because secrets may have gigabytes. All further words are hidden.
+/// The maximum number of words that are compared with the secrets. A secret may have gigabytes, so a comparison is
+/// slow. All further words are hidden.
 const MOST_WORDS: usize = 128;
 
-/// Hides each base64 word of a text that occurs in one of the secrets. Drops control characters, which could control a
-/// terminal.
+/// Hides each base64 word of a text that occurs in one of the secrets. Removes control characters, which could control
+/// a terminal.
 pub(super) fn without(text: &str, secrets: &[&str]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut looked = 0;
@@ -38,13 +39,13 @@ fn is_base64(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '+' | '/')
 }
 
-/// Whether a word contains a part of the secret, which other letters may surround. The word is cut into pieces of the
-/// minimum length: if the word contains a whole key, one of the pieces consists only of characters of the key.
+/// Whether a word contains a part of the secret, possibly between other characters. The word is cut into pieces of the
+/// minimum length. If the word contains a whole key, at least one of the pieces consists only of characters of the key.
 fn shares_piece(word: &str, secret: &str) -> bool {
     if word.len() < 2 * SHORTEST {
         return secret.contains(word);
     }
-    // The word is ASCII, so any cut is between characters.
+    // The word is ASCII, so a slice at any index is valid.
     (0..word.len() / SHORTEST).any(|piece| secret.contains(&word[piece * SHORTEST..(piece + 1) * SHORTEST]))
 }
 

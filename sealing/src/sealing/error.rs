@@ -12,7 +12,7 @@ use crate::record::{LONGEST_WRAPPED_KEY, RecordError};
 /// Why a method cannot encrypt or decrypt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MethodError {
-    /// There is no key.
+    /// The key provider returned no key.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The key has a length that AES does not support.
@@ -33,7 +33,7 @@ pub enum MethodError {
     /// The command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The command's wrapped record key is too long for a record.
+    /// The record key that the command wrapped is too long for a record.
     #[error("it wraps the record key in {size} bytes, but at most {LONGEST_WRAPPED_KEY} are allowed")]
     LongWrappedKey {
         /// The length of the wrapped key.
@@ -42,7 +42,7 @@ pub enum MethodError {
     /// The record key cannot be stored in a record.
     #[error("the record key cannot be stored: {0}")]
     RecordKey(RecordError),
-    /// There are no random bytes.
+    /// The operating system has no random bytes.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
@@ -76,7 +76,8 @@ pub enum SealError {
         /// The size of the data.
         size: u64,
     },
-    /// The data is already sealed. If it were sealed twice, opening it once would not restore it.
+    /// The data is already sealed. Sealed data is never sealed again, because opening it once would not return the
+    /// plain text.
     #[error("cannot encrypt {target}: it is already encrypted")]
     AlreadySealed {
         /// The target.
@@ -104,7 +105,7 @@ impl SealError {
     }
 }
 
-/// A method that cannot open some data.
+/// A method that could not open the data, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{method}: {error}")]
 pub struct FailedMethod {
@@ -128,7 +129,7 @@ pub enum OpenError {
         /// The keys of the metadata.
         metadata_keys: Vec<String>,
     },
-    /// The data is not sealed, but must be.
+    /// The data is plain text, but the settings require sealed data.
     #[error(
         "{target} is not encrypted, but its settings require encryption: to migrate, add a method \
          \"unencrypted\" as a fallback"
@@ -173,7 +174,7 @@ pub enum OpenError {
         /// The problem.
         problem: JsonProblem,
     },
-    /// The serial outside, which is not authenticated, differs from the one inside.
+    /// The serial in the envelope, which is not authenticated, differs from the serial in the state.
     #[error("{target} has serial {outer} outside of the encrypted part and {inner} inside: the file was changed")]
     Serial {
         /// The target.
@@ -183,7 +184,7 @@ pub enum OpenError {
         /// The value in the state.
         inner: u64,
     },
-    /// The lineage outside, which is not authenticated, differs from the one inside.
+    /// The lineage in the envelope, which is not authenticated, differs from the lineage in the state.
     #[error("{target} has lineage {outer:?} outside of the encrypted part and {inner:?} inside: the file was changed")]
     Lineage {
         /// The target.
@@ -206,7 +207,7 @@ fn listed(keys: &[String]) -> String {
     if keys.is_empty() {
         return "no key provider".to_owned();
     }
-    // The keys may come from an untrusted file, so they are quoted and cannot control a terminal.
+    // The keys may come from an untrusted file. They are quoted, so that they cannot control a terminal.
     keys.iter().map(|key| format!("{key:?}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -49,7 +49,7 @@ impl LocalFiles {
 
     /// Hides the directory from other users and from version control, because plans and journals may hold secrets.
     fn keep_private(&self) -> Result<(), StoreError> {
-        // If the directory belongs to another user, this fails, but the files in it are private all the same.
+        // This call fails if the directory belongs to another user. The files in the directory are private in any case.
         let _ = fs::set_permissions(&self.runs, fs::Permissions::from_mode(PRIVATE_FOLDER));
         let ignored = self.runs.with_file_name(".gitignore");
         if ignored.exists() {
@@ -64,7 +64,7 @@ impl LocalFiles {
     }
 
     /// Takes the lock of this directory, for a state that is stored elsewhere. The lock is held until the returned
-    /// value is dropped. That value also has the text that the last holder wrote.
+    /// value is dropped. The returned value also contains the text that the last holder wrote.
     ///
     /// # Errors
     /// [`StoreError::Locked`] if another process has the lock.
@@ -203,7 +203,7 @@ pub(super) struct FolderLock {
 }
 
 impl FolderLock {
-    /// Records the lock of the backend that this process holds, or that it holds none (empty).
+    /// Records the lock of the backend that this process holds. An empty `lock` means that this process holds none.
     pub(super) fn note(&self, lock: &str) -> Result<(), StoreError> {
         let write = || {
             self.file.write_all_at(lock.as_bytes(), 0)?;
@@ -244,13 +244,13 @@ impl JournalSink for LocalJournal {
     }
 
     fn close(&self, end: u64) {
-        // If this fails, the reserved room is freed with the file.
+        // If this call fails, the reserved room is freed when the file is removed.
         let _ = self.file.set_len(end);
     }
 }
 
-/// Frees the reserved room after the end of a journal whose process died, so that nothing can append to it. A journal
-/// that cannot be opened keeps its room until its run is removed.
+/// Frees the reserved room after the end of a journal whose process has died, because nothing appends to such a
+/// journal. If the journal cannot be opened, the room stays reserved until the run is removed.
 fn free_room(journal: &Path) {
     if let Ok(file) = OpenOptions::new().write(true).open(journal)
         && let Ok(found) = file.metadata()

@@ -26,8 +26,8 @@ pub(super) struct HeaderFile {
     format: u32,
     /// The run's id.
     pub(super) run: String,
-    /// The state: a path relative to the directory that holds `.weft` if it is below that directory, or a location in a
-    /// backend.
+    /// The name of the state: the path of the state file, or a location in a backend. The path is relative to the
+    /// directory that contains `.weft`, if the file is below that directory.
     pub(super) state: String,
     /// Digest of the plan file in hex.
     pub(super) plan: String,
@@ -59,7 +59,7 @@ pub(super) struct SummaryFile {
 /// The directories of all runs of one state.
 #[derive(Clone, Debug)]
 pub(super) struct RunFolders {
-    /// The files.
+    /// The files of the runs.
     pub(super) files: Arc<dyn RunFiles>,
     state: String,
     /// The seal of the files of the runs.
@@ -69,9 +69,9 @@ pub(super) struct RunFolders {
 /// A run as its files describe it.
 #[derive(Clone, Debug)]
 pub(super) struct RunFolder {
-    /// Its files.
+    /// The files of the runs of the state.
     pub(super) files: Arc<dyn RunFiles>,
-    /// Its id.
+    /// The id of the run.
     pub(super) id: RunId,
     /// The header.
     pub(super) header: HeaderFile,
@@ -89,8 +89,8 @@ impl RunFolders {
         RunFolders { files, state, seals }
     }
 
-    /// All runs of this state, oldest first. Skips runs that have no header or no plan, because they were left by a
-    /// crash during their creation. Finished runs may have no plan.
+    /// All runs of this state, oldest first. Skips runs that have no header or no plan, because a crash interrupted
+    /// their creation. Finished runs without a plan are included.
     pub(super) fn list(&self) -> Result<Vec<RunFolder>, StoreError> {
         let all: BTreeSet<String> = self.files.list()?.into_iter().collect();
         let ids = all.iter().filter_map(|name| RunId::parse(name.strip_suffix("/header")?));
@@ -130,8 +130,8 @@ impl RunFolders {
         Ok(Some(RunFolder { files, id, header, plan, summary, seals }))
     }
 
-    /// Writes the two files of a new run: plan and header. The run is valid once both exist. They are durable on
-    /// return, or together with the first journal if the run starts now.
+    /// Writes the two files of a new run: plan and header. The run is valid once both files exist. If the run starts
+    /// now, the files become durable together with the first journal. Otherwise, they are durable on return.
     pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
         let plan = plan_name(&run.id);
         let sealed = self.seals.plan(&run.id, &run.plan, &self.files.path(&plan))?;
@@ -169,7 +169,7 @@ impl RunFolders {
         Ok(self.files.path(&name))
     }
 
-    /// Writes the summary of a finished run. Without it, the run is read from its journals.
+    /// Writes the summary of a finished run. Without the summary, the run is read from its journals.
     pub(super) fn write_summary(&self, run: &RunId, summary: &SummaryFile) -> Result<(), StoreError> {
         self.files.write_late(&summary_name(run), &json(summary))
     }
@@ -179,7 +179,7 @@ impl RunFolders {
         self.files.remove(&[summary_name(run)])
     }
 
-    /// Removes unencrypted plans and journals of finished runs after the state moved to encryption. Headers and
+    /// Removes unencrypted plans and journals of finished runs after encryption was enabled for the state. Headers and
     /// summaries stay.
     pub(super) fn drop_open(&self) -> Result<(), StoreError> {
         for run in self.finished()? {
@@ -214,7 +214,7 @@ impl RunFolders {
         Ok(self.list()?.into_iter().filter(|run| run.summary.is_some()).collect())
     }
 
-    /// Removes these runs. Returns the ones that were removed.
+    /// Removes these runs. Returns the runs that could be removed.
     fn removed(&self, runs: impl Iterator<Item = RunFolder>) -> Vec<RunId> {
         runs.filter(|run| self.files.remove_run(&run.id).is_ok()).map(|run| run.id).collect()
     }

@@ -29,7 +29,8 @@ const MARK: &[u8; 4] = b"WFJ1";
 const SEALED_MARK: &[u8; 4] = b"WFJ2";
 /// The number of bytes of a frame before its lines.
 const HEAD: usize = 20;
-/// The largest group: the length of a frame has 32 bits, and recovery holds a frame in memory.
+/// The maximum size of a group, in bytes. The length of a frame has 32 bits, and recovery reads a whole frame into
+/// memory.
 pub(super) const MAX_GROUP: usize = 1 << 30;
 /// The maximum difference in length between a sealed frame and its lines. The head of a sealed record holds a wrapped
 /// key and its metadata.
@@ -57,7 +58,7 @@ impl Group {
         self.lines.is_empty()
     }
 
-    /// The number of bytes of its lines.
+    /// The number of bytes of the lines.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -109,7 +110,8 @@ pub(super) struct JournalContents {
     pub(super) chain: Chain,
 }
 
-/// Reads a journal with this content. `start` is the chain before it, and `path` names it in messages.
+/// Reads a journal with this content. `start` is the chain before the journal, and `path` names the journal in
+/// messages.
 ///
 /// A bad frame at the end is dropped, because it was never acknowledged. A bad frame before a valid one is damage.
 ///

@@ -1,4 +1,4 @@
-//! The data of the process that holds the lock, and the changes that it makes: guard, image, steps.
+//! The data of the process that holds the lock, and the changes that this process makes: guard, image, steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,13 +30,13 @@ pub(super) struct Live {
     /// Finished runs whose summary was read, but not their journals.
     pub(super) unread: BTreeSet<RunId>,
     pub(super) guarded: bool,
-    /// Whether the state is sealed differently than configured now, so that the next write must rewrite it.
+    /// Whether the state is sealed differently than configured now. If so, the next write must rewrite the whole state.
     pub(super) outdated: bool,
     /// The digest of the content of the last image.
     pub(super) imaged: Option<Digest>,
     /// The content of the state file when it was opened, until it is backed up.
     pub(super) unsaved: Option<Vec<u8>>,
-    /// The content of the file of `-state`, for the first write to the still empty file of `-state-out`.
+    /// The content of the `-state` file, for the first write to the `-state-out` file, which is still empty.
     pub(super) seed: Option<Vec<u8>>,
     /// The runs whose process had ended when the store was opened.
     pub(super) interrupted: BTreeSet<RunId>,
@@ -64,8 +64,8 @@ impl Live {
         Ok(Some(image))
     }
 
-    /// The journal line that must precede the write of this image. It contains the image if a crash could tear the
-    /// file.
+    /// The journal line that must precede the write of this image. The line contains the image if a crash could leave a
+    /// partly written file.
     pub(super) fn announcement(&self, image: &[u8]) -> Event {
         if !self.handle.is_atomic() {
             return Event::Image(Opaque(image.to_vec()));
@@ -74,8 +74,8 @@ impl Live {
         Event::Saving(Saving { serial: self.ledger.serial, lines, digest: recovery::state_digest(image) })
     }
 
-    /// The newest state, including the results of steps that the journal did not accept. `None` if the document has all
-    /// of it.
+    /// The newest state, including the results of steps that the journal did not accept. `None` if the document already
+    /// contains this state.
     pub(super) fn newest(&self, unrecorded: &[StoreStep]) -> Option<StateFile> {
         let content = self.ledger.content_digest();
         let unrecorded: Vec<_> = unrecorded.iter().filter(|step| recovery::writes_state(step)).collect();
@@ -108,8 +108,9 @@ impl Live {
         self.seals.state(&self.ledger.to_file(), self.handle.path())
     }
 
-    /// Records the claims of a run, and guards the file if it will be written. If each append to the journal is a
-    /// request, both happen concurrently. In any case, the file is guarded before the first intent.
+    /// Records the claims of a run, and guards the file if the run will write it. If each append to the journal is a
+    /// request to a service, both actions happen concurrently. In any case, the file is guarded before the first
+    /// intent.
     pub(super) fn claimed(&mut self, claims: Vec<Claim>) -> Result<(), StoreError> {
         let is_early = claims.iter().any(|claim| claim.mode == ClaimMode::Exclusive)
             && self.term.as_ref().is_some_and(|term| term.writer.gathers());

@@ -36,7 +36,8 @@ impl LocalMedium {
         Ok(LocalMedium { options, files, canonical })
     }
 
-    /// The name of the state in the headers of its runs: relative to the directory that holds `.weft` if it is below.
+    /// The name of the state in the headers of its runs: its path, relative to the directory that contains `.weft` if
+    /// the file is below that directory.
     pub(super) fn name(&self) -> String {
         let beside = self.options.written().with_file_name(".weft");
         let weft = self.options.weft.as_deref().unwrap_or(&beside);

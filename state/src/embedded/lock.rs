@@ -21,8 +21,8 @@ use crate::remote::LockInfo;
 use crate::run::Holder;
 use crate::tfstate::{FormatDigit, find_format_digit};
 
-/// The state files that this process has locked. The process must not open a second descriptor of them, because closing
-/// it would release the lock of the first.
+/// The state files that this process has locked. The process must not open a second descriptor of such a file: closing
+/// the second descriptor would release the lock of the first one.
 static LOCKED_HERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// The first pause between two attempts to lock. It doubles up to [`LONGEST_PAUSE`]. It is short enough for a waiting
@@ -91,8 +91,8 @@ impl Document for StateHandle {
         &self.path
     }
 
-    /// Whether the locked file is still at its path. If another program replaced it (a version control checkout, an
-    /// editor), the new file is not locked, and writes to the locked file would be lost.
+    /// Whether the locked file is still at its path. If another program replaced the file (a version control checkout,
+    /// an editor), the new file is not locked, and writes to the locked file would be lost.
     fn is_in_place(&self) -> bool {
         let place = |file: std::fs::Metadata| (file.dev(), file.ino());
         let held = self.file.metadata().map(place).ok();
@@ -154,7 +154,7 @@ impl Drop for StateHandle {
     }
 }
 
-/// The path with its directory resolved. The file need not exist, nor its directory.
+/// The path with its directory resolved. Neither the file nor its directory needs to exist.
 pub(super) fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
     if let Ok(found) = std::fs::canonicalize(path) {
         return Ok(found);
@@ -178,8 +178,8 @@ pub(super) fn is_locked_here(canonical: &Path) -> bool {
     LOCKED_HERE.lock().unwrap_or_else(PoisonError::into_inner).contains(canonical)
 }
 
-/// Opens and locks the file. If the file was replaced during the wait, opens the new one. Also returns whether the file
-/// is new.
+/// Opens and locks the file. If the file was replaced during the wait, opens the new file. Also returns whether the
+/// file is new.
 fn open_locked(path: &Path, timeout: Duration) -> Result<(File, bool), StoreError> {
     let start = Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -219,7 +219,7 @@ fn who_holds(path: &Path, file: &File) -> String {
     }
 }
 
-/// The process that has locked the file, if it is another one.
+/// The id of the process that has locked the file, if it is not this process.
 pub(super) fn holding_process(file: &File) -> Option<u32> {
     let probe = Flock { start: 0, length: 0, pid: None, typ: FlockType::WriteLock, offset_type: FlockOffsetType::Set };
     let held = fcntl_getlk(file, &probe).ok().flatten()?;
@@ -234,10 +234,10 @@ pub(super) fn lock_info_path(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.lock.info"))
 }
 
-/// Whether the file is on a network file system, if the operating system can tell.
+/// Whether the file is on a network file system, if the operating system reports this.
 #[cfg(target_os = "linux")]
 fn on_network(file: &File) -> bool {
-    /// NFS, SMB, CIFS, SMB2, 9P, Ceph, AFS, Coda: magic numbers of `statfs(2)`.
+    /// The magic numbers that `statfs(2)` returns for NFS, SMB, CIFS, SMB2, 9P, Ceph, AFS and Coda.
     const NETWORK: [u64; 8] =
         [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x7375_7245];
     rustix::fs::fstatfs(file).is_ok_and(|system| NETWORK.contains(&(system.f_type as u64 & 0xffff_ffff)))

@@ -1,7 +1,7 @@
 //! The storage of the embedded store: a state document under a lock, and the files of its runs.
 //!
-//! There are two kinds of each. A document is a file or an object of a backend. The files of runs are in a directory,
-//! or they are objects beside the document. The rest of the store does not depend on the kind.
+//! A document is a file or an object of a backend. The files of runs are in a directory, or they are objects beside the
+//! document. The rest of the store does not depend on this difference.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) trait Medium: fmt::Debug + Send + Sync {
     /// The path of the document, for messages.
     fn path(&self) -> &Path;
 
-    /// Locks the document. After that, no process that held the lock before can add to a journal.
+    /// Locks the document. After this call, no process that held the lock earlier can add to a journal.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the holder. Errors of files and services.
@@ -32,7 +32,7 @@ pub(crate) trait Medium: fmt::Debug + Send + Sync {
     /// The files of the runs of this state.
     fn files(&self) -> Arc<dyn RunFiles>;
 
-    /// Whether another process is known to have taken over the lock of this one.
+    /// Whether it is known that another process has taken over the lock of this process.
     fn is_superseded(&self) -> bool {
         false
     }
@@ -54,7 +54,7 @@ pub(crate) trait Document: fmt::Debug + Send {
         self.read()
     }
 
-    /// Whether a crash during a write leaves the old content or the new one.
+    /// Whether a crash during a write leaves either the old content or the new content, never a mixture.
     fn is_atomic(&self) -> bool {
         false
     }
@@ -71,17 +71,17 @@ pub(crate) trait Document: fmt::Debug + Send {
     /// Finishes a replacement that a crash interrupted. Returns the content of the document.
     fn settle(&self) -> Result<Vec<u8>, StoreError>;
 
-    /// Stores a copy of an earlier content, if the medium supports copies.
+    /// Stores a copy of earlier content, if the medium supports copies.
     fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError>;
 
-    /// The means to save the document during a run. `None` if the medium does not need it, because other machines can
+    /// The means to save the document during a run. `None` if the medium needs no saves, because other machines can
     /// read its journals.
     fn saver(&self) -> Option<Arc<dyn Saver>> {
         None
     }
 }
 
-/// Saves the document during a run. A save replaces the whole content, and no reader sees a part of it.
+/// Saves the document during a run. A save replaces the whole content, and no reader sees partial content.
 pub(crate) trait Saver: Send + Sync {
     /// Replaces the whole content, durably.
     ///
@@ -104,17 +104,18 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// Writes a file as a whole, durably.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError>;
 
-    /// Writes files as [`RunFiles::write`] does: in this order, or concurrently if each write is a request.
+    /// Writes files as [`RunFiles::write`] does: in the given order, or concurrently if each write is a request to a
+    /// service.
     fn write_all(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
         files.iter().try_for_each(|(name, content)| self.write(name, content))
     }
 
-    /// Writes files as [`RunFiles::write_all`] does. They may become durable only when the next journal starts.
+    /// Writes files as [`RunFiles::write_all`] does. The files may become durable only when the next journal starts.
     fn write_with_journal(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
         self.write_all(files)
     }
 
-    /// Writes a file that may be missing without harm. May return before the file is written.
+    /// Writes a file whose absence does no harm. May return before the file is written.
     fn write_late(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         self.write(name, content)
     }
@@ -122,7 +123,7 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// Removes these files, in this order. Absent files are no error.
     fn remove(&self, names: &[String]) -> Result<(), StoreError>;
 
-    /// Removes every file of a run, the header first: without it, the rest is ignored.
+    /// Removes every file of a run, the header first: without the header, the other files are ignored.
     fn remove_run(&self, run: &RunId) -> Result<(), StoreError>;
 
     /// Moves every file of a run aside. Returns their new location.
@@ -137,8 +138,8 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// Removes a journal.
     fn remove_journal(&self, run: &RunId, epoch: u64) -> Result<(), StoreError>;
 
-    /// Creates a journal with its first frame, durably. Also makes durable what [`RunFiles::write_with_journal`] has
-    /// begun to write.
+    /// Creates a journal with its first frame, durably. Also makes the files durable that
+    /// [`RunFiles::write_with_journal`] has begun to write.
     fn start_journal(&self, run: &RunId, epoch: u64, frame: &[u8]) -> Result<Box<dyn JournalSink>, StoreError>;
 
     /// Makes the journals of a finished run cheaper to read. Their content stays the same.
@@ -159,11 +160,11 @@ pub(crate) trait JournalSink: Send + Sync {
     /// Reserves room from one offset to another, if the medium has limited room.
     fn reserve(&self, from: u64, upto: u64) -> Result<(), StoreError>;
 
-    /// Whether each append is a request to a service. Fewer and larger frames are then better.
+    /// Whether each append is a request to a service. If so, fewer and larger frames are better.
     fn gathers(&self) -> bool {
         false
     }
 
-    /// Frees the reserved room after the end.
+    /// Frees the reserved room after `end`, the end of the journal.
     fn close(&self, end: u64);
 }

@@ -15,7 +15,7 @@ use crate::run::Holder;
 pub struct EmbeddedOptions {
     /// The state file to read (`-state`), by default `terraform.tfstate` or the file of a workspace.
     pub state: PathBuf,
-    /// The file to write (`-state-out`), if it is a different one.
+    /// The file to write (`-state-out`), if it is not the file to read.
     pub state_out: Option<PathBuf>,
     /// The location of the backup of the previous state.
     pub backup: Backup,
@@ -49,7 +49,7 @@ impl EmbeddedOptions {
         }
     }
 
-    /// The file beside a locked state file that names the holder of the lock. OpenTofu writes it, too.
+    /// The file beside a locked state file that names the holder of the lock. OpenTofu writes this file, too.
     pub fn lock_info(&self) -> PathBuf {
         lock_info_path(self.written())
     }

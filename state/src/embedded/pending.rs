@@ -44,7 +44,7 @@ pub(super) fn settle(handle: &dyn Document, content: Vec<u8>) -> Result<Vec<u8>,
     };
     let parts = kept.iter().position(|byte| *byte == b'\n').map(|end| (&kept[..end], &kept[end + 1..]));
     let whole = parts.filter(|(digest, image)| *digest == Digest::of(image).hex().as_bytes()).map(|(_, image)| image);
-    // Another tool may have written the file in the meantime. It is then valid and stays as it is.
+    // Another tool may have written the file in the meantime. In that case, the file is valid and stays as it is.
     let torn = !content.is_empty() && serde_json::from_slice::<IgnoredAny>(&content).is_err();
     let content = match whole.filter(|_| torn) {
         Some(image) => {

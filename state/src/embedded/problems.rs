@@ -151,7 +151,7 @@ pub(super) fn locked_here(path: &Path) -> StoreError {
     StoreError::Locked { path: path.display().to_string(), holder: "this very process".to_owned() }
 }
 
-/// This process has the state file open for writing, so that it must not open the file again.
+/// This process has the state file open for writing, so it must not open the file again.
 pub(super) fn open_here(path: &Path) -> StoreError {
     let holder = "this very process: ask the store that has it open".to_owned();
     StoreError::Locked { path: path.display().to_string(), holder }
@@ -168,8 +168,8 @@ pub(super) fn unknown_holder(process: Option<u32>) -> String {
     process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
 }
 
-/// Another holder has the lock of a backend. `message` comes from the backend. `wanted` is the requested lock: backends
-/// that do not know the holder return it instead.
+/// Another holder has the lock of a backend. `message` comes from the backend. `wanted` is the requested lock. Backends
+/// that do not know the holder return the requested lock as the holder.
 pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &str) -> StoreError {
     let LockInfo { id, operation, who, created, .. } = holder;
     let holder = match id.is_empty() || *id == wanted.id {
@@ -182,7 +182,7 @@ pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &
     StoreError::Locked { path: path.display().to_string(), holder }
 }
 
-/// The service, or a proxy before it, ignores the conditions of writes.
+/// The service, or a proxy in front of it, ignores the conditions of writes.
 pub(super) fn no_conditions(path: &Path) -> StoreError {
     StoreError::Unfit(format!(
         "{} was created twice: the service, or a proxy on the way to it, ignores the condition \"only if absent\". \
@@ -225,7 +225,8 @@ pub(super) fn superseded(path: &Path) -> StoreError {
     StoreError::Superseded(path.display().to_string())
 }
 
-/// Replaces the list of different instances if a state differs from the base of a journal, but not in an instance.
+/// The text in place of the list of instances, if a state differs from the base of a journal but all instances are
+/// equal.
 pub(super) fn no_instance_differs() -> String {
     "none, only outputs, check results, serial or lineage".to_owned()
 }

@@ -20,11 +20,11 @@ use crate::tfstate::{StateFile, find_format_digit};
 /// The end of a run's last journal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastTerm {
-    /// Its epoch.
+    /// The epoch of the term.
     pub(super) epoch: u64,
-    /// The valid length in bytes.
+    /// The length of the journal up to the end of its last valid frame, in bytes.
     pub(super) length: u64,
-    /// The chain at its end.
+    /// The chain at the end of the journal.
     pub(super) chain: Chain,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Unfolded {
     pub(super) run: RunId,
     /// The complete new content of the state file, if the journal contains it.
     pub(super) image: Option<Opaque>,
-    /// Whether the run may have begun to write that content to the file.
+    /// Whether the run may have begun to write `image` to the state file.
     pub(super) written: bool,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn writes_state(step: &StoreStep) -> bool {
     step.writes().is_some_and(|writes| !writes.is_empty())
 }
 
-/// The unfinished work of a term: an image that it had written to the journal, or steps that the state file lacks.
+/// The unfinished work of a term: an image in its journal, or steps that the state file lacks.
 fn unfolded(folder: &RunFolder, term: &JournalContents) -> Option<Unfolded> {
     let mut open = None;
     for (event, _) in &term.events {
@@ -203,8 +203,8 @@ fn effective_content(
     let found = state_digest(content);
     let digit = find_format_digit(content, "");
     if let Some(image) = &unfolded.image {
-        // A torn write leaves the guarded digit or unreadable content. Another program wrote a file that is complete,
-        // unguarded and different.
+        // A torn write leaves the guarded digit or unreadable content. If the file is complete, unguarded and
+        // different, another program has written it.
         let torn = digit.map_or(true, |digit| digit.is_guarded());
         if is_same_state(content, found, base, seals) || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));
@@ -285,7 +285,7 @@ fn is_skeleton(content: &[u8], base: &Base, seals: &Seals) -> bool {
             }))
 }
 
-/// The instances that differ from those at the start of the term, or in the last state that it saved.
+/// The instances that differ from those at the start of the term, or from those in the last state that the term saved.
 fn differing(content: &[u8], term: Option<&JournalContents>, base: &Base, place: &Path, seals: &Seals) -> Vec<String> {
     let mut now: BTreeMap<String, Revision> = BTreeMap::new();
     if let Ok(opened) = seals.parse(content, place) {

@@ -1,5 +1,5 @@
-//! The medium of a state in a backend. The document and its lock are as OpenTofu has them. The files of runs are
-//! objects beside the document.
+//! The medium of a state in a backend. The document and its lock have the same form as in OpenTofu. The files of runs
+//! are objects beside the document.
 //!
 //! Three mechanisms exclude a second writer:
 //! - The lock of the backend, as long as all programs respect it.
@@ -57,11 +57,11 @@ pub struct RemoteOptions {
     pub holder: Holder,
     /// The seal of states, journals and plans.
     pub sealing: Arc<weft_sealing::Sealing>,
-    /// The directory of journals, for a backend that cannot hold them.
+    /// The directory of journals, for a backend that cannot store them.
     pub folder: PathBuf,
     /// The receiver of locks that could not be released.
     pub unreleased: UnreleasedLocks,
-    /// The time between two saves of the state during a run, for a backend that cannot hold journals. `None` means no
+    /// The time between two saves of the state during a run, for a backend that cannot store journals. `None` means no
     /// saves.
     pub save_interval: Option<Duration>,
 }
@@ -83,9 +83,9 @@ pub(crate) struct RemoteMedium {
 
 /// The location of the files of runs.
 enum Files {
-    /// Beside the document.
+    /// As objects beside the document.
     Objects(Arc<ObjectFiles>),
-    /// On this machine.
+    /// In a directory on this machine.
     Local(Arc<super::files::LocalFiles>),
 }
 
@@ -116,8 +116,9 @@ impl RemoteMedium {
         self.options.state.place()
     }
 
-    /// Takes the lock, waiting as long as the options allow. Takes it over from a dead process. Records this process
-    /// before it requests the lock: without the record, other processes could not find out that the holder is dead.
+    /// Takes the lock, and waits for it as long as the options allow. Takes over the lock of a dead process. Records
+    /// this process before it requests the lock: without this record, other processes could not find out that the
+    /// holder is dead.
     fn take_lock(&self, folder: Option<&FolderLock>) -> Result<(Option<LockInfo>, Option<Beats>), StoreError> {
         let RemoteOptions { state, locks, operation, holder, .. } = &self.options;
         if !locks || !state.locks() {
@@ -125,7 +126,8 @@ impl RemoteMedium {
         }
         let wanted = LockInfo::new(operation, holder);
         let Files::Objects(files) = &self.files else {
-            // Written before the lock is taken, so that the next process knows which lock this process may have left.
+            // The lock is recorded before it is taken, so that the next process knows which lock this process may have
+            // left behind.
             let left = folder.and_then(|folder| folder.left.clone());
             self.release_left(left.as_deref(), &wanted)?;
             folder.map(|folder| folder.note(&wanted.id)).transpose()?;
@@ -142,8 +144,8 @@ impl RemoteMedium {
         }
     }
 
-    /// Releases a lock that a process of this machine left behind. The lock of the directory shows that no other
-    /// process uses it now.
+    /// Releases a lock that a process of this machine left behind. This process has the lock of the directory, so no
+    /// other process uses the lock of the backend now.
     fn release_left(&self, left: Option<&str>, wanted: &LockInfo) -> Result<(), StoreError> {
         let Some(left) = left else { return Ok(()) };
         let (remote, info) = (Arc::clone(&self.options.state), wanted.clone());
@@ -281,17 +283,17 @@ struct RemoteContent {
     state: Arc<dyn RemoteState>,
     bridge: Arc<Bridge>,
     path: PathBuf,
-    /// The id of the lock.
+    /// The id of the lock that this process holds.
     lock: Option<String>,
     known: Mutex<KnownDocument>,
 }
 
-/// The knowledge of this process about the document.
+/// What this process knows about the document.
 #[derive(Default)]
 struct KnownDocument {
     /// The content and version that this process has last read or written, or `None` if there is no document.
     now: Option<(Bytes, ObjectVersion)>,
-    /// The contents that were sent since then with an unknown outcome.
+    /// The digests of contents that were sent after `now` was read or written, with an unknown outcome.
     unsure: Vec<Digest>,
     /// Whether the content was read with the lock and has not been requested since.
     is_fresh: bool,
@@ -364,7 +366,7 @@ impl Document for RemoteDocument {
         &self.content.path
     }
 
-    /// Always `true`: the next write detects another document.
+    /// Always `true`: the next write detects whether the document was replaced.
     fn is_in_place(&self) -> bool {
         true
     }

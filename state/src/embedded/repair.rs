@@ -16,9 +16,9 @@ use crate::run::RunId;
 use crate::tfstate::StateFile;
 
 impl EmbeddedStore {
-    /// Sets a run aside that cannot be recovered, because its journal is damaged or the state file is not the one that
-    /// it began from. Moves the directory of the run to `.weft/set-aside/RUN`. The state file stays as it is, and other
-    /// tools can use it again, unless another run guards it.
+    /// Sets aside a run that cannot be recovered. Either its journal is damaged, or the state file is not the one that
+    /// the run began from. Moves the directory of the run to `.weft/set-aside/RUN`. The state file stays as it is, and
+    /// other tools can use it again, unless another run guards it.
     ///
     /// Returns the new directory, and every object that the run had an intent or a result for, because the state file
     /// may be wrong about these. The file `state` in the new directory has the objects as the run wrote them.
@@ -43,9 +43,9 @@ impl EmbeddedStore {
         set_aside(&medium, &folders, run)
     }
 
-    /// Replaces a state that a run guards, although the files of the run are not on this machine, and removes the
-    /// guard. `decide` receives the state. It returns the new one, or why the state stays. Returns `None` if no run
-    /// guards the state, or if the files of an unfinished run exist.
+    /// Replaces a state that is guarded by a run whose files are not on this machine. Removes the guard. `decide`
+    /// receives the state, and returns the new state or the reason for keeping the current one. Returns `None` if no
+    /// run guards the state, or if the files of an unfinished run exist.
     ///
     /// # Errors
     /// Returns an error if another process has the lock, or if the state is unreadable. [`StoreError::Io`].
@@ -94,7 +94,7 @@ fn replace_orphan<Refusal>(
     };
     content[found.offset] = found.unguarded();
     if opened.outdated {
-        // A state that moves to encryption must not leave an unencrypted backup.
+        // If encryption was just enabled for the state, the backup must be encrypted, too.
         content = folders.seals.state(&opened.file, path)?;
     }
     if *backup != Backup::Never {

@@ -1,5 +1,5 @@
-//! Decides when the state is saved during a run. One save is in progress at a time. The end of a term waits for it, so
-//! that no save follows the last state.
+//! Decides when the state is saved during a run. One save is in progress at a time. The end of a term waits for this
+//! save, so that no save overwrites the last state.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -33,11 +33,11 @@ struct Pace {
     trouble: Option<StoreError>,
 }
 
-/// A save in progress. It ends when this is dropped.
+/// A save in progress. The save ends when this value is dropped.
 pub(super) struct UnderWay(Arc<Saves>);
 
 impl UnderWay {
-    /// The saves that this one belongs to.
+    /// The saves of the store, including this one.
     pub(super) fn saves(&self) -> &Saves {
         &self.0
     }
@@ -53,7 +53,7 @@ impl Drop for UnderWay {
 }
 
 impl Saves {
-    /// Saves with this interval.
+    /// A schedule of saves with this interval.
     pub(super) fn new(saver: Arc<dyn Saver>, interval: Duration) -> Saves {
         let pace = Pace { running: false, busy: false, last: Instant::now(), failing: false, trouble: None };
         Saves { saver, interval, pace: Mutex::new(pace), ended: Condvar::new() }

@@ -3,8 +3,8 @@
 //!
 //! - A saved state has the guard digit, so that OpenTofu refuses it, and its serial rises.
 //! - A line of the journal announces each save with its serial and digest, before the document is written. Recovery
-//!   accepts the state that the term began from and every announced state, and applies the whole journal of the term to
-//!   it. Steps that the document already contains change nothing.
+//!   accepts the state that the term began from and every announced state. It applies the whole journal of the term to
+//!   the accepted state. Steps that the document already contains change nothing.
 //! - The state is copied while the lock of the store is held. It is encoded and sent without the lock.
 
 use std::path::PathBuf;

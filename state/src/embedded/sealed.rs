@@ -1,5 +1,5 @@
 //! The encryption of the store's files. The state file uses OpenTofu's envelope. Journal frames and plans of runs are
-//! sealed records in Weft's own format. Without configuration, everything is plain text.
+//! sealed records in Weft's own format. Without encryption in the configuration, everything is plain text.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Seals(Arc<Sealing>);
 pub(crate) struct OpenedState {
     /// The state.
     pub(crate) file: StateFile,
-    /// Whether it would be written differently now: with another method, without encryption, or newly encrypted.
+    /// Whether the state would be written differently now: with another method, without encryption, or newly encrypted.
     pub(crate) outdated: bool,
 }
 
@@ -78,7 +78,8 @@ impl Seals {
         self.0.seal_state(&plain).map_err(|error| unsealed(path, error))
     }
 
-    /// The bytes to store for the plan of a run. They may be encrypted, because the plan holds values of the state.
+    /// The bytes to store for the plan of a run. They are encrypted if this is configured, because the plan contains
+    /// values of the state.
     ///
     /// # Errors
     /// Returns an error if the plan cannot be encrypted.
@@ -126,7 +127,8 @@ impl JournalSeal {
         [self.context.as_slice(), &first.to_le_bytes()].concat()
     }
 
-    /// Encrypts the lines of a frame. Returns `None` if they stay plain. `first` is the number of the first line.
+    /// Encrypts the lines of a frame. Returns `None` if the lines stay unencrypted. `first` is the number of the first
+    /// line.
     pub(super) fn seal(&self, first: u64, lines: &[u8]) -> Result<Option<Vec<u8>>, SealError> {
         match self.seals.0.seals(&TargetName::State) {
             true => self.seals.0.seal_record(&TargetName::State, &self.context(first), lines).map(Some),
@@ -139,8 +141,8 @@ impl JournalSeal {
         Ok(self.seals.0.open_record(&TargetName::State, &self.context(first), sealed)?.plain)
     }
 
-    /// Checks that unsealed frames are accepted. If not, an unsealed frame could come from anyone who can write the
-    /// file.
+    /// Returns an error if unsealed frames are not accepted. An unsealed frame could come from anyone who can write to
+    /// the file.
     pub(super) fn check_plain(&self) -> Result<(), OpenError> {
         self.seals.0.open_record(&TargetName::State, &[], &[]).map(|_| ())
     }

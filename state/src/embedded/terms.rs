@@ -35,9 +35,9 @@ pub(super) struct Core {
     pub(super) incarnation: Incarnation,
     /// The saves during runs, if the medium needs them.
     pub(super) saves: Option<Arc<Saves>>,
-    /// `None` if the store was opened for reading.
+    /// The data of the holder of the lock. `None` if the store was opened for reading.
     pub(super) live: Option<Mutex<Live>>,
-    /// Budgets of provider calls. One process at a time uses the store, so its memory suffices.
+    /// Budgets of provider calls. One process at a time uses the store, so the memory of this process suffices.
     pub(super) budgets: LocalBudgets,
 }
 
@@ -47,7 +47,7 @@ impl Core {
         Ok(live.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns what `live` returns, at the end of a term. Waits for a save in progress, and prevents further ones.
+    /// Like `live`, for the end of a term: waits for a save in progress, and prevents further saves.
     pub(super) fn live_at_end(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
         if let Some(saves) = &self.saves {
             saves.end();
@@ -132,7 +132,7 @@ impl Core {
     ) -> Result<(), StoreError> {
         let files = &self.folders.files;
         let known = live.ends.get(run).copied();
-        // A journal without a valid frame never began, and is removed.
+        // If a journal has no valid frame, its term never began. The journal is removed.
         for epoch in files.epochs(run)? {
             if known.is_none_or(|last| epoch > last.epoch) {
                 files.remove_journal(run, epoch)?;
@@ -187,8 +187,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes a state to the directory of its run, because the state file was replaced. Returns the error that names
-    /// that file.
+    /// Writes a state to the directory of its run, because the state file was replaced. Returns the error, which names
+    /// the written file.
     fn replaced(&self, live: &Live, image: &[u8]) -> StoreError {
         let path = live.handle.path().display().to_string();
         let Some(run) = live.term.as_ref().map(|term| term.run.clone()) else { return StoreError::NotThere(path) };
@@ -232,7 +232,7 @@ impl Core {
         }
         let mut copy = old;
         if live.outdated {
-            // A state that moves to encryption must not leave an unencrypted backup.
+            // If encryption was just enabled for the state, the backup must be encrypted, too.
             copy = live.seals.state(&live.seals.parse(&copy, live.handle.path())?.file, live.handle.path())?;
         }
         if let Ok(found) = digit_of(&copy, live.handle.path()) {
@@ -256,7 +256,7 @@ impl Core {
         let written = match live.image() {
             Ok(None) if edit.identity.is_none() => return Ok(answer),
             Ok(None) if live.ledger.serial == 0 => live.next_image(),
-            // The content is the same, but the identity changes. The image has the identity as given.
+            // The content is the same, but the identity changes. The image has exactly the given identity.
             Ok(None) => live.present_image(),
             Ok(Some(image)) => Ok(image),
             Err(error) => Err(error),
@@ -429,7 +429,8 @@ impl Core {
         Ok((loaded, held))
     }
 
-    /// Queries the ledger: the one in memory if this process holds the lock, or one that is read for the query.
+    /// Queries a ledger: the ledger in memory if this process holds the lock, otherwise a ledger that is read from the
+    /// files for this query.
     pub(super) fn ask<Answer>(&self, question: impl FnOnce(&Ledger) -> Answer) -> Result<Answer, StoreError> {
         match self.live {
             Some(_) => Ok(question(&self.live()?.ledger)),

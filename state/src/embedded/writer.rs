@@ -1,5 +1,5 @@
-//! The thread that writes the journal of a term. All lines that arrive while it writes a group become the next group,
-//! with one fsync.
+//! The thread that writes the journal of a term. All lines that arrive while the thread writes a group become the next
+//! group. Each group needs one fsync.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,13 +14,13 @@ use super::sealed::JournalSeal;
 use crate::error::StoreError;
 use crate::event::Event;
 
-/// The room that the journal reserves for the result of each open intent, so that a full disk stops new calls but not
-/// the record of old ones. It suffices for a large cloud object with its private data and for the result that other
-/// operations need.
+/// The room that the journal reserves for the result of each open intent, so that a full disk prevents new calls, but
+/// the results of earlier calls can still be recorded. It suffices for a large cloud object with its private data and
+/// for the result that other operations need.
 const RESULT_ROOM: u64 = 64 * 1024;
 
 /// The amount by which room is reserved. It is large enough that most batches need no system call, and small compared
-/// with any disk. If the disk has less, smaller amounts are tried.
+/// with any disk. If the disk has less free space, smaller amounts are tried.
 const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
 /// A journal counts as busy if a group has at least this number of lines.
@@ -83,7 +83,7 @@ impl Durable {
 }
 
 impl Writer {
-    /// Continues a journal that has `written` valid bytes, whose chain ends with `chain`.
+    /// Continues a journal that has `written` valid bytes. The chain of its lines ends with `chain`.
     pub(super) fn start(
         sink: Box<dyn JournalSink>,
         seal: JournalSeal,
@@ -116,11 +116,11 @@ impl Writer {
         }
     }
 
-    /// Reserves room for the results of this number of open intents, and more if the disk has it.
+    /// Reserves room for the results of this number of open intents, and more room if the disk has it.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the disk is too full for these results. In that case, nothing has happened, and the
-    /// journal can continue.
+    /// [`StoreError::Io`] if the disk is too full for these results. In that case, nothing was written, and the journal
+    /// can continue.
     pub(super) fn reserve(&self, open_intents: u64) -> Result<(), StoreError> {
         let mut queue = self.queue();
         let needed = queue.written + queue.group.len() as u64 + open_intents.saturating_mul(RESULT_ROOM);
@@ -191,7 +191,7 @@ fn reserve_most(sink: &dyn JournalSink, written: u64, needed: u64) -> Result<u64
         match sink.reserve(written, needed + spare) {
             Ok(()) => return Ok(needed + spare),
             Err(error) if spare == 0 => return Err(error),
-            // Less than one result is not worth another attempt.
+            // Room for less than one result is not worth another attempt.
             Err(_) => spare = if spare / 2 < RESULT_ROOM { 0 } else { spare / 2 },
         }
     }
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use crate::run::RunId;
 
-    /// A journal on a disk that has room up to this offset.
+    /// A test journal on a disk that has room up to a given offset.
     #[derive(Clone, Default)]
     struct Disk(Arc<[AtomicU64; 2]>);
 
@@ -322,7 +322,7 @@ mod tests {
         for (room, want) in [
             (u64::MAX, Some(ROOM_STEP)),
             (ROOM_STEP, Some(ROOM_STEP)),
-            // Half of the step fits, and no more.
+            // Half of a step fits on the disk, but not a whole step.
             (ROOM_STEP - 1, Some(needed + (ROOM_STEP - needed) / 2)),
             (needed + RESULT_ROOM, Some(needed)),
             (needed, Some(needed)),
@@ -347,7 +347,7 @@ mod tests {
         }
         let error = writer.reserve(5).unwrap_err().to_string();
         assert!(error.contains("reserving room in journal"), "{error}");
-        // Results can still be written, and intents continue when there is room.
+        // Results can still be written. Intents are accepted again once there is room.
         writer.check().unwrap();
         writer.append(&[]).wait_blocking().unwrap();
         disk.with_room(8 * RESULT_ROOM);

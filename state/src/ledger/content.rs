@@ -118,7 +118,7 @@ impl LedgerContent {
         self.sequence += 1;
     }
 
-    /// The revision of a subject that is written now.
+    /// The revision for a subject that the current commit writes.
     fn next_revision(&self, content: Option<Revision>) -> Revision {
         match self.rule {
             RevisionRule::Sequence => Revision(self.sequence),

@@ -50,8 +50,7 @@ impl Ledger {
         CreateAnswer::Created
     }
 
-    /// ACQUIRE. With `alone`, the caller has proof that there is no other holder: it has the lock of the embedded
-    /// store.
+    /// ACQUIRE. `alone` means that the caller has the lock of the embedded store, so there is no other holder.
     pub(crate) fn acquire(&mut self, request: &Acquire, alone: bool) -> AcquireAnswer {
         let Some(run) = self.runs.get_mut(&request.run) else { return AcquireAnswer::NoRun };
         let grant =
@@ -134,7 +133,7 @@ impl Ledger {
         ClaimAnswer::Refused { stale, doubts: doubts.cloned().collect(), held }
     }
 
-    /// The runs that hold a subject in any mode.
+    /// The runs that have claimed a subject, in any mode.
     pub(crate) fn holders(&self, subject: &Subject) -> Vec<HeldSubject> {
         let runs = self.claims.get(subject).into_iter().flatten();
         runs.map(|(run, mode)| HeldSubject {
@@ -198,7 +197,7 @@ impl Ledger {
         }
     }
 
-    /// Whether a run has begun no operation.
+    /// Whether no operation of a run has begun.
     pub(crate) fn is_untouched(&self, id: &RunId) -> bool {
         self.runs.get(id).is_some_and(|run| run.ops.is_empty() && run.strays.is_empty())
     }

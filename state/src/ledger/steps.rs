@@ -15,7 +15,7 @@ enum Fresh {
     Repeated,
 }
 
-/// The identity of a commit or failure, which recognizes a repetition.
+/// The identity of a commit or failure, by which a repetition is recognized.
 struct StepIdentity<'a> {
     op: OpIndex,
     attempt: Attempt,
@@ -25,7 +25,7 @@ struct StepIdentity<'a> {
 }
 
 impl Ledger {
-    /// The run behind a lease, if the lease is current.
+    /// The run of a lease, if the lease is current.
     pub(crate) fn check(&self, lease: &Lease) -> Result<&RunState, Fenced> {
         if lease.incarnation != self.incarnation {
             return Err(Fenced::Incarnation { now: self.incarnation });

@@ -25,7 +25,7 @@ pub struct StoreReport {
     pub workspace: String,
     /// The server.
     pub server: ServerReport,
-    /// The identity of the state.
+    /// The lineage of the state.
     pub lineage: String,
     /// The serial of the state.
     pub serial: u64,
@@ -63,13 +63,13 @@ pub struct ServerReport {
 /// A run of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunReport {
-    /// Its name.
+    /// The id of the run.
     pub id: String,
-    /// Its status.
+    /// The status of the run.
     pub status: String,
     /// The number of lines of its journal.
     pub lines: u64,
-    /// Whether its records were compared with its journal. This is not done for an active run.
+    /// Whether its records were compared with its journal. The records of an active run are not compared.
     pub compared: bool,
     /// The reason why the run is frozen, if it is.
     pub frozen: Option<String>,
@@ -86,7 +86,7 @@ pub struct StoreProblem {
     pub way_out: String,
 }
 
-/// Records of a state that are lost.
+/// The lost records of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// The serial of the state.
@@ -95,7 +95,7 @@ pub struct Losses {
     pub damaged: Vec<Subject>,
     /// The number of records that are missing.
     pub missing: u64,
-    /// The objects that once had a record and have none now. The missing records are records of some of these.
+    /// The objects that once had a record but have none now. The missing records belong to some of these objects.
     pub candidates: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl Losses {
 /// A loss that a user has declared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct DeclaredLoss {
-    /// When, in milliseconds since 1970.
+    /// The time of the declaration, in milliseconds since 1970.
     pub unix_ms: u64,
     /// The user and the machine.
     pub by: String,
@@ -382,7 +382,7 @@ impl Core {
             runs.iter().filter(|run| !run.status.is_final()).map(|run| run.id.as_str()).collect();
         for (name, value) in &claims {
             let subject = codec::subject(name);
-            // A run that ended with doubts keeps the claims of their objects.
+            // A run that ended with doubts keeps the claims of the objects in doubt.
             let kept = matches!(&subject, Some(Subject::Instance(address)) if doubtful.contains(address));
             for run in value.split(' ').skip(1).filter(|run| !open.contains(run) && !kept) {
                 findings.add(subject.as_ref().map_or(name.clone(), ToString::to_string), &Misfit::ClaimOfNoRun(run));

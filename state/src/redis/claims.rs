@@ -119,7 +119,7 @@ impl Core {
         Ok(ClaimAnswer::Refused { stale, held, doubts })
     }
 
-    /// Releases claims. With `all`, the CLAIM as a whole is no longer in force.
+    /// Releases claims. If `all` is set, the CLAIM as a whole is no longer in force.
     pub(super) async fn unclaim(&self, lease: &Lease, subjects: &[String], all: bool) -> Result<Words, StoreError> {
         let run = &lease.run;
         let keys = [self.keys.meta(), self.keys.run(run), self.keys.claims()];
@@ -173,7 +173,8 @@ impl Core {
             .arg(u8::from(event == ABANDONED_EVENT));
         let words = self.connection.script(command).await?;
         if let Some(fenced) = steps::fenced(&words) {
-            // A resent RELEASE finds the lease free and its own end as the last line.
+            // A resent RELEASE finds that the lease is free, and that the last line of the journal records the end of
+            // this term.
             let ours = matches!(&fenced, Fenced::Token { now: None });
             if !ours || !self.ended(run, event).await? {
                 return Ok(ReleaseAnswer::Fenced(fenced));
@@ -190,7 +191,7 @@ impl Core {
         Ok(ReleaseAnswer::Released(header))
     }
 
-    /// Whether this end is the last line of a run's journal.
+    /// Whether this event is the last line of a run's journal.
     pub(super) async fn ended(&self, run: &RunId, event: &str) -> Result<bool, StoreError> {
         let mut command = redis::cmd("LINDEX");
         command.arg(self.keys.journal(run)).arg(-1);
@@ -220,7 +221,7 @@ impl Core {
 
     /// Removes the oldest finished runs.
     pub(super) async fn prune(&self) -> Result<(), StoreError> {
-        // Usually there are few other runs, so it is rare that all headers must be read.
+        // Usually there are few runs, and the headers need not be read.
         let mut command = redis::cmd("HLEN");
         command.arg(self.keys.runs());
         if codec::text(&self.connection.one(command).await?).parse().is_ok_and(|runs: usize| runs <= KEPT_RUNS) {

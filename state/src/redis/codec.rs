@@ -35,7 +35,7 @@ pub(super) fn stored(value: &[u8]) -> Option<(Revision, &[u8])> {
 
 /// The first byte of stored bytes with a digest. No record and no sealed record begins with it.
 const DIGESTED: u8 = 2;
-/// The length of such a digest in bytes: enough to detect damage.
+/// The length of the digest in stored bytes: enough to detect damage.
 const DIGEST_BYTES: usize = 16;
 
 fn stored_digest(name: &str, bytes: &[u8]) -> [u8; DIGEST_BYTES] {
@@ -54,7 +54,7 @@ pub(super) fn digested(name: &str, bytes: &[u8]) -> Vec<u8> {
 /// Stored bytes without their digest.
 pub(super) struct Undigested<'a> {
     pub(super) bytes: &'a [u8],
-    /// Whether there was a digest. Bytes of earlier versions have none.
+    /// Whether the bytes had a digest. Bytes that an earlier version stored have none.
     pub(super) has_digest: bool,
 }
 
@@ -180,7 +180,7 @@ pub(super) fn outcome_digest(mark: u8, outcome: &[u8]) -> String {
     short_digest(&[&[mark], outcome].concat())
 }
 
-/// Replaces the digest of a missing payload.
+/// The word in place of the digest if there is no payload.
 pub(super) const NO_PAYLOAD: &str = "-";
 
 /// A journal line with the digest of the payload that the step stores, and with a digest of the whole line. `digest` is
@@ -211,7 +211,7 @@ pub(super) const FAILURE: u8 = b'F';
 /// The mark of an outcome, and the stored bytes of the outcome.
 pub(super) type KeptOutcome<'a> = (u8, &'a [u8]);
 
-/// An operation from its value, with its outcome.
+/// Decodes an operation and its outcome from the stored value.
 pub(super) fn op(value: &[u8]) -> Option<(OpRecord, Option<KeptOutcome<'_>>)> {
     let end = value.iter().position(|byte| *byte == b'\n')?;
     let mut words = std::str::from_utf8(&value[..end]).ok()?.split(' ');
@@ -234,7 +234,7 @@ pub(super) fn op(value: &[u8]) -> Option<(OpRecord, Option<KeptOutcome<'_>>)> {
     Some((op, value[end + 1..].split_first().map(|(mark, outcome)| (*mark, outcome))))
 }
 
-/// Adds the outcome with its mark. `None` if it cannot be decoded.
+/// Adds the outcome to the operation. `mark` is the kind of outcome. `None` if the outcome cannot be decoded.
 pub(super) fn with_outcome(mut op: OpRecord, mark: u8, outcome: Vec<u8>) -> Option<OpRecord> {
     match mark {
         RESULT => op.result = Some(Opaque(outcome)),
@@ -250,7 +250,7 @@ pub(super) fn token(text: &str) -> Option<Token> {
     Some(Token { epoch: epoch.parse().ok()?, term: u128::from_str_radix(term, 16).ok()? })
 }
 
-/// The answer of a script: texts and lists.
+/// The answer of a script: strings and lists.
 #[derive(Clone, Debug)]
 pub(super) struct Words(pub(super) Vec<Value>);
 
@@ -263,7 +263,7 @@ impl Words {
         }
     }
 
-    /// The list of texts at this position.
+    /// The list of strings at this position.
     pub(super) fn list(&self, at: usize) -> Vec<String> {
         match self.0.get(at) {
             Some(Value::Array(values)) => values.iter().map(text).collect(),
@@ -271,7 +271,7 @@ impl Words {
         }
     }
 
-    /// All texts from this position on.
+    /// All strings from this position on.
     pub(super) fn rest(&self, at: usize) -> Vec<String> {
         self.0.iter().skip(at).map(text).collect()
     }

@@ -31,10 +31,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(3);
 /// The maximum duration of one wait for replicas. After that, the server is checked again, because it may have been
 /// replaced.
 const WAIT_FOR: Duration = Duration::from_secs(1);
-/// The number of commands in one batch. It bounds the memory on both sides, and one wait for durability still covers
-/// many commands.
+/// The number of commands in one batch. The limit bounds the memory on both sides, but one wait for durability still
+/// covers many commands.
 pub(super) const COMMANDS_AT_ONCE: usize = 512;
-/// The maximum number of bytes of arguments in one batch, for the same reason. A larger command is sent alone.
+/// The maximum number of bytes of arguments in one batch, to bound the memory on both sides. A larger command is sent
+/// alone.
 const BYTES_AT_ONCE: usize = 8 * 1024 * 1024;
 /// The commands that write and that replicas must therefore confirm. Scripts count as writing.
 const WRITING: [&[u8]; 4] = [b"EVALSHA", b"HSET", b"HSETNX", b"HDEL"];
@@ -149,8 +150,8 @@ impl Connection {
         }
     }
 
-    /// Sends commands in order, pipelined. After a broken connection, all commands are sent again, so each one must
-    /// allow that.
+    /// Sends commands in order, pipelined. After a broken connection, all commands are sent again, so each command must
+    /// be safe to repeat.
     ///
     /// # Errors
     /// Returns an error if the server is unreachable for [`RECONNECT_FOR`], refuses a command or does not meet the
@@ -253,11 +254,12 @@ impl Connection {
     async fn server_trouble(&self, number: u64, error: &ServerError) -> Trouble {
         match error.code() {
             "NOSCRIPT" => {
-                // The server was restarted or its scripts were flushed. A new connection loads them again.
+                // The server was restarted or its scripts were flushed. A new connection loads the scripts again.
                 self.hang_up(number).await;
                 Trouble::Again(problems::scripts_flushed())
             }
-            // Another server has become the master, or the permissions were changed. A new connection detects which.
+            // Another server has become the master, or the permissions were changed. A new connection finds out which
+            // of the two happened.
             "READONLY" | "NOPERM" | "NOAUTH" => {
                 self.hang_up(number).await;
                 Trouble::Again(error.to_string())
@@ -301,7 +303,7 @@ impl Connection {
         }
         let _: Vec<String> = load.query_async(&mut stream).await.map_err(|error| self.dialer.trouble(&error))?;
         self.check_tips(&mut stream).await?;
-        /// Numbers of connections, to distinguish an old one from its successor.
+        /// The number of the next connection. Numbers distinguish an old connection from its successor.
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let watch = Arc::new(Mutex::new(Watch { durability, looked: Instant::now() }));
@@ -317,7 +319,7 @@ impl Connection {
         Ok((stream, durability))
     }
 
-    /// Checks settings and replicas again, because someone may have changed them.
+    /// Checks settings and replicas again, because they may have changed.
     async fn look_again(&self, line: &mut Line) -> Result<(), Trouble> {
         let seen = match fitness::again(&self.dialer, &mut line.stream).await {
             Ok(seen) => seen,

@@ -122,12 +122,12 @@ impl RedisStore {
         self.core.connection.forget(run);
     }
 
-    /// Allows writes again: the missing lines exist again.
+    /// Allows writes again after the missing lines were replayed.
     pub(crate) fn forgive(&self) {
         self.core.connection.forgive();
     }
 
-    /// Freezes a run: its holder is fenced, and no process can get the lease. Returns `false` if the run does not
+    /// Freezes a run: its holder is fenced, and no process can acquire the lease. Returns `false` if the run does not
     /// exist.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Opens connections: over TCP, TLS or a Unix socket, to a server or to the master that Sentinels name.
 //!
-//! This module opens the streams itself instead of leaving it to the client library, because an error must name its
-//! cause, and because certificates and passwords are read from their files for each connection.
+//! This module opens the streams itself, not through the client library, for two reasons. An error must name its cause,
+//! and certificates and passwords are read from their files for each connection.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -85,8 +85,8 @@ impl Dialer {
         self.address.place()
     }
 
-    /// Connects to the server. With Sentinels, connects to the master that they name, and also returns what they know
-    /// about its replicas.
+    /// Connects to the server. With Sentinels, connects to the master that the Sentinels name, and also returns what
+    /// they know about its replicas.
     pub(super) async fn server(&self) -> Result<(MultiplexedConnection, Option<SentinelView>), Trouble> {
         let login = self.login(self.address.user.as_deref(), self.address.database);
         let login = login.map_err(|fault| self.told(DialError::Fault(fault)))?;
@@ -114,7 +114,7 @@ impl Dialer {
     }
 
     /// What the Sentinels know now, or `None` if the address has no Sentinels. Asks only one Sentinel, so that a
-    /// failure is quick. After a failure, the next call asks another one.
+    /// failure is quick. After a failure, the next call asks another Sentinel.
     pub(super) async fn sentinel_view(&self) -> Result<Option<SentinelView>, Trouble> {
         if !self.has_sentinels() {
             return Ok(None);
@@ -133,7 +133,7 @@ impl Dialer {
         matches!(self.address.endpoint, Endpoint::Sentinels { .. })
     }
 
-    /// Asks another Sentinel first from now on.
+    /// After this call, another Sentinel is asked first.
     pub(super) fn distrust(&self) {
         self.first.fetch_add(1, Ordering::Relaxed);
     }
@@ -167,7 +167,7 @@ impl Dialer {
         };
         let mut login = RedisConnectionInfo::default().set_db(database).set_skip_set_lib_name();
         if let Some(user) = user {
-            // Without a password, the user may be one that needs none.
+            // If no password is configured, the user may be one that needs no password.
             login = login.set_username(user).set_password("");
         }
         if let Some(password) = password {
@@ -180,7 +180,7 @@ impl Dialer {
         match tokio::time::timeout(CONNECT_TIMEOUT, self.opened(target, login)).await {
             Ok(opened) => opened,
             Err(_) => match target {
-                // A server without TLS may wait for a line end in what it received.
+                // A server without TLS may wait for the end of a line instead of answering.
                 Target::Host(host) if self.address.tls && speaks_plainly(host).await => Err(LoginFault::NotTls.into()),
                 _ => Err(DialError::Again(problems::silent())),
             },
@@ -297,7 +297,7 @@ impl Dialer {
     }
 }
 
-/// A password as text, as the client library needs it. Passwords come from texts, so this loses nothing.
+/// A password as text, as the client library needs it. Passwords are read from text, so the conversion loses nothing.
 fn text(password: &Secret) -> String {
     String::from_utf8_lossy(password.expose()).into_owned()
 }
@@ -314,7 +314,7 @@ fn password(source: Option<&PasswordSource>) -> Result<Option<Secret>, LoginFaul
     }
 }
 
-/// The error of the stream behind an error of the client.
+/// The I/O error that caused an error of the client library, if there is one.
 fn stream_error(error: &RedisError) -> Option<&io::Error> {
     let source = std::error::Error::source(error)?;
     match source.downcast_ref::<Arc<dyn std::error::Error + Send + Sync>>() {

@@ -12,7 +12,7 @@ use super::problems::{self, LoginFault, REQUIREMENTS, Requirement};
 use super::replication::{self, SentinelView, ServerFacts};
 use crate::error::StoreError;
 
-/// The minimum version of the server. Older ones do not refuse scripts before their first write when memory is full.
+/// The minimum version of the server. Older servers do not refuse a script before its first write when memory is full.
 const OLDEST_SERVER: (u32, u32) = (7, 0);
 /// The channel to which Sentinels subscribe at the servers that they watch.
 const SENTINEL_CHANNEL: &str = "__sentinel__:hello";
@@ -22,7 +22,7 @@ const SENTINEL_CHANNEL: &str = "__sentinel__:hello";
 pub(super) struct Durability {
     /// The number of replicas that must confirm each write.
     pub(super) replicas: u32,
-    /// Whether they must have written it to their files.
+    /// Whether these replicas must have written it to their append-only files.
     pub(super) files: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn check(
 /// The properties of a server that is fit.
 pub(super) struct Seen {
     facts: ServerFacts,
-    /// Whether Sentinels watch it.
+    /// Whether Sentinels watch the server.
     watched: bool,
 }
 
@@ -77,7 +77,7 @@ impl Seen {
     }
 }
 
-/// Repeats the checks of what may change while a connection is open.
+/// Repeats the checks of the properties that may change while a connection is open.
 ///
 /// # Errors
 /// See [`check`].
@@ -113,7 +113,7 @@ async fn settings(place: &str, line: &mut MultiplexedConnection) -> Result<(), T
         Err(error) if error.is_io_error() || error.is_timeout() || error.is_connection_dropped() => {
             return Err(Trouble::Again(error.to_string()));
         }
-        // Cloud services often do not support the command.
+        // Cloud services often do not support `CONFIG GET`.
         Err(error) => {
             let Requirement { name, value, .. } = REQUIREMENTS[0];
             return Err(Trouble::Final(problems::setting_unreadable(place, name, value, &error)));
@@ -132,8 +132,8 @@ fn wrong(found: &BTreeMap<String, String>) -> Option<(Requirement, String)> {
     Some((*wrong, value(wrong)))
 }
 
-/// Waits until the replicas have confirmed everything that the connection has written, or the wait times out. Returns
-/// the number of replicas that have confirmed it.
+/// Waits until the replicas have confirmed everything that the connection has written, or until the wait times out.
+/// Returns the number of replicas that have confirmed it.
 ///
 /// # Errors
 /// Returns an error if the connection is broken.

@@ -51,10 +51,10 @@ impl Payload {
 /// What the journal says about an operation.
 #[derive(Clone, Debug, Default)]
 struct Journalled {
-    /// `None` after a resolution, whose line does not contain the status.
+    /// The status. `None` after a resolution, because its line does not contain the status.
     status: Option<OpStatus>,
     attempt: Option<Attempt>,
-    /// `None` if the line does not contain the worker.
+    /// The worker. `None` if the line does not contain it.
     worker: Option<WorkerId>,
     /// The object, the action and the planned value of the last intent.
     intended: Payload,
@@ -109,7 +109,7 @@ struct Stored {
     op: OpRecord,
     intended: Option<String>,
     outcome: Option<String>,
-    /// Whether its outcome fits its status.
+    /// Whether the outcome of the operation fits its status.
     sound: bool,
 }
 
@@ -128,7 +128,7 @@ impl Journalled {
 
 /// The words that the intent of an operation wrote, or `None` before the first intent.
 fn intended_words(value: &[u8]) -> Option<String> {
-    /// The number of words before them: status, attempt, worker, digest of the step.
+    /// The number of words before those of the intent: status, attempt, worker, digest of the step.
     const BEFORE: usize = 4;
     let line = std::str::from_utf8(value.split(|byte| *byte == b'\n').next()?).ok()?;
     let words: Vec<&str> = line.split(' ').skip(BEFORE).collect();

@@ -2,8 +2,8 @@
 
 use crate::run::{Digest, RunId};
 
-/// String: when the bucket of a budget will be full. All states of a server share budgets, because they share the
-/// accounts of providers.
+/// String: the time when the bucket of a budget will be full. All states of a server share budgets, because they share
+/// the accounts of providers.
 pub(super) fn budget(name: &str) -> String {
     format!("weft:budget:{}", Digest::of(name.as_bytes()).hex())
 }

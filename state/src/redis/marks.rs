@@ -25,7 +25,7 @@ pub(crate) struct CopyMark {
 pub(crate) struct CopyMarks {
     /// The copy that was written last.
     pub(crate) written: Option<CopyMark>,
-    /// A copy that is being written. If the process died during the write, the backend may have it.
+    /// A copy that is being written. If the process died during the write, the backend may have this copy.
     pub(crate) writing: Option<CopyMark>,
 }
 

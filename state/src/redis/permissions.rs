@@ -39,7 +39,7 @@ const COMMANDS: [(&str, &[&str]); 27] = [
     ("waitaof", &["WAITAOF", "0", "0", "0"]),
 ];
 
-/// The commands of a transaction around them.
+/// The commands for transactions around these commands.
 const TRANSACTION: [&str; 3] = ["multi", "exec", "discard"];
 
 /// The missing permissions of a user.
@@ -72,14 +72,15 @@ fn command(words: &[&str], key: &str) -> Cmd {
 }
 
 /// The missing permissions of the user of a connection. The server checks permissions when it queues a command in a
-/// transaction. So this queues all commands in a transaction and discards it, which changes nothing.
+/// transaction. So this function queues all commands in a transaction and then discards the transaction, which changes
+/// nothing.
 ///
 /// # Errors
 /// Errors of the server, except for denied commands.
 pub(super) async fn missing(line: &mut MultiplexedConnection, key: &str) -> Result<Missing, RedisError> {
     let mut missing = Missing::default();
-    // Outside of a transaction, the commands would be executed. So the transaction must have begun before they are
-    // sent.
+    // Outside of a transaction, the commands would be executed. So the transaction must have begun before the commands
+    // are sent.
     let begun: Result<(), RedisError> = redis::cmd("MULTI").query_async(line).await;
     if let Err(error) = begun {
         if error.code() != Some("NOPERM") {

@@ -27,7 +27,7 @@ pub(super) fn no_meta_record(place: String) -> StoreError {
 /// The damage of a key of the store.
 #[derive(Clone, Copy)]
 pub(super) enum Damage<'a> {
-    /// The meta record has another identity than at the start.
+    /// The identity in the meta record has changed since the start.
     OtherStore,
     /// The status of a run is unknown.
     Status,
@@ -47,7 +47,7 @@ pub(super) enum Damage<'a> {
     Doubt,
     /// The record of a subject cannot be decoded.
     Record(&'a dyn Display),
-    /// The record of a subject has another digest than when it was written.
+    /// The record of a subject does not match its digest.
     Changed(&'a dyn Display),
     /// The revision of a subject cannot be decoded.
     Revision(&'a str),
@@ -134,7 +134,7 @@ pub(super) enum Misfit<'a> {
     },
     /// A record cannot be decoded.
     Unreadable,
-    /// A record has another digest.
+    /// A record does not match its digest.
     Changed,
     /// The revision of a record differs from the revision in the list.
     Revision {
@@ -157,7 +157,7 @@ pub(super) enum Misfit<'a> {
     LostClaim(&'a str),
     /// A doubt belongs to a run that does not exist.
     DoubtOfNoRun(&'a str),
-    /// Anything else.
+    /// Any other problem.
     Other(&'a str),
 }
 

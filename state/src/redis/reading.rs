@@ -26,10 +26,10 @@ use crate::subject::{Doubt, Revision, Subject};
 /// Fields of a hash.
 pub(super) type Fields = BTreeMap<String, Vec<u8>>;
 
-/// The numerous parts of a run.
+/// The parts of a run that may be numerous.
 pub(super) struct RunContents {
     pub(super) ops: BTreeMap<OpIndex, OpRecord>,
-    /// `true` for an exclusive claim.
+    /// The claims: exclusive (`true`) or shared.
     pub(super) claims: BTreeMap<Subject, bool>,
     pub(super) written: BTreeMap<Subject, Revision>,
 }
@@ -84,7 +84,7 @@ impl Core {
         }
     }
 
-    /// Reads a hash of short texts.
+    /// Reads a hash of short strings.
     pub(super) async fn texts(&self, key: &str) -> Result<BTreeMap<String, String>, StoreError> {
         let found = self.hash(key).await?;
         Ok(found.into_iter().map(|(name, value)| (name, String::from_utf8_lossy(&value).into_owned())).collect())
@@ -154,7 +154,7 @@ impl Core {
         Ok(self.read_headers(std::slice::from_ref(id)).await?.pop())
     }
 
-    /// The headers of the existing runs among these. One request reads them all.
+    /// The headers of these runs, without runs that do not exist. One request reads all headers.
     async fn read_headers(&self, ids: &[RunId]) -> Result<Vec<RunHeader>, StoreError> {
         let header = |id: &RunId| {
             let mut command = redis::cmd("HMGET");
@@ -368,8 +368,8 @@ pub(super) struct ReadLine {
     pub(super) payload: Option<String>,
 }
 
-/// Parses a journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`. Returns `None` if it does not follow from
-/// the link before it, or was changed. Lines of earlier versions have no `PAYLOAD` and no `CHECK`.
+/// Parses a journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`. Returns `None` if the line does not follow
+/// from the link before it, or was changed. Lines of earlier versions have no `PAYLOAD` and no `CHECK`.
 pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<ReadLine> {
     let (link, rest) = text.split_once(' ')?;
     let payload = codec::payload_of(rest)?.map(str::to_owned);

@@ -1,7 +1,7 @@
 //! Decides how many replicas must confirm a write, so that no failover loses it.
 //!
 //! A replica that may be promoted must have every acknowledged write. `WAIT` does not say which replicas have confirmed
-//! a write, so if one of them may be promoted, all of them must confirm.
+//! a write. So if any replica may be promoted, all replicas must confirm.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ const WAITS_FOR_FILES: (u32, u32) = (7, 2);
 /// A replica, as a Sentinel sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SeenReplica {
-    /// Whether it responds.
+    /// Whether the replica responds.
     pub(super) up: bool,
-    /// Whether a failover may choose it.
+    /// Whether a failover may promote the replica.
     pub(super) promotable: bool,
 }
 
@@ -32,7 +32,7 @@ impl SeenReplica {
 /// What a Sentinel knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SentinelView {
-    /// Whether the Sentinels can agree on a failover now, as far as this one sees the others.
+    /// Whether the Sentinels can agree on a failover now, as far as the asked Sentinel sees the others.
     pub(super) quorum: bool,
     pub(super) replicas: Vec<SeenReplica>,
 }
@@ -75,7 +75,7 @@ impl ServerFacts {
 /// The number of replicas that must confirm each write.
 ///
 /// # Errors
-/// Returns an error if a failover could lose writes, and the address does not say how to avoid that.
+/// Returns an error if a failover could lose writes, and the address does not say how to avoid this.
 pub(super) fn wanted(
     facts: &ServerFacts,
     sentinels: Option<&SentinelView>,
@@ -97,7 +97,7 @@ pub(super) fn wanted(
     // may be the new master.
     let counted: Vec<&SeenReplica> = replicas.iter().filter(|replica| replica.up || !quorum).collect();
     let connected = usize::try_from(facts.connected).unwrap_or(usize::MAX);
-    // The Sentinels learn of a replica some seconds after its server.
+    // The server knows a new replica some seconds before the Sentinels do.
     let promotable = counted.iter().any(|replica| replica.promotable) || connected > replicas.len();
     let number = if promotable { counted.len().max(connected) } else { 0 };
     Ok(u32::try_from(number).unwrap_or(u32::MAX).max(declared.unwrap_or_default()))

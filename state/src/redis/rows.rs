@@ -1,5 +1,5 @@
-//! Rows of steps: intents and results that one script call records. The server then reads and writes everything that
-//! they need in few commands.
+//! Rows of steps: intents and results that one script call records. The server then reads and writes the data of all
+//! these steps with few commands.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::subject::Subject;
 
 /// The maximum number of steps in a row. The server does nothing else during a call.
 const STEPS_AT_ONCE: usize = 256;
-/// The maximum number of bytes of values in a row, for the same reason. A larger step is sent alone.
+/// The maximum number of bytes of values in a row, so that a call stays short. A larger step is sent alone.
 const BYTES_AT_ONCE: usize = 2 * 1024 * 1024;
 /// The word for the kind of an intent.
 const INTENT: &str = "I";
@@ -32,7 +32,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The answers to its steps. A refusal of the lease is the answer to all of them.
+    /// The answers to the steps of the row. If the lease is refused, all steps get this answer.
     pub(super) fn answers(&self, words: Words) -> Vec<Words> {
         if !matches!(words.0.first(), Some(Value::Array(_))) {
             return vec![words; self.steps];
@@ -148,7 +148,7 @@ impl Calls<'_> {
 fn add_intent(command: &mut Cmd, intent: &Intent, line: &str, digest: &str) {
     let subject = Subject::Instance(intent.target.address.clone());
     let (target, planned, action) = (target_word(&intent.target), intent.planned.hex(), word(&intent.action));
-    // In the form that the operation stores.
+    // The digest of the intent, over the words in the form in which the operation stores them.
     let intended = short_digest(format!("{planned} {target} {action}").as_bytes());
     command
         .arg(INTENT)

@@ -71,7 +71,7 @@ impl RecordSeal {
         Ok(self.opened(what, bytes)?.plain.to_vec())
     }
 
-    /// Does what `open` does, and also returns whether the bytes would be stored differently now.
+    /// Like [`RecordSeal::open`], and also returns whether the bytes would be stored differently now.
     ///
     /// # Errors
     /// See [`RecordSeal::open`].
@@ -137,10 +137,11 @@ impl RecordSeal {
     }
 }
 
-/// The number of records that are resealed by one edit. It blocks the server for some milliseconds.
+/// The number of records that are resealed by one edit. Such an edit blocks the server for some milliseconds.
 const RESEALED_AT_ONCE: usize = 500;
 
-/// Writes that change only the seal of these records, up to the maximum for one edit. `None` if there are none.
+/// Writes that change only the seal of these records, up to the maximum for one edit. `None` if there are no such
+/// records.
 pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
     let mut writes = Writes::default();
     for subject in outdated.iter().take(RESEALED_AT_ONCE) {

@@ -18,7 +18,7 @@ pub enum PasswordSource {
 pub struct RedisSettings {
     /// The certificates of trusted authorities (PEM). By default, the authorities of the system.
     pub authorities: Option<PathBuf>,
-    /// The certificate of this program, followed by intermediate ones (PEM).
+    /// The certificate of this program, followed by intermediate certificates (PEM).
     pub certificate: Option<PathBuf>,
     /// The private key of the certificate (PEM).
     pub key: Option<PathBuf>,

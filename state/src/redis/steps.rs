@@ -19,7 +19,7 @@ use crate::step::{DoubtOutcome, Fenced, Resolution, Stale, StoreAnswer, StoreSte
 use crate::subject::{Revision, Subject};
 
 /// The maximum size of a record of an instance or output, a result or a failure. Responses of providers are limited to
-/// much less. The server copies each value a few times.
+/// a much smaller size. The server copies each value a few times.
 const MAX_VALUE: usize = 32 * 1024 * 1024;
 
 /// The journal line of an event: word, operation, attempt and worker.

@@ -110,8 +110,8 @@ fn of_rustls(error: &rustls::Error, host: &str) -> LoginFault {
     }
 }
 
-/// Whether the answer to the first TLS message shows that the server supports TLS. An untrusted certificate shows it,
-/// too.
+/// Whether the answer to the first TLS message shows that the server supports TLS. An error about an untrusted
+/// certificate shows this, too.
 pub(super) fn is_spoken<Stream>(answer: &Result<Stream, io::Error>) -> bool {
     match answer {
         Ok(_) => true,

@@ -1,10 +1,10 @@
 //! The write-ahead files: the acknowledged steps of terms, on this machine.
 //!
-//! A file belongs to one term of one run in one process, which holds a lock on the file. Each frame is the length of
-//! its payload (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed like a
-//! state. Reading stops at an incomplete frame. An entry is appended after the store has answered, and before the
-//! caller gets the answer. It ends with the last line of the run's journal ([`crate::redis::Tip`]). So lost lines of a
-//! store are detected and can be replayed.
+//! A file belongs to one term of one run in one process, which holds a lock on the file. A frame consists of the length
+//! of its payload (4 bytes, little-endian), the blake3 digest of the payload, and the payload. The payload is an
+//! [`Entry`], sealed like a state. Reading stops at an incomplete frame. An entry is appended after the store has
+//! answered, and before the caller gets the answer. Each entry ends with the last line of the run's journal
+//! ([`crate::redis::Tip`]). So lines that the store loses are detected and can be replayed.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -136,7 +136,7 @@ impl AheadFiles {
         self.open.remove(run).map_or(Ok(()), OpenFile::remove)
     }
 
-    /// Ends the file of a term. It stays until the copy has the state of this serial.
+    /// Ends the file of a term. The file stays until the copy has the state of this serial.
     pub(super) fn end(&mut self, run: &RunId, ending: TermEnding, serial: u64) -> Result<(), StoreError> {
         let Some(mut open) = self.open.remove(run) else { return Ok(()) };
         open.write(&Entry::Ended { stopped: ending == TermEnding::Stopped, serial })?;
@@ -144,7 +144,7 @@ impl AheadFiles {
         Ok(())
     }
 
-    /// Removes files of ended terms that the copy has made unnecessary: it now has the state of this serial.
+    /// Removes the files of ended terms that are no longer needed, because the copy has the state of this serial.
     pub(super) fn copied(&mut self, serial: u64) -> Result<(), StoreError> {
         let (done, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.ended).into_iter().partition(|(at, _)| *at <= serial);

@@ -28,7 +28,7 @@ use crate::tfstate::StateFile;
 /// The maximum number of comparisons if the state or the copy changes in the meantime.
 const LOOKS: u32 = 5;
 /// The time for the holder of a run to replay the lost records of the store. A holder renews its lease every two
-/// seconds, and notices the loss then. Without a renewal for ten seconds, it is dead.
+/// seconds, and notices the loss at that time. A holder that has not renewed for ten seconds is dead.
 const HOLDER_WAIT: Duration = Duration::from_secs(11);
 /// The pause between two checks of the holders.
 const HOLDER_LOOK: Duration = Duration::from_secs(1);
@@ -146,8 +146,8 @@ impl Copier {
         Err(self.differs("both change all the time. Try again"))
     }
 
-    /// Writes the copy that an earlier command did not finish to write. Errors are only logged: a command that only
-    /// reads may not be allowed to write the copy, and needs no current one.
+    /// Writes the copy if an earlier command did not finish writing it. Errors are only logged. A command that only
+    /// reads may lack the permission to write the copy, and does not need a current copy.
     async fn catch_up_later(&self) -> Result<(), StoreError> {
         let goes_on = |header: &RunHeader| header.status == RunStatus::Running;
         if self.redis.runs().await?.iter().any(goes_on) {
@@ -159,7 +159,7 @@ impl Copier {
         Ok(())
     }
 
-    /// The record beside the copy, if it is about this store.
+    /// The record beside the copy, if the record names this store.
     async fn recorded(&self) -> Result<Option<FrontRecord>, StoreError> {
         let Some(objects) = &self.objects else { return Ok(None) };
         let record = FrontRecord::read(objects).await?;
@@ -189,7 +189,7 @@ impl Copier {
     async fn replace(&self, front: &Front, copy: &ReadCopy) -> Result<EditAnswer, StoreError> {
         let snapshot = self.redis.snapshot().await?;
         let writes = leading_to(&copy.file, &snapshot);
-        // The edit increments the serial, so that it becomes that of the copy.
+        // The edit increments the serial, so that the result equals the serial of the copy.
         let identity = Some((copy.behind.lineage.clone(), copy.behind.serial.saturating_sub(1)));
         let answer = self.redis.edit(Edit { seen: front.serial, writes, identity }).await?;
         if answer == EditAnswer::Edited {
@@ -200,8 +200,8 @@ impl Copier {
         Ok(answer)
     }
 
-    /// Replaces the state in Redis with the copy, because the store has lost its last records. Returns `false` if both
-    /// must be compared again.
+    /// Replaces the state in Redis with the copy, because the store has lost its last records. Returns `false` if the
+    /// state and the copy must be compared again.
     async fn go_back(&self, front: &Front, copy: &ReadCopy, lost: &mut LostStore) -> Result<bool, StoreError> {
         if !self.is_left_alone(front).await? {
             return Ok(false);
@@ -231,7 +231,7 @@ impl Copier {
     /// changed.
     ///
     /// # Errors
-    /// [`StoreError::CopyDiffers`] if a holder is alive and has not replayed them.
+    /// [`StoreError::CopyDiffers`] if a holder is alive and has not replayed the records.
     async fn is_left_alone(&self, front: &Front) -> Result<bool, StoreError> {
         let beats = |headers: Vec<RunHeader>| -> BTreeMap<RunId, (Token, u64)> {
             let running = headers.into_iter().filter(|header| header.status == RunStatus::Running);
@@ -266,7 +266,8 @@ impl Copier {
                 _ => None,
             }) {
                 let here = snapshot.instance(address).map(|stored| &stored.record);
-                // A difference means that the copy has the result of a call that the store has lost.
+                // A difference between the state and the copy means that the copy has the result of a call that the
+                // store has lost.
                 let settled = here != copy.file.instances.get(address) || done.contains(address.as_str());
                 if !settled {
                     lost.uncertain.push(address.clone());
@@ -328,7 +329,7 @@ impl Copier {
         let (document, ()) = with(document, move |document| document.write(&bytes)).await?;
         self.redis.adopt_copy(&CopyMarks { written: mark, writing: None }).await?;
         blocking(move || {
-            // Dropping the document releases the lock, which may take a request.
+            // Dropping the document releases the lock, which may need a request to the backend.
             drop(document);
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! Decides how to reconcile the state in Redis and its second copy. Pure.
+//! Decides how to reconcile the state in Redis and its second copy. This module does no I/O.
 
 use crate::redis::{CopyMarks, Front};
 use crate::run::Digest;
@@ -11,27 +11,27 @@ pub(super) struct Behind {
     pub(super) digest: Digest,
 }
 
-/// The next step.
+/// How to reconcile the state and the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Nothing: both are equal.
+    /// Do nothing: the state and the copy are equal.
     Equal,
     /// Write the copy.
     Write,
-    /// Only record the copy as written: the store has everything in it, since its lost records were replayed.
+    /// Only record the copy as written: the store contains everything in the copy, because lost records were replayed.
     Adopt,
-    /// Replace the state in Redis by the copy.
+    /// Replace the state in Redis with the copy.
     Read,
-    /// Replace the state in Redis by the copy, which the store itself wrote before it lost its last records.
+    /// Replace the state in Redis with the copy, which the store itself wrote before it lost its last records.
     Behind,
-    /// Nothing can be done: it is unknown which of both is right.
+    /// Report the difference: it is unknown which of the two states is right.
     Differ(Difference),
 }
 
 /// How a state and its copy differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
-    /// The copy is another state.
+    /// The copy has another lineage.
     Lineage,
     /// The copy was changed, and so was the state in Redis.
     BothChanged,
@@ -39,7 +39,7 @@ pub(super) enum Difference {
     Older,
 }
 
-/// Compares the state in Redis with its copy. With `own`, this store itself has written the copy.
+/// Compares the state in Redis with its copy. `own` means that this store has written the copy.
 pub(super) fn decide(front: &Front, copy: Option<&Behind>, marks: &CopyMarks, own: bool) -> Decision {
     let Some(copy) = copy else {
         // Another program may have removed the copy, or it never existed. Redis has everything.

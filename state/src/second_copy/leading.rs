@@ -1,4 +1,4 @@
-//! Computes the writes that turn one state into another. Pure.
+//! Computes the writes that turn one state into another. This module does no I/O.
 
 use crate::record::OutputWrite;
 use crate::result::{InstanceWrite, Writes};

@@ -11,13 +11,13 @@ pub struct LostStore {
     pub copy: String,
     /// Whether the store was empty. Otherwise it had lost its last records.
     pub emptied: bool,
-    /// The serial of the copy from which the state continued, if it did.
+    /// The serial of the copy from which the state continued. `None` if it did not continue from a copy.
     pub serial: Option<u64>,
     /// The last time when the store was recorded as in use, in RFC 3339; empty if unknown.
     pub since: String,
     /// The runs that had not ended and are lost, as far as known. Their plans are lost, too.
     pub runs: Vec<String>,
-    /// The runs whose lost records were replayed from the write-ahead file. Nothing of them is lost.
+    /// The runs whose lost records were replayed from the write-ahead file. These runs have lost nothing.
     pub replayed: Vec<String>,
     /// The runs that are frozen, because lost records could not be replayed.
     pub frozen: Vec<String>,
@@ -25,8 +25,8 @@ pub struct LostStore {
     pub recovered: Vec<String>,
     /// The objects that a call with an unknown result may have changed.
     pub uncertain: Vec<String>,
-    /// The instances whose results in a write-ahead file were not used, because something else has changed the
-    /// instances since.
+    /// The instances whose results in a write-ahead file were not used, because the instances were changed in another
+    /// way since.
     pub changed: Vec<String>,
     /// The new paths of write-ahead files that could not be used and were moved aside.
     pub unused: Vec<String>,
@@ -63,7 +63,7 @@ impl CopyNotices {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
     }
 
-    /// Takes all of them, in the order in which they were added.
+    /// Takes all notices, in the order in which they were added.
     pub fn take(&self) -> Vec<LostStore> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,5 +1,5 @@
-//! The record beside the copy, which names the store in front of it. It reveals a store that comes back empty, or older
-//! than the copy.
+//! The record beside the copy. It names the store whose state was copied, so that a process detects a store that comes
+//! back empty or older than the copy.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "front";
 pub(super) struct FrontRecord {
     /// The store, without secrets.
     pub(super) store: String,
-    /// Its identity.
+    /// The identity of the store.
     pub(super) incarnation: String,
     /// When this record was written, in RFC 3339.
     pub(super) written: String,

@@ -8,7 +8,7 @@ use crate::run::{Lease, LeaseView, RunHeader};
 use crate::step::{Acquire, AcquireAnswer, ClaimAnswer, TermEnding};
 use crate::store::RunStore as _;
 
-/// The maximum number of objects that a reason lists. More would hide the advice.
+/// The maximum number of objects that a reason lists. A longer list would hide the advice.
 const LISTED: usize = 20;
 
 /// The result of comparing a file with the store.
@@ -64,8 +64,8 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
     Ok(Compared::Replayed(redis.header(run).await?))
 }
 
-/// The result for a run whose lost records cannot be replayed. `lines` is the number of lines in the store. Lines that
-/// are not in the file may be among them.
+/// The result for a run whose lost records cannot be replayed. `lines` is the number of lines in the store. These may
+/// include lines that are not in the file.
 async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Compared, StoreError> {
     let tips: Vec<&Tip> = file.tips().collect();
     let (mut known, mut unknown) = (0, tips.len());
@@ -98,7 +98,7 @@ async fn lease(
     if lines + 1 != start.tip.lines {
         return Ok(None);
     }
-    // It is known that the term that held the lease at this point has lost it.
+    // The term that held the lease at this point is known to have lost it.
     let request = Acquire { run, holder: start.holder.clone(), term: start.token.term, unmoved: held };
     let granted = match redis.acquire(request).await {
         Ok(AcquireAnswer::Granted(lease)) => lease,

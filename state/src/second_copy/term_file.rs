@@ -24,7 +24,7 @@ pub(super) const UNUSED: &str = ".unused";
 #[derive(Debug)]
 pub(super) struct TermFile {
     path: PathBuf,
-    /// Keeps the lock of the file, if its process is dead.
+    /// The locked file, if the process that wrote it is dead.
     lock: Option<File>,
     pub(super) start: TermStart,
     pub(super) entries: Vec<Entry>,
@@ -35,7 +35,7 @@ pub(super) struct TermFile {
 pub(super) struct Additions {
     /// The writes that the state lacks.
     pub(super) writes: Writes,
-    /// The instances that something else has changed since.
+    /// The instances that were changed outside of the run since.
     pub(super) changed: Vec<String>,
 }
 
@@ -106,9 +106,9 @@ impl TermFile {
         open.into_values().collect()
     }
 
-    /// The part of the file that this state lacks. An instance is written if the state has it as it was before the run,
-    /// or as the run wrote it at any time. Outputs and check results are written if nothing else has changed an
-    /// instance.
+    /// The part of the file that this state lacks. An instance is included if the state has it as it was before the
+    /// run, or as the run wrote it at some time. Outputs and check results are included unless an instance was changed
+    /// outside of the run.
     pub(super) fn additions(&self, state: &Snapshot) -> Additions {
         let bases = self.bases();
         let mut written: BTreeMap<&str, Vec<Option<&InstanceRecord>>> = BTreeMap::new();
@@ -192,8 +192,8 @@ impl TermFile {
     }
 }
 
-/// The digest of a record in the form of a state file. A record that was read from a copy has other white space, which
-/// this form removes.
+/// The digest of a record in the form of a state file. A record that was read from a copy may differ in white space,
+/// which this form removes.
 pub(super) fn digest_of_record(record: &InstanceRecord) -> Digest {
     let instances = [(String::new(), record.clone())].into();
     let file = StateFile { lineage: String::new(), serial: 0, instances, ..StateFile::create() };

@@ -20,7 +20,7 @@ pub struct FormatDigit {
     pub offset: usize,
     /// The current digit.
     pub digit: u8,
-    /// Whether the file is encrypted. The digit is then part of the envelope.
+    /// Whether the file is encrypted. If so, the digit is part of the envelope.
     pub sealed: bool,
 }
 
@@ -39,8 +39,8 @@ impl FormatDigit {
 /// Finds the value of the top-level `version` key, or the digit in the `encryption_version` of an encrypted state.
 ///
 /// # Errors
-/// Returns an error if the text is not a JSON object, has no `version` of one digit, or has several. With several,
-/// readers would disagree on which one counts.
+/// Returns an error if the text is not a JSON object, has no `version` of one digit, or has several `version` keys.
+/// Readers would disagree on which of several keys counts.
 pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateFileError> {
     let malformed = problems::malformed(place);
     let text = std::str::from_utf8(text).map_err(|error| malformed(problems::not_utf8(&error)))?;

@@ -165,7 +165,8 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     Ok(file)
 }
 
-/// Merges outputs and memories of provider instances. Ignores an entry if its name is of the other kind.
+/// Merges outputs and memories of provider instances. Ignores an output whose name is that of a memory, and the
+/// reverse.
 fn named(
     outputs: BTreeMap<String, OutputForm>,
     memories: BTreeMap<String, OutputForm>,

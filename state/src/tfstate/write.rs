@@ -118,7 +118,7 @@ pub(super) fn to_text(file: &StateFile) -> String {
     page.text
 }
 
-/// Writes the memories of provider instances. A file without any is exactly as OpenTofu writes it.
+/// Writes the memories of provider instances. A file without memories is exactly as OpenTofu writes it.
 fn write_memories(page: &mut Page, file: &StateFile) {
     let mut memories = file.outputs.iter().filter(|(name, _)| is_provider_memory(name)).peekable();
     if memories.peek().is_none() {
@@ -135,7 +135,7 @@ fn write_memories(page: &mut Page, file: &StateFile) {
 
 /// Module, mode, type and name, in the order in which the file sorts resources (as bytes), and the configuration of the
 /// provider. Usually a resource has one configuration. If its instances belong to several configurations, each
-/// configuration has its own entry, because all instances of an entry must name the same one.
+/// configuration has its own entry, because all instances of an entry must name the same configuration.
 type ResourceKey<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
 /// The text of each module instance.

@@ -90,8 +90,8 @@ async fn damage_before_the_end_freezes() {
     let error = EmbeddedStore::open(crashed.options()).unwrap_err();
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
-    // The remedy is to set the run aside. That lists the objects that it touched, as far as its journal can be read,
-    // and removes the guard from the file.
+    // The remedy is to set the run aside. This lists the objects that the run touched, as far as its journal can be
+    // read. It also removes the guard from the file.
     let (touched, _) = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
     assert_eq!(touched, [address(0)]);
     assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());
@@ -160,7 +160,7 @@ async fn a_replaced_state_file_is_not_written() {
     assert_eq!(place.text(), RECORDED);
     assert_eq!(StateFile::parse(&std::fs::read(kept).unwrap(), "kept").unwrap().instances.len(), 5);
     drop(store);
-    // The file is the one that the run began from, so the journal is folded into it.
+    // The run began from this file, so the journal is folded into the file.
     let store = place.open();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 5);
     assert_eq!(store.runs().await.unwrap()[0].status, RunStatus::Stopped);

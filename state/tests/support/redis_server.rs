@@ -120,7 +120,7 @@ impl Server {
         backup
     }
 
-    /// Kills the server, replaces its files by earlier ones, and starts it again.
+    /// Kills the server, replaces its files with earlier ones, and starts it again.
     pub fn restore(&mut self, backup: &tempfile::TempDir) {
         self.kill();
         let files = self.folder.path().join(AOF);

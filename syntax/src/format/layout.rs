@@ -1,7 +1,7 @@
 //! The layout of lines: their indentation, and the alignment of their cells.
 //!
 //! A line has up to three cells: the start, an assignment from its equals sign on, and a comment at its end. In
-//! consecutive lines, the second cells begin in the same column, and so do the third ones.
+//! consecutive lines, the second cells begin in the same column, and so do the third cells.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -80,8 +80,8 @@ fn assignment(pieces: &[Piece<'_>], start: usize, end: usize) -> usize {
     if net == 0 { start + equals } else { end }
 }
 
-/// Indents lines by the number of open brackets. Brackets that open on one line indent by one level together, and are
-/// closed together.
+/// Indents lines by the number of open brackets. The brackets that one line leaves open indent the following lines by
+/// one level together. The level ends when all of these brackets are closed.
 fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
     let mut levels: Vec<isize> = Vec::new();
     for line in lines {
@@ -135,8 +135,8 @@ fn columns(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(|piece| piece.spaces + width(piece.text)).sum()
 }
 
-/// Aligns a cell in each run of lines that have it: it begins in the same column, one blank after the widest text
-/// before it.
+/// Aligns a cell in each group of consecutive lines that have this cell. In all lines of a group, the cell begins in
+/// the same column, one blank after the widest text before it.
 fn align(pieces: &mut [Piece<'_>], lines: &[Line], has: impl Fn(&Line) -> bool, begin: impl Fn(&Line) -> usize) {
     for run in lines.chunk_by(|one, other| has(one) == has(other)).filter(|run| run.first().is_some_and(&has)) {
         let widths: Vec<usize> =

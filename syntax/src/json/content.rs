@@ -16,10 +16,10 @@ const COMMENT: &str = "//";
 /// The content of a body, and its problems.
 type BodyAndProblems = (Body, Vec<Diagnostic>);
 
-/// The problem of a duplicate argument with this name, whose first occurrence has this range.
+/// A function that returns the problem of a duplicate argument, from its name and the range of its first occurrence.
 type Duplicate = fn(&str, &SourceRange) -> Diagnostic;
 
-/// The beginning of a value: its bracket, or the whole value if it has none.
+/// The beginning of a value: its bracket, or the whole value if the value has no brackets.
 fn start_of(node: &ExprNode) -> Span {
     match node.kind {
         ExprKind::Object { .. } | ExprKind::Tuple { .. } => {
@@ -114,8 +114,8 @@ impl<'tree> Reader<'tree> {
         self.problems.push(problem.at(self.tree.range(span)));
     }
 
-    /// The properties of an object, or of all objects of an array. If `label` is set, the properties are labels of this
-    /// name.
+    /// The properties of an object, or of all objects of an array. If `label` is set, the names of the properties are
+    /// values of the label with this name.
     fn properties(&mut self, id: ExprId, label: Option<&str>) -> Vec<Property<'tree>> {
         let tree = self.tree;
         let purpose = label.map_or(Properties::Content, Properties::Labels);

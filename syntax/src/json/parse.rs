@@ -185,7 +185,7 @@ impl<'source> JsonParser<'source> {
         if self.scanner.peek() == JsonToken::CloseBrace {
             return self.close();
         }
-        // A key is parsed like any value, and must then be a string.
+        // A key is parsed like any value. Then it must be a string.
         Want::Value
     }
 
@@ -309,7 +309,7 @@ impl<'source> JsonParser<'source> {
         self.skip(kind, JsonToken::OpenBracket, JsonToken::CloseBracket);
     }
 
-    /// Skips tokens up to the closing one that leaves at most one bracket open. `first` has already been taken.
+    /// Skips tokens up to the closing one that leaves at most one bracket open. `first` has already been consumed.
     fn skip(&mut self, first: JsonToken, open: JsonToken, close: JsonToken) {
         let mut depth = 1_usize;
         let mut kind = first;
@@ -377,7 +377,7 @@ impl<'source> JsonParser<'source> {
         };
         if is_template(&decoded.text) {
             let parsed = Parsed::new(self.source, &decoded, Goal::Template, self.frames.len());
-            // Not every string is a template. Code that uses it as one must ask for its problems.
+            // Not every string is a template. Code that uses a string as a template must ask for the string's problems.
             return match parsed.problems.is_empty() {
                 true => Want::Done(parsed.append(&mut self.nodes, span)),
                 false => self.hole(span),

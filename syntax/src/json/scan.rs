@@ -61,7 +61,7 @@ impl<'text> Scanner<'text> {
         self.next.1
     }
 
-    /// Takes the next token. The end can be taken repeatedly.
+    /// Consumes the next token. The end can be consumed repeatedly.
     pub(super) fn take(&mut self) -> (JsonToken, Span) {
         let taken = self.next;
         if taken.0 != JsonToken::End {

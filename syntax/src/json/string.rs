@@ -1,4 +1,4 @@
-//! JSON strings: their text, and the source position of each byte of it.
+//! JSON strings: their text, and the source position of each byte of the text.
 
 use std::borrow::Cow;
 

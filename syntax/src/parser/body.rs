@@ -157,7 +157,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `= expression` after a name. `single_line`: in a block on one line, where no line end follows.
+    /// Parses `= expression` after a name. `single_line` means that the argument is in a block on one line, so no line
+    /// end follows.
     fn attribute(&mut self, draft: &mut Draft, token: SyntaxToken, single_line: bool) {
         let equals_span = self.read().span;
         let expression = self.expression();
@@ -345,8 +346,8 @@ impl Parser<'_> {
         self.report_within(end, start.through(end), strings::unterminated());
     }
 
-    /// Skips the rest of a broken item, up to the end of the line on which every bracket that was opened since is
-    /// closed. A closing bracket without a partner is ignored. One with a partner also closes all brackets inside.
+    /// Skips the rest of a broken item, up to the end of the line on which all brackets of the item are closed. A
+    /// closing bracket without a partner is ignored. A closing bracket with a partner also closes all brackets inside.
     fn skip_item(&mut self) {
         self.recovery = true;
         self.newlines = true;

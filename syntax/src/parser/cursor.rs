@@ -38,7 +38,7 @@ impl Parser<'_> {
         self.peek().kind
     }
 
-    /// Whether the next token is this keyword. Keywords are names that have a meaning only in some places.
+    /// Whether the next token is this keyword. Keywords are names that have a meaning only in some positions.
     pub(super) fn peek_word(&self, word: &str) -> bool {
         let token = self.peek();
         token.kind == TokenKind::Identifier && self.source.slice(token.span) == word
@@ -78,9 +78,9 @@ impl Parser<'_> {
         start.through(self.previous())
     }
 
-    /// Enters recovery, and continues after the closing bracket of the bracket at `open`, even if that was passed
-    /// already. Only brackets of the same family count from here on, because others are probably unbalanced. If there
-    /// is no closing bracket, the rest of the text is skipped.
+    /// Enters recovery, and continues after the partner of the opening bracket at `open`, even if the parser has
+    /// already passed that partner. Only brackets of the same family count from here on, because other brackets are
+    /// probably unbalanced. Without a partner, the rest of the text is skipped.
     pub(super) fn recover_behind(&mut self, open: usize) {
         let Some(Bracket::Opens(family)) = bracket(self.token(open).kind) else { return self.give_up() };
         self.skip_behind(family);

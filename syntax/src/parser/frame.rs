@@ -133,7 +133,8 @@ impl Parser<'_> {
         self.mark = self.diagnostics.len();
     }
 
-    /// Begins a construct that adds a level of nesting. Returns `false` without beginning it if that is too deep.
+    /// Begins a construct that adds a level of nesting. Returns `false` without beginning it if the nesting would be
+    /// too deep.
     pub(super) fn push_nested(&mut self, work: Work, span: Span) -> bool {
         let (outer, mark) = (self.depth, self.mark);
         if !self.descend(span) {
@@ -191,7 +192,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Continues after a term with all its steps. It belongs to a preceding operator or splat, or it is an operand.
+    /// Continues after a term with all its steps. The term belongs to a preceding operator or splat, or it is an
+    /// operand.
     pub(super) fn settle(&self, term: ExprId) -> Next {
         match self.frames.last().map(|frame| &frame.work) {
             Some(Work::Unary { .. } | Work::Splat { .. }) => Next::Done(term),

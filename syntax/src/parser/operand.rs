@@ -25,7 +25,8 @@ fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && exponent.is_none_or(|digits| digits.parse::<i32>().is_ok())
 }
 
-/// The usual number of steps of a reference, which is reserved at once: a large configuration has very many references.
+/// The usual number of steps of a reference. Memory for them is reserved in one allocation, because a large
+/// configuration has very many references.
 const USUAL_STEPS: usize = 2;
 
 impl Parser<'_> {
@@ -105,7 +106,7 @@ impl Parser<'_> {
         Name { text: self.source.slice(token.span).into(), span: token.span }
     }
 
-    /// The text of a number. Reports it if it is invalid.
+    /// The text of a number. An invalid number is reported.
     pub(super) fn number(&mut self, token: SyntaxToken) -> SmolStr {
         let text = self.source.slice(token.span);
         if !is_number(text) {

@@ -169,7 +169,7 @@ impl Parser<'_> {
         Next::Template
     }
 
-    /// Parses a directive after `%{`: its keyword and the parts that belong to it.
+    /// Parses a directive after `%{`: its keyword and the parts that follow the keyword.
     fn open_directive(&mut self, open: usize) -> Next {
         let open_span = self.token(open).span;
         let outer_newlines = std::mem::replace(&mut self.newlines, false);

@@ -46,12 +46,12 @@ pub(crate) fn comma_after_argument() -> Diagnostic {
     Diagnostic::error("Unexpected comma after argument", detail)
 }
 
-/// Something else after an argument.
+/// A token other than a comma or a line end after an argument.
 pub(crate) fn no_newline_after_argument() -> Diagnostic {
     Diagnostic::error("Missing newline after argument", "A line break must follow the value of an argument.")
 }
 
-/// A second definition of an argument. The first one is in `line`.
+/// A second definition of an argument. The first one is on line `line`.
 pub(crate) fn duplicate_argument(name: &str, line: u32) -> Diagnostic {
     let detail = format!("The argument \"{name}\" is already set in line {line}. It can be set only once.");
     Diagnostic::error("Attribute redefined", detail)
@@ -66,13 +66,13 @@ pub(crate) fn labels_of_argument() -> Diagnostic {
     )
 }
 
-/// A line break before an opening brace.
+/// A line break in place of an opening brace.
 pub(crate) fn newline_before_brace() -> Diagnostic {
     let detail = "The opening brace of a block must be on the same line as its type and labels.";
     Diagnostic::error(INVALID_BLOCK, detail)
 }
 
-/// Something else before an opening brace.
+/// A token other than a line break in place of an opening brace.
 pub(crate) fn no_brace() -> Diagnostic {
     let detail = "A label in quotes or the opening brace of the block is expected here.";
     Diagnostic::error(INVALID_BLOCK, detail)
@@ -92,7 +92,7 @@ pub(crate) fn newline_after_single_argument() -> Diagnostic {
     )
 }
 
-/// Something else after the argument of a block on one line.
+/// A token other than a comma or a line break after the argument of a block on one line.
 pub(crate) fn more_after_single_argument() -> Diagnostic {
     Diagnostic::error(INVALID_LINE, "The closing brace must follow the only argument of a block on one line.")
 }

@@ -33,7 +33,7 @@ pub(crate) fn name_after_key() -> Diagnostic {
     Diagnostic::error(NO_KEY_SEPARATOR, detail)
 }
 
-/// Something else after a key.
+/// A token after a key that is neither a name nor a separator such as `=`.
 pub(crate) fn no_key_separator() -> Diagnostic {
     Diagnostic::error(NO_KEY_SEPARATOR, "An equals sign (\"=\") must follow the key of an item.")
 }

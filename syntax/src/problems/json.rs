@@ -35,7 +35,7 @@ pub(crate) fn bracket_for_value() -> Diagnostic {
     Diagnostic::error("Missing array element value", VALUES)
 }
 
-/// Another token in place of a value.
+/// A token that cannot begin a value, other than a closing bracket or brace.
 pub(crate) fn invalid_value() -> Diagnostic {
     Diagnostic::error("Invalid start of value", VALUES)
 }
@@ -107,7 +107,7 @@ pub(crate) fn equals_for_colon() -> Diagnostic {
     Diagnostic::error(NO_COLON, "In JSON, a colon separates a name and its value, not an equals sign.")
 }
 
-/// Another token in place of a colon.
+/// A token other than an equals sign in place of a colon.
 pub(crate) fn no_colon() -> Diagnostic {
     Diagnostic::error(NO_COLON, "A colon must follow the name of a property.")
 }

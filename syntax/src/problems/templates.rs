@@ -28,7 +28,7 @@ pub(crate) fn colon_after_expression() -> Diagnostic {
     Diagnostic::error(EXTRA_IN_INTERPOLATION, detail)
 }
 
-/// Something else after the expression of an interpolation.
+/// A token other than a colon after the expression of an interpolation, in place of the closing brace.
 pub(crate) fn more_after_expression() -> Diagnostic {
     Diagnostic::error(
         EXTRA_IN_INTERPOLATION,
@@ -53,7 +53,7 @@ pub(crate) fn more_in_directive(word: &str) -> Diagnostic {
     Diagnostic::error(format!("Extra characters in {word} marker"), "Only the closing brace can follow here.")
 }
 
-/// The end of a template with an open directive. `word` is `if` or `for`, and the directive is in `line`.
+/// The end of a template with an open directive. `word` is `if` or `for`, and the directive is on line `line`.
 pub(crate) fn open_directive(word: &str, line: u32) -> Diagnostic {
     let detail = format!("The {word} directive in line {line} has no end{word} directive.");
     Diagnostic::error("Unexpected end of template", detail)
@@ -69,7 +69,8 @@ pub(crate) fn else_in_for() -> Diagnostic {
     Diagnostic::error("Unexpected else directive", "A for directive has no else directive.")
 }
 
-/// The end marker of another directive than the open one. The open directive is in `line` and must end with `required`.
+/// An end marker that does not match the open directive. The open directive is on line `line` and must end with
+/// `required`.
 pub(crate) fn wrong_end(word: &str, line: u32, required: &str) -> Diagnostic {
     let detail = format!("The directive in line {line} is still open. End it with {required} first.");
     Diagnostic::error(format!("Unexpected {word} directive"), detail)

@@ -1,5 +1,5 @@
-//! The HTTP client. Connections are kept and shared. A request is sent only once, and an error says whether the request
-//! may have arrived.
+//! The HTTP client. Connections stay open and are shared. A request is sent only once, and an error says whether the
+//! request may have arrived.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use crate::cloud::reply::RETRY_AFTER_MS;
 /// The maximum size of a response: a list of some ten thousand objects.
 pub const MAX_ANSWER: usize = 64 << 20;
 
-/// The time for which an idle connection is kept. The server keeps connections longer, so a request rarely uses a
-/// connection that is being closed.
+/// The time after which an idle connection is closed. The server keeps connections open longer, so a request rarely
+/// uses a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// The response to a request.
@@ -29,7 +29,7 @@ pub struct Answer {
     pub status: u16,
     /// The whole body.
     pub body: Bytes,
-    /// The time to wait before a retry, if the server gives one.
+    /// The time to wait before a retry, if the server requests one.
     pub retry_after: Option<Duration>,
 }
 

@@ -24,14 +24,14 @@ pub(crate) enum CallEnding {
 pub(crate) struct Call {
     pub(crate) task: Task,
     pub(crate) caller: WorkerId,
-    /// The time of its effect, if its process is alive until then.
+    /// The time of the effect of the call, if the calling process is still alive at that time.
     pub(crate) effect_at: Option<u64>,
     pub(crate) ends_at: u64,
     pub(crate) ending: CallEnding,
     pub(crate) effect: bool,
     /// Whether the caller knows the result.
     pub(crate) proven: bool,
-    /// Whether nothing more can happen.
+    /// Whether the call can have no further effect.
     pub(crate) over: bool,
 }
 
@@ -79,7 +79,7 @@ impl Cloud {
         }
     }
 
-    /// Handles a stop of the provider: a call without an effect so far ends, and its outcome is unknown.
+    /// Handles a stop of the provider: a call without an effect so far ends, and the outcome of the call is unknown.
     pub(crate) fn interrupt(&mut self, call: usize, now: u64) {
         self.pass(now);
         let call = &mut self.calls[call];

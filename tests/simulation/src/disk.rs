@@ -1,7 +1,7 @@
 //! The store: the model, with a disk that makes its steps durable late, in part, or not at all.
 //!
-//! A batch takes effect at once for every later step. It is durable, and gets its answer, only after a sync. A crash
-//! before the sync loses the batch and every later step.
+//! A batch takes effect at once for every later step. The batch is durable, and gets its answer, only after a sync. A
+//! crash before the sync loses the batch and every later step.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use weft_state::{
 
 use crate::kept::DurableRecords;
 
-/// A batch that took effect but is not durable yet.
+/// A batch that has taken effect but is not durable yet.
 struct Written {
     seat: usize,
     steps: Vec<StoreStep>,

@@ -14,13 +14,13 @@ pub(crate) fn compare(disk: &mut Disk, finish: &Finish) {
     let view = disk.view();
     let doubtful = view.ops.iter().filter(|(_, record)| record.status == OpStatus::InDoubt);
     let doubtful: Vec<u32> = doubtful.map(|(op, _)| op.0).collect();
-    // A term that leaves at once reports its last knowledge, while steps were still in progress.
+    // A term that leaves at once reports what it knew last, while steps were still in progress.
     if finish.reason != FinishReason::Left {
         assert_eq!(finish.in_doubt, doubtful, "every doubt is named");
     }
     if finish.reason == FinishReason::Complete {
         assert_eq!(finish.unfinished, Vec::<u32>::new());
-        // Operations that a term computes again may fail there, although they stay done in the store.
+        // Operations that a term computes again may fail in this term, although they stay done in the store.
         assert_eq!(finish.counts.in_doubt, view.header.counts.in_doubt);
     }
 }

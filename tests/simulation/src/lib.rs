@@ -1,11 +1,11 @@
 //! Tests the promise of runs under any order of events. One seed determines one history.
 //!
-//! The simulation runs the coordinator's core over the model of the store. Other coordinators succeed it, and replaced
-//! ones may not know yet that they are replaced. It also runs workers, which decide as the shipped worker does
-//! ([`weft_executor::simulation`]), and a cloud whose calls take effect at some moment or not at all. Orders and
-//! reports go through the codec of the cluster protocol. Workers die, are suspended and come back. Streams break. The
-//! store tears batches, loses steps that were not durable, and answers late. Coordinators crash, are suspended, and are
-//! taken over. Users interrupt.
+//! The simulation runs the coordinator's core over the model of the store. One coordinator replaces another, and a
+//! replaced coordinator may not know yet that it was replaced. The simulation also runs workers, which decide as the
+//! shipped worker does ([`weft_executor::simulation`]). Calls to the simulated cloud take effect at some moment or not
+//! at all. Orders and reports go through the codec of the cluster protocol. Workers die, are suspended and come back.
+//! Streams break. The store tears batches, loses steps that were not durable, and answers late. Coordinators crash, are
+//! suspended, and are taken over. Users interrupt.
 //!
 //! After each step, the whole memory of the coordinator is checked. At the end, the ledger of the cloud is compared
 //! with the store. The promise: each operation has at most one unproven call, no effect happens twice, no acknowledged
@@ -36,7 +36,7 @@ pub use weft_mutants::Mutant;
 pub struct Summary {
     /// A digest of the history.
     pub history: u64,
-    /// The time of its end, in milliseconds.
+    /// The time at the end of the history, in milliseconds.
     pub ended_ms: u64,
     /// The number of terms.
     pub terms: u64,

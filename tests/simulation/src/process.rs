@@ -21,7 +21,7 @@ use crate::plan::TRY_AGAIN;
 use crate::random::Random;
 use crate::seat::INTENT_AGE;
 
-/// The first byte of a result for readers in the same shard. Exported results have another one.
+/// The first byte of a result for readers in the same shard. Exported results have a different first byte.
 const LOCAL: u8 = 1;
 const EXPORT: u8 = 2;
 
@@ -63,14 +63,14 @@ pub(crate) struct Process {
     /// The number of its connections.
     pub(crate) connections: u64,
     pub(crate) inbox: VecDeque<Vec<u8>>,
-    /// The process does nothing until then. Its clock continues during that time.
+    /// The process does nothing until this time. Its clock continues meanwhile.
     pub(crate) suspended_until: u64,
     docket: Docket,
     opening: Vec<OpenShard>,
     shards: BTreeMap<u32, FormulaInputs>,
     running: BTreeMap<Task, Running>,
     settles: VecDeque<SettleOrder>,
-    /// Results of calls that were reported as done.
+    /// The tasks whose calls were reported as done.
     proven: BTreeSet<Task>,
     /// The file with results. It outlives the process.
     spool: BTreeMap<Task, SpooledResult>,
@@ -490,7 +490,7 @@ fn result_of(operation: &OutlineOperation) -> TaskDone {
     }
 }
 
-/// The error of a call. For every second task, it says that the call was temporarily refused.
+/// The error of a call. For every second task, the error says that the call was temporarily refused.
 fn error_of(task: Task) -> Opaque {
     let is_refusal = (task.operation + task.attempt.0).is_multiple_of(2);
     let detail = if is_refusal { TRY_AGAIN } else { "it cannot be" };

@@ -37,9 +37,9 @@ pub(crate) struct Seat {
     pub(crate) finish: Option<Finish>,
     /// Events that arrived while the coordinator was suspended.
     pub(crate) mailbox: Vec<Event>,
-    /// The coordinator does nothing until then.
+    /// The coordinator does nothing until this time.
     pub(crate) suspended_until: u64,
-    /// The total time for which its clock has stood still.
+    /// The total time for which the clock of the coordinator has stood still.
     stood_still: u64,
     freshness: Freshness,
     next_renewal: u64,
@@ -65,7 +65,8 @@ impl Seat {
         }
     }
 
-    /// The coordinator's own clock. While the coordinator is suspended, it stands still, or it jumps afterwards.
+    /// The coordinator's own clock. During a suspension, the clock either stands still, or continues so that it seems
+    /// to jump afterwards.
     pub(crate) fn clock(&self, now: u64) -> u64 {
         now - self.stood_still
     }
@@ -92,7 +93,7 @@ impl Seat {
         due
     }
 
-    /// Records the answer of the store to a renewal. It arrives later.
+    /// Records the answer of the store to a renewal. The answer arrives later.
     pub(crate) fn renewal_answered(&mut self, now: u64, late: u64, answer: RenewAnswer) {
         self.renewal = Some(Renewal { sent: self.clock(now), arrives: now + late, answer });
     }

@@ -53,7 +53,7 @@ struct Terms {
     /// The newest term, while it runs.
     current: Option<usize>,
     count: u64,
-    /// The observations of the lease by the next challenger.
+    /// What the next challenger has observed about the lease.
     looks: Looks,
 }
 
@@ -209,7 +209,7 @@ impl World {
         self.tell(seat, Event::Said(id, report));
     }
 
-    /// Sends the batch of a seat to the store. It takes effect completely, in part, or not at all.
+    /// Sends the batch of a seat to the store. The batch takes effect completely, in part, or not at all.
     fn write_batch(&mut self) {
         let now = self.now;
         let may = |seat: &Seat| seat.is_awake(now) && !seat.sent && !(seat.batch.is_empty() && seat.steps.is_empty());
@@ -330,7 +330,7 @@ impl World {
     }
 }
 
-/// The store's answer to a request for tokens. Sometimes it grants nothing, or less than requested.
+/// The store's answer to a request for tokens. Sometimes the store grants nothing, or fewer tokens than requested.
 fn tokens(requests: &[TokenRequest], step: u64) -> Event {
     let grant = |request: &TokenRequest| match step % 4 {
         1 => TokenGrant { count: 1, first_us: 0 },

@@ -189,7 +189,7 @@ fn tested(code: &[char]) -> Vec<std::ops::RangeInclusive<usize>> {
     found
 }
 
-/// The paths of all `use` items, without new names (`as`).
+/// The paths of all `use` items, without their aliases (`as`).
 pub fn uses(code: &str) -> Vec<Vec<String>> {
     let chars: Vec<char> = code.chars().collect();
     let mut found = Vec::new();

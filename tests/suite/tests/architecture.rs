@@ -55,7 +55,7 @@ fn a_wrong_arrow_is_found() {
     assert_eq!(wrong_arrows(&depends), ["planner must not use executor"]);
 }
 
-/// The types of a crate that code imports or names by path: `weft_syntax::Tree` and, behind a `use`, `Tree`.
+/// The types of a crate that code imports or names by path, such as `Tree` in `weft_syntax::Tree` or in a `use` item.
 fn names_of_crate(code: &str, krate: &str) -> BTreeSet<String> {
     let of_crate = uses(code).into_iter().filter(|path| path.first().is_some_and(|first| first == krate));
     of_crate.filter_map(|path| path.last().cloned()).chain([krate.to_owned()]).collect()
@@ -127,8 +127,8 @@ fn syntax_trees_stay_in_their_rooms() {
     }
 }
 
-/// Types that give access to a syntax tree. Their trees are private to `evaluator`, but planning does not need these
-/// types either.
+/// Types that give access to a syntax tree. The trees inside these types are private to `evaluator`. Still, planning
+/// does not need these types.
 const TREES: [&str; 8] =
     ["BodyId", "BodySource", "Expression", "Provisioner", "ResourceBlock", "Traversal", "Tree", "weft_syntax"];
 
@@ -146,7 +146,7 @@ fn no_syntax_tree_leaves_the_evaluator() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The command line uses functions of `syntax` to format, check and name things. It names none of its types.
+/// The command line uses functions of `syntax` to format, check and name things. It names no type of `syntax`.
 #[test]
 fn the_command_line_names_no_type_of_syntax() {
     let mut found = Vec::new();

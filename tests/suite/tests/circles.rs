@@ -12,7 +12,7 @@ use weft_suite::{ARROWS, root, rust_files};
 
 /// The circles that are allowed: the parent module, its children on the circle, and the reason.
 ///
-/// Before you add an entry, try to move what both sides need into a third module, or to reverse a dependency.
+/// Before you add an entry, try to move the common code of both sides into a third module, or to reverse a dependency.
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[];
 
 /// A path of modules or names, without `crate`.
@@ -188,7 +188,7 @@ fn a_circle_is_found_through_groups_paths_and_exports() {
         circles(&[("m", ""), ("m::a", "use super::b;"), ("m::a::deep", ""), ("m::b", "use crate::m::a::deep::D;")]),
         [("m".to_owned(), both(&["a", "b"]))]
     );
-    // A use in one direction is no circle, and a parent is no sibling.
+    // A use in one direction is not a circle, and a parent is not a sibling.
     assert_eq!(circles(&[parent, ("a", "use super::B;"), ("b", "use super::Unknown; use std::a::A;")]), []);
     assert_eq!(circles(&[("m", "use a::A;"), ("m::a", "use super::M;")]), []);
 }

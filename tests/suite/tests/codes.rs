@@ -1,8 +1,8 @@
 //! Every problem that Weft reports has a code and an explanation, and codes never change their meaning.
 //!
 //! The sources are searched for summaries of problems. The first argument of a diagnostic is a summary. In files with
-//! their own constructors of diagnostics, every text that looks like a summary counts as one. [`NO_SUMMARIES`] lists
-//! texts that look like summaries but are none.
+//! their own constructors of diagnostics, every string that looks like a summary counts as a summary. [`NO_SUMMARIES`]
+//! lists strings that look like summaries but are not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 use weft_graph_format::explain;
 use weft_suite::{ARROWS, root, rust_files};
 
-/// Texts that look like summaries: parts of details, lines of output, reasons behind a colon.
+/// Strings that look like summaries but are not: parts of details, lines of output, reasons after a colon.
 const NO_SUMMARIES: &[&str] = &[
     "Import complete",
     "Successfully moved * object(s)",

@@ -74,7 +74,7 @@ fn fields(body: &[char]) -> usize {
     count + usize::from(named)
 }
 
-/// Items over the limit that are not allowed, and allowed entries that are not needed.
+/// Items that exceed the limit without an exception, and exceptions that are not needed.
 fn problems(found: &BTreeMap<String, usize>, allowed: &[(&str, &str)]) -> Vec<String> {
     let allowed: BTreeMap<&str, &str> = allowed.iter().copied().collect();
     let over = found.iter().filter(|(name, _)| !allowed.contains_key(name.as_str()));

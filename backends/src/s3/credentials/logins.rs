@@ -16,7 +16,7 @@ use crate::jwt;
 
 /// The time limit of a request.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// The services, with the variables for their endpoints.
+/// The login services: the first part of the host name, and the variable for the endpoint.
 const SSO: (&str, &str) = ("portal.sso", "AWS_ENDPOINT_URL_SSO");
 const OIDC: (&str, &str) = ("oidc", "AWS_ENDPOINT_URL_SSO_OIDC");
 const SIGNIN: (&str, &str) = ("signin", "AWS_ENDPOINT_URL_SIGNIN");
@@ -25,7 +25,7 @@ const SIGNIN_DOMAINS: [(&str, &str); 3] =
     [("cn-", "signin.amazonaws.cn"), ("us-gov-", "signin.amazonaws-us-gov.com"), ("", "signin.aws.amazon.com")];
 /// The grant type for renewing a token.
 const GRANT: &str = "refresh_token";
-/// The fields that a token of `aws login` must have. The required fields of its keys follow.
+/// The fields that the file of an `aws login` session must have, in addition to the keys.
 const LOGIN_FIELDS: [&str; 3] = ["clientId", "refreshToken", "dpopKey"];
 
 /// The context of all logins.
@@ -70,7 +70,7 @@ impl Logins<'_> {
         if let Err(Refusal::Unauthorized(_)) = asked
             && let Ok(renewed) = self.sso_token(sso, &path, true).await
         {
-            // The service has ended the token early.
+            // The service has revoked the token before its expiry.
             asked = ask(renewed).await;
         }
         let answer = asked.map_err(|error| match error {
@@ -86,7 +86,8 @@ impl Logins<'_> {
         Ok(Expiring::until(id, secret, text("sessionToken"), expires))
     }
 
-    /// The token of a login with SSO. The token of a session is renewed if it has expired, or if it was `refused`.
+    /// The token of a login with SSO. If the login has a session, the token is renewed if it has expired or was
+    /// `refused`.
     async fn sso_token(&self, sso: &Sso, path: &Path, refused: bool) -> Found<String> {
         let mut cached = read(path)?;
         let token = cached.text("accessToken").ok_or_else(|| cached.lacks("accessToken"))?.to_owned();
@@ -126,8 +127,8 @@ impl Logins<'_> {
         Ok(token.to_owned())
     }
 
-    /// The credentials of a login with `aws login`. They are renewed if they have expired, or if they are the `refused`
-    /// ones.
+    /// The credentials of a login with `aws login`. The credentials are renewed if they have expired, or if they equal
+    /// the `refused` credentials.
     pub(super) async fn of_login(&self, session: &str, region: &str, refused: Option<&Expiring>) -> Found<Expiring> {
         let folder = (self.variable)("AWS_LOGIN_CACHE_DIRECTORY").map(PathBuf::from);
         let folder = folder.unwrap_or_else(|| self.home.join(".aws/login/cache"));
@@ -232,7 +233,8 @@ impl Cached {
         let beside = self.path.with_extension(format!("tmp-{}", std::process::id()));
         let write = || {
             let rights = std::fs::metadata(&self.path)?.permissions();
-            // Only the owner may read the file at any time.
+            // The file is created with its permissions before it is written, so that only the owner can read it at any
+            // time.
             private(&beside)?;
             std::fs::write(&beside, Json::Object(self.fields.clone()).to_string())?;
             std::fs::set_permissions(&beside, rights)?;

@@ -1,5 +1,5 @@
-//! The profiles of the shared files, and the way in which a profile gets its credentials. The AWS SDK has the same
-//! rules.
+//! The profiles of the shared files, and the method by which a profile gets its credentials. The rules are the same as
+//! in the AWS SDK.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 /// The minimum duration of a role's session in a profile, in seconds. A shorter duration counts as not set.
 const SHORTEST_SESSION: u64 = 16 * 60;
-/// The settings that name a source of credentials. A profile has at most one of them.
+/// The settings that name a source of credentials. A profile may have only one of these settings.
 const SOURCES: [&str; 4] = ["source_profile", "credential_source", "credential_process", "web_identity_token_file"];
 /// The settings of a login with SSO that names no session.
 const SSO: [&str; 4] = ["sso_region", "sso_start_url", "sso_account_id", "sso_role_name"];
@@ -49,9 +49,9 @@ pub(super) enum Base {
 pub(super) struct Sso {
     /// The profile.
     pub(super) profile: String,
-    /// The session. Its token can be renewed.
+    /// The name of the session, if the login has one. The token of a session can be renewed.
     pub(super) session: Option<String>,
-    /// The address where users log in.
+    /// The URL at which users log in.
     pub(super) start_url: String,
     /// The region of the service.
     pub(super) region: String,
@@ -61,12 +61,12 @@ pub(super) struct Sso {
     pub(super) role: String,
 }
 
-/// The way in which a profile gets its credentials.
+/// The method by which a profile gets its credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Way {
-    /// The first credentials.
+    /// The source of the first credentials.
     pub(super) base: Base,
-    /// The roles to assume with them, in order.
+    /// The roles to assume with the first credentials, in order.
     pub(super) roles: Vec<Map<String, Json>>,
 }
 
@@ -77,7 +77,7 @@ enum Kind {
     Credentials,
 }
 
-/// The section to which the following settings belong.
+/// The section to which the following lines of a file belong.
 enum Place {
     Profile(String),
     Session(String),
@@ -101,14 +101,14 @@ impl Profiles {
         self.profiles.contains_key(name)
     }
 
-    /// The way in which a profile gets its credentials.
+    /// The method by which a profile gets its credentials.
     ///
     /// # Errors
     /// Returns a message if the profile is missing or incomplete.
     pub(super) fn way(&self, first: &str) -> Result<Way, String> {
         let mut roles = Vec::new();
         let mut seen = BTreeSet::new();
-        // `serves`: whether the profile is the source of another one.
+        // `serves`: whether the profile is the source of another profile.
         let (mut name, mut serves) = (first, false);
         loop {
             let Some(section) = self.profiles.get(name) else { return Err(format!("there is no profile {name:?}")) };
@@ -117,7 +117,7 @@ impl Profiles {
             profile.check()?;
             roles.extend(profile.role()?);
             let source = profile.text("source_profile").filter(|_| !again);
-            // A profile that is the source of another one uses its own keys, if it has any.
+            // A profile that is the source of another profile uses its own keys, if it has any.
             match source.filter(|_| !serves || profile.keys().is_none()) {
                 Some(source) => (name, serves) = (source, true),
                 None => {
@@ -126,7 +126,7 @@ impl Profiles {
                         return Err(format!("the profile {name:?} has no credentials for the profile {first:?}"));
                     }
                     if matches!(base, Base::Token(..)) {
-                        // The role of this profile belongs to the base.
+                        // The base already contains the role of this profile.
                         roles.pop();
                     }
                     roles.reverse();
@@ -196,7 +196,7 @@ impl Profiles {
     /// Adds the sections of a file. In config files, names have the prefix `profile`, except for `default`.
     fn add(&mut self, text: &str, kind: Kind) {
         let mut place = Place::Nowhere;
-        // Whether the last setting has no value. The indented settings after it belong to it.
+        // Whether the last setting has no value. In that case, the following indented lines belong to that setting.
         let mut nests = false;
         for line in text.lines() {
             if line.trim_start().starts_with(['#', ';']) {
@@ -230,7 +230,7 @@ impl Profiles {
 struct Profile<'a> {
     name: &'a str,
     section: &'a Section,
-    /// Whether the profile occurs a second time in the chain. Only its own credentials then count.
+    /// Whether the profile occurs a second time in the chain. The second time, only its own credentials are used.
     again: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::client::reason;
 const CONTAINER: &str = "http://169.254.170.2";
 /// The hosts of container services to which unencrypted requests may be sent.
 const CONTAINERS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"];
-/// The time limit of a service on this machine.
+/// The time limit of a request to a service on this machine.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// The requested lifetime of a token of the metadata service, in seconds.
 const TOKEN_SECONDS: &str = "21600";
@@ -42,7 +42,7 @@ fn document(text: &str) -> Result<Json, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Checks that a token may be sent to this URL: the URL is encrypted, or its host is this machine or a container
+/// Checks that a token may be sent to this URL. The URL must use HTTPS, or its host must be this machine or a container
 /// service.
 async fn near(text: &str) -> Result<String, String> {
     let url = Url::parse(text).map_err(|error| format!("AWS_CONTAINER_CREDENTIALS_FULL_URI: {error}"))?;

@@ -40,7 +40,7 @@ pub struct Foreknown {
     pub ids: BTreeMap<String, Option<ShownName>>,
     /// The positions of resource blocks, by address without keys.
     pub places: BTreeMap<String, SourceRange>,
-    /// Instances whose planned updates only change sensitivity. These call no provider, but they are reported.
+    /// Instances whose planned updates only change sensitivity. Such updates call no provider, but they are reported.
     pub relabelled: BTreeSet<String>,
     /// The provisioners that will run.
     pub provisioners: BTreeMap<u32, Provisioner>,
@@ -49,7 +49,8 @@ pub struct Foreknown {
 }
 
 impl Foreknown {
-    /// The id of an object before the run. If this run deposes the object, the id is under the address of its instance.
+    /// The id of an object before the run. For an object that this run deposes, `ids` contains the id under the address
+    /// of its instance.
     pub(super) fn id_before(&self, happening: &ShownEvent) -> Option<ShownName> {
         let known = self.ids.get(&happening.subject()).or_else(|| self.ids.get(&happening.address));
         known.cloned().flatten()
@@ -82,7 +83,7 @@ fn labels(plan: &PlanFile) -> BTreeMap<String, String> {
     demanded.collect()
 }
 
-/// For each changed object, by its name: how progress lines name it.
+/// The ids that progress lines show for changed objects. The keys are the names of the objects.
 fn ids(plan: &PlanFile) -> BTreeMap<String, Option<ShownName>> {
     let named = plan.changes.resources.iter().map(|change| {
         let object = ObjectName { address: &change.address, deposed: change.deposed.as_ref() };

@@ -76,7 +76,8 @@ impl Lines {
         self.open.extend(self.begun.take().map(OpenConstruct::Heredoc));
     }
 
-    /// The number of bytes consumed inside a comment. The functions below return a number of bytes, too.
+    /// Scans `rest` inside a comment, and returns the number of consumed bytes. The functions below return a number of
+    /// bytes, too.
     fn in_comment(&mut self, rest: &str) -> usize {
         match rest.find("*/") {
             Some(end) => {

@@ -1,6 +1,6 @@
-//! The graph of an apply without a plan: nothing changes, so only what outputs and checks read is left, with the
-//! variables of the root module and the ends of modules. An output of the root module has one instance, so it alone
-//! needs no resource: the state has the objects.
+//! The graph of an apply without a plan: nothing changes. The graph contains what outputs and checks read, the
+//! variables of the root module, and the ends of modules. Resources that only outputs of the root module read are
+//! omitted, because the state has their objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

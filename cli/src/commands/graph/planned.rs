@@ -44,7 +44,8 @@ pub fn draw(plan: &PlanFile) -> Drawing {
     drawing
 }
 
-/// The vertex of an operation. It has OpenTofu's name for the operation if that exists.
+/// The vertex of an operation. Its name is the one that OpenTofu uses for the operation, if OpenTofu has such an
+/// operation.
 fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
     use OperationKind::{Create, Delete, Output, Read, Update};
     let deposed = operation.deposed.as_ref().map(|key| format!(" (deposed {key})")).unwrap_or_default();

@@ -24,7 +24,8 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let Invocation { arguments, context, .. } = invocation;
     if let Settled::Left = settings(invocation, root)? {
-        // As in OpenTofu, the next command requires an `init` that copies the state.
+        // The settings of the removed block stay. As in OpenTofu, the next command therefore requires an `init` that
+        // copies the state.
         let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
         return place(invocation, &StateBackend::default(), &workspace);
     }
@@ -35,7 +36,7 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
 enum Settled {
     /// The settings match the configuration.
     UpToDate,
-    /// The configuration no longer has the block, but the settings stay.
+    /// The configuration no longer has the block, but the saved settings are not removed.
     Left,
 }
 

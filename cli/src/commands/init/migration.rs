@@ -1,5 +1,5 @@
-//! The migration of states by `init` when the backend changes. As in OpenTofu, it asks the user first, and copies the
-//! states.
+//! The migration of states by `init` when the backend changes. As in OpenTofu, `init` asks the user first, and then
+//! copies the states.
 
 use std::sync::Arc;
 
@@ -40,16 +40,16 @@ struct Move {
     to: SmolStr,
 }
 
-/// Which states move, and what the user has to agree to first.
+/// The states that move. The variant also decides which question the user must answer first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Route {
-    /// The default state. The question depends on both states.
+    /// The state of the default workspace is copied. The question depends on the old and the new state.
     Default,
-    /// Only the state of the selected workspace is copied, to the default workspace. The question depends on both
-    /// states, too.
+    /// The state of the selected workspace is copied to the default workspace. Other states are not copied. The
+    /// question depends on the old and the new state.
     Selected(SmolStr),
-    /// The states of these workspaces, which are all workspaces, are copied under their names. They overwrite existing
-    /// states.
+    /// The states of these workspaces, which are all workspaces, are copied under their names. The copies overwrite
+    /// existing states.
     All(Vec<SmolStr>),
 }
 
@@ -98,7 +98,7 @@ impl Migration<'_> {
     /// Copies the states. With `empties`, it then empties the copied states in the old backend. Reports problems.
     ///
     /// # Errors
-    /// The exit code. The problems have been reported.
+    /// Returns the exit code. The problems have been reported.
     pub fn run(&self, empties: bool) -> Result<(), Exit> {
         let one = |problem: Diagnostic| self.invocation.fail(&[problem]);
         let selected = self.invocation.context.workspace().map_err(one)?;
@@ -130,7 +130,7 @@ impl Migration<'_> {
                 there.push((step, lineage, serial));
             }
         }
-        // The old states are emptied after all of them are copied. Their backups stay.
+        // The old states are emptied after all of them are copied. The backup files of the old states are not deleted.
         for (step, lineage, serial) in there.into_iter().filter(|_| empties) {
             if !self.same_file(&step) {
                 self.empty(&step.from, &lineage, serial)?;
@@ -152,7 +152,7 @@ impl Migration<'_> {
         let (target, _) = self.read(now, &to)?;
         target.place.check_version(invocation)?;
         if self.same_file(step) || equal(&source.snapshot, &target.snapshot) {
-            // Both states may have the same lock, so this check comes before any lock is taken.
+            // Both states may have the same lock, so this check comes before any lock is acquired.
             return Ok(Outcome::There(source.snapshot.lineage, source.snapshot.serial));
         }
         let done = block_on(async {
@@ -179,8 +179,8 @@ impl Migration<'_> {
 
     /// Empties a state that was copied. It is an error if the state has changed since the copy.
     fn empty(&self, workspace: &SmolStr, lineage: &str, serial: u64) -> Result<(), Exit> {
-        // The configuration no longer refers to the old backend. A full state there would be mistaken for the current
-        // one.
+        // The configuration no longer refers to the old backend. If the state in the old backend were not emptied, it
+        // could be mistaken for the current state.
         let place = self.place(self.before, workspace)?;
         change(self.invocation, &place, |there| match there.lineage == lineage && there.serial == serial {
             true => Ok((Change::Content(Box::default()), ())),
@@ -194,7 +194,8 @@ impl Migration<'_> {
         }
     }
 
-    /// The name of a workspace in the new backend. A backend without a default workspace needs another name for it.
+    /// The name of a workspace in the new backend. In a backend without a default workspace, the default workspace
+    /// needs another name.
     fn destination(&self, name: &SmolStr) -> Result<SmolStr, Exit> {
         if name != DEFAULT_WORKSPACE || self.now.has_default() {
             return Ok(name.clone());
@@ -222,7 +223,7 @@ impl Migration<'_> {
         super::place(self.invocation, backend, workspace)
     }
 
-    /// Reads a state without locking it, and the runs of the state.
+    /// Reads a state and its runs, without a lock.
     fn read(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<(Found, Vec<RunHeader>), Exit> {
         let place = self.place(backend, workspace)?;
         let read = block_on(place.overview()).and_then(|read| read);
@@ -335,7 +336,7 @@ async fn held(place: &StoreLocation, operation: &str) -> Result<(Arc<dyn RunStor
     Ok((store, snapshot))
 }
 
-/// Fails if a run has not finished. The migration would leave it behind, or take its state away.
+/// Fails if a run has not finished. The migration would separate the run from its state.
 fn unfinished(runs: &[RunHeader]) -> Result<(), Diagnostic> {
     match runs.iter().find(|run| !run.status.is_final() && run.claimed) {
         Some(run) => Err(problems::unfinished_run(&run.id)),

@@ -99,7 +99,7 @@ pub fn directory_not_empty(found: &str) -> Diagnostic {
     )
 }
 
-/// A module calls a module outside of its own directory, which was not copied.
+/// A copied module calls a module outside of its own directory. The called module was not copied.
 pub fn parent_not_copied(module: &str, source: &str, whole: &str) -> Diagnostic {
     Diagnostic::error(
         "Root module references parent directory",
@@ -171,7 +171,7 @@ pub fn no_workspaces() -> Diagnostic {
     )
 }
 
-/// The selected workspace does not exist, and without input the user cannot select another one.
+/// The selected workspace does not exist, but without input the user cannot select another one.
 pub fn selected_workspace_missing(name: &str, all: &[String]) -> Diagnostic {
     Diagnostic::error(
         format!("Currently selected workspace \"{name}\" does not exist"),
@@ -198,7 +198,7 @@ pub fn no_workspace_name() -> Diagnostic {
     )
 }
 
-/// The default workspace needs a name in the new backend, and without input the user cannot give it.
+/// The default workspace needs a name in the new backend, but without input the user cannot enter one.
 pub fn default_needs_name() -> Diagnostic {
     Diagnostic::error(
         "Default workspace needs another name",

@@ -36,7 +36,7 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(failed)?;
     let to = folder.join("root");
-    // A module without a key reports no steps.
+    // The installer reports no steps for a module without a key.
     let found = ModuleInstaller::new(context, true, &|_| {})
         .map_err(|problem| vec![problem])
         .and_then(|mut installer| installer.fetch_alone(&source, &to.to_string_lossy()))

@@ -1,7 +1,8 @@
 //! `-generate-config-out`: writes configuration for imported objects whose resources have no block.
 //!
-//! It makes two plans. The first plan only imports the objects into blocks without arguments. The objects that it reads
-//! become the text of the blocks. The second plan is the plan of the whole configuration with these blocks.
+//! The command makes two plans. The first plan only imports the objects into blocks without arguments. The arguments of
+//! the generated blocks come from these objects. The second plan is the plan of the whole configuration with these
+//! blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -54,8 +55,8 @@ pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
 }
 
 impl Generated {
-    /// Generates the missing blocks, and adds them to the configuration. An object that cannot be imported is a problem
-    /// of the plan, and its `import` block is left out.
+    /// Generates the missing blocks, and adds them to the configuration. If an object cannot be imported, the plan
+    /// reports a problem, and the `import` block of the object is omitted.
     ///
     /// # Errors
     /// Returns an error if a block cannot be written.

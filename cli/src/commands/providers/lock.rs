@@ -157,8 +157,8 @@ async fn obtain<'a>(
     Ok((new, news))
 }
 
-/// The installation method that an option names, by default the registries of the providers. Those of the CLI
-/// configuration do not count: the lock file is for machines that do not have them.
+/// The installation method that an option names, by default the registries of the providers. The methods in the CLI
+/// configuration are ignored, because the lock file is also for machines without this configuration.
 fn method(arguments: &Arguments) -> Result<InstallationMethod, Diagnostic> {
     let kind = if let Some(directory) = arguments.value("fs-mirror") {
         MethodKind::FilesystemMirror(PathBuf::from(directory))

@@ -1,4 +1,4 @@
-//! The operations in doubt of a run: where they are settled, and which decisions fit them.
+//! The operations in doubt of a run: where the doubts are settled, and which decisions fit each operation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,8 +114,8 @@ pub(super) struct Desk<'i, 'a> {
 }
 
 impl<'i, 'a> Desk<'i, 'a> {
-    /// Opens the run with this name. Without a name, it opens the newest run with doubts, or returns `None` if there is
-    /// none.
+    /// Opens the run with this name. Without a name, it opens the newest run with doubts, or returns `None` if no run
+    /// has doubts.
     ///
     /// # Errors
     /// Returns an error if the store cannot be opened, or if the run does not exist.
@@ -202,7 +202,8 @@ impl<'i, 'a> Desk<'i, 'a> {
         Ok(open.map(known).collect())
     }
 
-    /// The objects of the state by their ids. Empty for a coordinator, because it checks ids itself.
+    /// The objects of the state by their ids. Empty if a coordinator settles the doubts, because the coordinator checks
+    /// ids itself.
     ///
     /// # Errors
     /// Returns an error if the state cannot be read.

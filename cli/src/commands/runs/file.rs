@@ -92,7 +92,7 @@ impl Resolutions {
     /// Each decision with its doubt, if all decisions can be carried out.
     ///
     /// # Errors
-    /// Returns the problems of the entries, one text for each invalid entry.
+    /// Returns the problems of the entries, one message for each invalid entry.
     pub(super) fn matched(
         self,
         doubts: &[OpenDoubt],

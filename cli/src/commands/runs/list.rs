@@ -91,8 +91,8 @@ fn row(run: &RunListing, now: u64) -> [String; COLUMNS] {
     ]
 }
 
-/// The time from the start to the end of a run, or until now if it is running. `None` for a stopped run, because its
-/// end is not recorded.
+/// The time from the start of a run to its end, or to `now` if the run is in progress. `None` for a stopped run,
+/// because its end is not recorded.
 pub(super) fn duration(run: &RunListing, now: u64) -> Option<String> {
     let until = match run.ended_unix_ms {
         Some(ended) => ended,

@@ -26,7 +26,7 @@ pub fn run_is_held(run: &RunId, holder: &dyn Display) -> Diagnostic {
     Diagnostic::error("Run is being carried out", format!("Run {run} is held by {holder}. End that process first."))
 }
 
-/// Another process has taken over the run while it was to be abandoned.
+/// Another process took over the run before this command could abandon it.
 pub fn run_taken_over() -> Diagnostic {
     Diagnostic::error("Run not given up", "Another process has taken over the run.")
 }
@@ -82,7 +82,7 @@ pub fn answer_unknown(answer: &str, decisions: &[&str]) -> Diagnostic {
     )
 }
 
-/// Some doubts are left, and there is no terminal for questions.
+/// Some doubts are unsettled, and there is no terminal for questions.
 pub fn nothing_settled(run: &RunId, left: usize) -> Diagnostic {
     let (noun, verb) = if left == 1 { ("operation", "is") } else { ("operations", "are") };
     Diagnostic::error(

@@ -1,4 +1,4 @@
-//! `weft runs settle`: settles the operations in doubt of a run, one after the other.
+//! `weft runs settle`: settles the operations in doubt of a run, one at a time.
 
 use std::io::IsTerminal as _;
 
@@ -43,7 +43,7 @@ pub const SETTLE: Command = Command {
 
 /// A possible decision about a doubt.
 struct Offer {
-    /// What the user types here. With a dash, it is the option of `weft runs resolve`.
+    /// The text that the user types as an answer. With a dash before it, the text is an option of `weft runs resolve`.
     usage: String,
     meaning: &'static str,
 }
@@ -67,7 +67,8 @@ fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
     found.chain(fitting.map(|(_, usage, meaning)| Offer { usage: usage.to_owned(), meaning })).collect()
 }
 
-/// The width of the column of usages. It is at least that of `adopt ID`, so questions without it have the same layout.
+/// The width of the column of usages. The width is at least that of `adopt ID`, so that questions without this answer
+/// have the same layout.
 fn width(offers: &[Offer]) -> usize {
     offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default().max("adopt ID".len())
 }

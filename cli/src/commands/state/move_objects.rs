@@ -83,7 +83,8 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
         })?,
         Some(target) => {
-            // The other file is written first, so an interruption leaves the objects in both files, never in none.
+            // The other file is written first, so after an interruption the objects are in both files, and are never
+            // lost.
             let seen = change(invocation, &source, |snapshot| {
                 super::present(snapshot)?;
                 Project::refuse_wrong(invocation)?;
@@ -133,7 +134,8 @@ fn plan(
     let invalid_target = |what: String| vec![state_problems::invalid_move_target(what)];
     let mut found = from.of(source);
     if let StateSelector::Module(module) = from {
-        // The source is one module instance: without a key, it is the instance of a call without repetition.
+        // The source is one module instance. If it has no key, it is the only instance of a call without `count` and
+        // `for_each`.
         found.retain(|address| address.module.0.starts_with(&module.0));
     }
     if found.is_empty() {
@@ -144,7 +146,8 @@ fn plan(
         (StateSelector::Module(outer), StateSelector::Module(goal)) => modules(outer, goal, &found),
         (StateSelector::Module(_), _) => return Err(cannot("the target must also be a module")),
         (StateSelector::Resource(resource), _) if found.iter().any(|address| address.key == InstanceKey::None) => {
-            // The resource has no repetition. Its only instance moves as an instance, so that it can get a key.
+            // The resource has neither `count` nor `for_each`. The move is a move of its only instance, so that the
+            // instance can get a key.
             vec![instance(&one(resource, InstanceKey::None), to).ok_or_else(|| cannot("the target is a module"))?]
         }
         (StateSelector::Resource(_), StateSelector::Resource(goal)) => {
@@ -167,8 +170,8 @@ fn plan(
     for moved in &moves {
         keeps_type(moved).map_err(|problem| vec![problem])?;
         let occupied = |selection: &StateSelector| match selection {
-            // Only objects of exactly this module instance count. Instances with and without keys of one call can exist
-            // together.
+            // Only objects of exactly this module instance count. A state can contain instances of one call with keys,
+            // and at the same time an instance without a key.
             StateSelector::Module(module) => {
                 let mut addresses = target.instances.values().map(|record| &record.address);
                 addresses.any(|address| address.resource.is_valid() && address.module == *module)
@@ -268,8 +271,8 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, f
     }
 }
 
-/// Whether a recorded dependency is the moved resource, or in the moved module. Dependencies have no keys, so they are
-/// never about one instance of a module.
+/// Whether a recorded dependency is the moved resource, or in the moved module. Dependencies have no keys, so they
+/// never refer to a single instance of a module.
 fn touches(selection: &StateSelector, dependency: &ConfigResource) -> bool {
     let of = |module: &ModuleInstance, resource: &Resource| {
         dependency.module == unkeyed(module) && dependency.resource == *resource

@@ -33,7 +33,7 @@ pub fn invalid_move_target(what: String) -> Diagnostic {
     Diagnostic::error("Invalid target address", what)
 }
 
-/// An object cannot become one of another mode or type.
+/// A move would change the mode or type of an object.
 pub fn invalid_move_request(what: String) -> Diagnostic {
     Diagnostic::error("Invalid state move request", what)
 }

@@ -64,8 +64,8 @@ impl StateSelector {
     }
 }
 
-/// Whether a module instance is `outer` or below it. If the last step of `outer` has no key, it means all instances of
-/// that call.
+/// Whether a module instance is `outer` or below it. If the last step of `outer` has no key, `outer` means all
+/// instances of this call.
 pub fn holds(outer: &ModuleInstance, inner: &ModuleInstance) -> bool {
     let last = outer.0.len().saturating_sub(1);
     inner.0.len() >= outer.0.len()

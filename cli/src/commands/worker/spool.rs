@@ -41,7 +41,7 @@ impl SpoolSeal for StateSeal {
 /// results that an earlier worker with this name has left in it.
 ///
 /// # Errors
-/// Returns an error if another worker uses the spool, if its results cannot be decrypted, or if the directory of
+/// Returns an error if another worker uses the spool, if the stored results cannot be decrypted, or if the directory of
 /// `-spool` cannot be used.
 pub fn open(
     invocation: &Invocation<'_>,

@@ -18,7 +18,7 @@ pub fn invalid_workspace_name(name: &str) -> Diagnostic {
     )
 }
 
-/// The same in a stream of events, in OpenTofu's words.
+/// OpenTofu's message for an invalid workspace name, for a stream of events.
 pub fn invalid_workspace_name_message(name: &str) -> String {
     format!(
         "The workspace name \"{name}\" is not allowed. The name must contain only URL safe characters, and no path \
@@ -34,12 +34,12 @@ pub fn workspace_overridden(what: &str) -> Diagnostic {
     )
 }
 
-/// The same in a stream of events, in OpenTofu's words, for a command that makes a workspace.
+/// OpenTofu's message of `workspace new` if the environment has selected a workspace, for a stream of events.
 pub const OVERRIDDEN_NEW_MESSAGE: &str = "The workspace is currently overridden using the TF_WORKSPACE environment variable. You cannot create a new \
      workspace when using this setting. To create a new workspace, either unset this environment variable or update it \
      to match the workspace name you are trying to create, and then run this command again";
 
-/// The same for a command that selects one.
+/// OpenTofu's message of `workspace select` if the environment has selected a workspace, for a stream of events.
 pub const OVERRIDDEN_SELECTED_MESSAGE: &str = "The selected workspace is currently overridden using the TF_WORKSPACE environment variable. To select a new \
      workspace, either update this environment variable or unset it and then run this command again";
 
@@ -87,7 +87,7 @@ pub fn workspace_is_active(name: &str) -> Diagnostic {
     )
 }
 
-/// The same in a stream of events, in OpenTofu's words.
+/// OpenTofu's message if the workspace to delete is selected, for a stream of events.
 pub fn workspace_is_active_message(name: &str) -> String {
     format!(
         "Workspace \"{name}\" is your active workspace. You cannot delete the currently active workspace. Please switch \
@@ -107,7 +107,8 @@ pub fn workspace_not_empty(name: &str, tracked: &[String]) -> Diagnostic {
     )
 }
 
-/// What a deleted workspace with objects leaves behind. The text is OpenTofu's, because scripts look for it.
+/// Explains that the objects of a deleted workspace may still exist. The text is OpenTofu's, because scripts look for
+/// it.
 const LEFT_BEHIND: &str = "The resources managed by the deleted workspace may still exist, but are no longer manageable \
                            by OpenTofu since the state has been deleted";
 
@@ -116,7 +117,7 @@ pub fn workspace_was_not_empty(name: &str) -> Diagnostic {
     Diagnostic::warning(format!("\"{name}\" was non-empty"), format!("{LEFT_BEHIND}."))
 }
 
-/// The same in a stream of events.
+/// The message if a deleted workspace had objects, for a stream of events.
 pub fn workspace_was_not_empty_message(name: &str) -> String {
     format!("\"{name}\" was non-empty. {LEFT_BEHIND}")
 }

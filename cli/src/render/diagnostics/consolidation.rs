@@ -3,9 +3,9 @@
 use indexmap::IndexMap;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
-/// The diagnostics in their order. `warnings` and `errors` select the severities to consolidate. Only
-/// the first of several consolidated diagnostics with the same summary remains, and its detail has the number of the
-/// others.
+/// Returns the diagnostics in their order. `warnings` and `errors` select the severities to consolidate. If several
+/// consolidated diagnostics have the same summary, only the first one remains. Its detail gives the number of the
+/// omitted ones.
 pub fn consolidated(problems: &[Diagnostic], warnings: bool, errors: bool) -> Vec<Diagnostic> {
     let mut found: IndexMap<(Severity, String, usize), (Diagnostic, usize)> = IndexMap::new();
     for (place, problem) in problems.iter().enumerate() {

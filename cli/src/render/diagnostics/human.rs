@@ -11,7 +11,7 @@ use super::super::style::Style;
 use super::SourceLines;
 use super::snippet::Snippet;
 
-/// The box of one diagnostic, with a final newline. Without boxes, its contents follow an empty line:
+/// The box of one diagnostic, with a final newline. Without boxes, the contents follow an empty line:
 ///
 /// ```text
 /// ╷
@@ -42,7 +42,7 @@ pub fn human(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> 
     }
     if !problem.detail.is_empty() {
         lines.push(String::new());
-        // The bar and the space behind it take two columns.
+        // The bar and the space after it take two columns.
         let taken = if style.boxes { 2 } else { 0 };
         let narrower = Style { width: style.width.saturating_sub(taken), ..*style };
         lines.extend(narrower.wrapped(problem.detail.trim_end()).split('\n').map(str::to_owned));
@@ -101,7 +101,8 @@ fn difference(problem: &Diagnostic, style: &Style) -> Vec<String> {
     lines
 }
 
-/// One source line. The marked part is underlined. Without colors, it has marks on the next line.
+/// Writes one source line. With colors, the marked part is underlined. Without colors, the next line has marks below
+/// this part.
 fn code(snippet: &Snippet, index: usize, line: &str, style: &Style, out: &mut Vec<String>) {
     let number = snippet.first as usize + index;
     let Some((start, end)) = snippet.marked_in(index) else {

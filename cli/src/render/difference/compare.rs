@@ -59,7 +59,7 @@ impl<'a> Pair<'a> {
         Pair { before: some(self.before), after: some(self.after) }
     }
 
-    /// The pair, with empty texts as absent. In blocks, providers of the older SDK have empty texts for unset
+    /// The pair, with empty strings as absent. In blocks, providers of the older SDK use empty strings for unset
     /// arguments.
     pub(super) fn without_empty_texts(&self) -> Pair<'a> {
         let some = |value: Option<&'a Value>| value.filter(|v| v.as_str() != Some(""));
@@ -106,8 +106,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The pair of two matched elements, one of which may be absent. Also returns the index in the new list, or in the old
-/// list if the element is removed.
+/// The pair of two matched elements, one of which may be absent. Also returns the index of the element: in the new
+/// list, or in the old list if the element is removed.
 pub(super) fn matched<'a>(before: &'a [Value], after: &'a [Value], found: Match) -> (Pair<'a>, Option<usize>) {
     match found {
         Match::Gone(b) => (Pair { before: before.get(b), after: None }, Some(b)),
@@ -118,7 +118,7 @@ pub(super) fn matched<'a>(before: &'a [Value], after: &'a [Value], found: Match)
 
 /// The node for a pair that may be sensitive or unknown.
 ///
-/// `inner` makes the node of a pair that is neither.
+/// `inner` makes the node of a pair that is neither sensitive nor unknown.
 pub(super) fn guarded(
     pair: Pair<'_>,
     sensitive: bool,
@@ -226,7 +226,8 @@ fn content(value: &Value) -> Option<JsonKind> {
     })
 }
 
-/// Compares values by their own types. As recorded from OpenTofu, their parts never show that they force a replacement.
+/// Compares two values by their own types. As recorded from OpenTofu, parts of such values are never shown as the
+/// reason of a replacement.
 fn by_content(pair: Pair<'_>) -> DifferenceNode {
     let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();
@@ -346,8 +347,8 @@ pub(super) fn set_parts(
     found.into_iter().map(|found| part(matched(before, after, found).0)).collect()
 }
 
-/// Compares the named parts. With `skip_null`, null attributes are absent. Values without a declared type show their
-/// nulls.
+/// Compares the named parts. With `skip_null`, null attributes are absent. In values without a declared type, null
+/// attributes are shown.
 fn fields(
     pair: Pair<'_>,
     (form, skip_null): (FieldForm, bool),

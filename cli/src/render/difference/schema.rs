@@ -120,7 +120,7 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
         guarded(pair, false, reasons, &|pair, reasons| object(pair, &nested.block, reasons))
     };
     if pair.after.is_some_and(|after| !after.is_known()) {
-        // Their number is known only after apply. One block represents all of them.
+        // The number of blocks is known only after apply. One block represents all of them.
         let part = guarded(pair, false, reasons, &|pair, reasons| dynamic(pair, reasons));
         return Some(Blocks { parts: vec![(None, part)], hidden });
     }

@@ -120,8 +120,8 @@ fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// A text that is equal for equal values, for cheap comparisons and sorting of elements. An unknown value is equal only
-/// to unknown values of its type. The text is never shown.
+/// A string that is equal for equal values, for cheap comparisons and sorting of elements. An unknown value is equal
+/// only to unknown values of its type. The string is never shown.
 pub fn fingerprint(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -129,7 +129,7 @@ pub fn fingerprint(value: &Value) -> String {
 }
 
 fn write(value: &Value, out: &mut String) {
-    // An element with another sensitivity is still the same element.
+    // Sensitivity is ignored: an element that becomes sensitive is still the same element.
     let (_, kind) = value.open();
     // Writing to a string cannot fail.
     let _ = match kind {

@@ -1,4 +1,5 @@
-//! Text in a difference: one line is quoted, several lines are a heredoc, and JSON documents are shown as values.
+//! Strings in a difference. A single line is quoted, several lines are a heredoc, and JSON documents are shown as
+//! values.
 
 use smol_str::SmolStr;
 use weft_graph_format::codec;
@@ -10,14 +11,14 @@ use super::{DifferenceNode, Effect};
 
 type Side<'a> = Option<&'a Option<SmolStr>>;
 
-/// The form in which texts are printed.
+/// The form in which strings are printed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextForm<'a> {
-    /// The old and the new text, in quotes. `None` is null.
+    /// The old and the new string, in quotes.
     Line {
-        /// The old text, if it is removed or changed.
+        /// The old string if it is removed or changed. `None` also stands for null.
         before: Option<&'a str>,
-        /// The new text, unless the text is removed.
+        /// The new string unless the string is removed. `None` also stands for null.
         after: Option<&'a str>,
     },
     /// A heredoc: its lines, each with its effect.
@@ -26,12 +27,12 @@ pub enum TextForm<'a> {
     Document {
         /// The difference between its values.
         value: DifferenceNode,
-        /// Whether the text changes, but its value does not.
+        /// Whether the string changes, but the value that it contains does not.
         only_spaces: bool,
     },
 }
 
-/// The form of two texts with this effect.
+/// The form of two strings with this effect.
 pub fn form<'a>(effect: Effect, before: Side<'a>, after: Side<'a>) -> TextForm<'a> {
     let of = |side: Side<'a>| side.and_then(Option::as_deref);
     let (before, after) = match effect {
@@ -62,7 +63,7 @@ pub fn form<'a>(effect: Effect, before: Side<'a>, after: Side<'a>) -> TextForm<'
     })
 }
 
-/// The aligned lines of two texts, in display order.
+/// The aligned lines of two strings, in display order.
 fn aligned<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<(Effect, &'a str)> {
     let mut out = Vec::new();
     for found in lists(before, after, |_, _| false) {
@@ -70,14 +71,14 @@ fn aligned<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<(Effect, &'a str)> 
             Match::Gone(b) => out.push((Effect::Removed, before[b])),
             Match::New(a) => out.push((Effect::Added, after[a])),
             Match::Both(b, a) if before[b] == after[a] => out.push((Effect::Same, after[a])),
-            // Texts that are too long to align are paired line by line.
+            // Strings that are too long to align are paired line by line.
             Match::Both(b, a) => out.extend([(Effect::Removed, before[b]), (Effect::Added, after[a])]),
         }
     }
     out
 }
 
-/// The value if the text is a JSON object or array.
+/// The value if the string is a JSON object or array.
 fn document(text: &str) -> Option<Value> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;

@@ -21,7 +21,7 @@ struct Group<'c> {
     instances: Vec<(usize, &'c ResourceInstance)>,
 }
 
-/// The texts of the changes, in the order of the first change of each group.
+/// The changes as text, one string for each group, in the order of the first change of each group.
 pub fn grouped<'c>(
     changes: impl Iterator<Item = (&'c ResourceChange, Told)>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,

@@ -50,8 +50,9 @@ fn masked(before: &Value, after: &Value, paths: &[&[ValueStep]]) -> Value {
     Value::object(fields.collect::<Vec<_>>()).mark(before.marks()).mark(after.marks())
 }
 
-/// Whether two values are equal if null, an empty text and an empty collection count as equal. For unset arguments,
-/// providers of the first SDK write one of them when they create an object, and another one when they read it.
+/// Whether two values are equal if null, an empty string and an empty collection count as equal. For unset arguments,
+/// providers of the first SDK may write one of these when they create an object, but another one when they read the
+/// object.
 fn same_but_for_unset(before: &Value, after: &Value) -> bool {
     let unset = |value: &Value| {
         value.is_null()

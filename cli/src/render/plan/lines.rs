@@ -50,7 +50,7 @@ pub fn next_steps(out: Option<&str>, style: &Style) -> String {
     }
 }
 
-/// The suffix with the id of the object, for lines about it.
+/// The suffix with the id of the object, for lines about the object.
 pub fn with_id(hook: &Hook) -> String {
     name_behind(hook.id.as_ref())
 }

@@ -13,7 +13,7 @@ use super::super::schemas::schema_of;
 use super::super::show_json;
 use super::super::style::Style;
 
-/// The kind of a change that is shown.
+/// The kind of a displayed change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// A planned change.
@@ -61,7 +61,7 @@ pub fn commented(lines: &[String]) -> String {
 pub fn block(change: &ResourceChange, schemas: &BTreeMap<ProviderSource, ProviderSchema>, style: &Style) -> String {
     let resource = &change.address.resource;
     let reasons = Reasons::new(&change.replace_paths);
-    // A forgotten object does not change itself.
+    // An object that is only removed from the state does not change.
     let forgotten = change.action == ChangeAction::Only(Action::Forget);
     let after = if forgotten { &change.before } else { &change.after };
     let pair = Pair { before: Some(&change.before), after: Some(after) };
@@ -90,7 +90,7 @@ fn moved_from(change: &ResourceChange) -> Option<&ResourceInstance> {
     change.previous_address.as_deref().filter(|previous| **previous != change.address)
 }
 
-/// The lines of the comment. The first one names the action. Each of the others gives a reason or a detail.
+/// The lines of the comment. The first line names the action. Each other line gives a reason or a detail.
 pub fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
     let name = match &change.deposed {
         Some(key) => format!("{} (deposed object {})", change.address, key.0),

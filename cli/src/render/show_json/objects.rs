@@ -31,10 +31,10 @@ pub fn key(key: &InstanceKey) -> Option<Json> {
     }
 }
 
-/// The order of the objects of a module. In OpenTofu it depends on the document.
+/// The order of the objects of a module. In OpenTofu, the order depends on the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectOrder {
-    /// By the text of the address, as in a plan: `r[10]` before `r[2]`.
+    /// By the address as a string, as in a plan: `r[10]` before `r[2]`.
     Texts,
     /// By resource and key, as in a state: `r[2]` before `r[10]`.
     Keys,
@@ -92,7 +92,7 @@ impl Modules {
                 node.insert("address".into(), module.to_string().into());
             }
             if let Some(mut inside) = children.remove(&module) {
-                // Modules are sorted by the texts of their addresses: `m[10]` comes before `m[2]`.
+                // Modules are sorted by their addresses as strings: `m[10]` comes before `m[2]`.
                 inside.sort_by(|(a, _), (b, _)| a.cmp(b));
                 node.insert("child_modules".into(), inside.into_iter().map(|(_, node)| node).collect());
             }

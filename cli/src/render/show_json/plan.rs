@@ -36,7 +36,7 @@ pub fn plan(plan: &PlanFile) -> Json {
         document.insert("variables".into(), Json::Object(variables));
     }
     document.insert("planned_values".into(), planned_values(plan));
-    // Objects that were only moved are among the changes already, except in a refresh-only plan.
+    // The changes already include objects that were only moved, except in a refresh-only plan.
     let drift = plan.changes.drift.iter();
     let drift = drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op());
     let drift: Vec<Json> = drift.map(|change| resource_change(plan, change)).collect();
@@ -71,8 +71,8 @@ pub fn plan(plan: &PlanFile) -> Json {
     Json::Object(document)
 }
 
-/// The state on which the plan is based. Outputs with known new values already have them, because they show what the
-/// configuration computes from that state.
+/// The state on which the plan is based. Outputs with a known new value already have this value, because it is what the
+/// configuration computes from the state.
 fn prior_state(plan: &PlanFile) -> StateFile {
     let text = plan.manifest.prior_state.as_deref();
     let mut state = text.and_then(|text| StateFile::parse(text.as_bytes(), "prior state").ok()).unwrap_or_default();
@@ -192,7 +192,7 @@ fn output_change(output: &OutputChange) -> Json {
     object
 }
 
-/// The `planned_values`. They contain the known values only.
+/// The `planned_values`. They contain only known values.
 fn planned_values(plan: &PlanFile) -> Json {
     let mut values = Map::new();
     let outputs: Map<String, Json> = plan

@@ -1,5 +1,5 @@
-//! The cleanup after the runs of a file. It destroys everything that they created, and writes the objects that are left
-//! to a state file.
+//! The cleanup after the runs of a file. The cleanup destroys everything that the runs have created, and writes the
+//! remaining objects to a state file.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,8 +17,8 @@ use crate::testing::interrupts::Wish;
 use crate::testing::problems;
 use crate::testing::report::{Interrupted, LeftOver, TestReport};
 
-/// The state file of the objects that are left. If a test leaves several states, the names of the others contain
-/// numbers.
+/// The name of the state file for the remaining objects. If a test leaves several states, the names of all files except
+/// the first one contain numbers.
 const ERRORED: &str = "errored_test";
 
 /// The run that last changed a state, with what the cleanup needs.
@@ -109,7 +109,7 @@ async fn keep(store: &Arc<ModelStore>, engine: &Engine<'_>) -> Result<String, Di
     Ok(path)
 }
 
-/// Renames a file to an unused name, so that the states of several tests are kept.
+/// Renames a file to an unused name, so that a later test does not overwrite it.
 fn set_aside(path: &str) -> std::io::Result<()> {
     let taken = |path: &str| std::fs::symlink_metadata(path).is_ok();
     if !taken(path) {

@@ -1,4 +1,5 @@
-//! Illegal transitions. Each ends the term at once and reports a defect, and no output of its step leaves.
+//! Illegal transitions. Each illegal transition ends the term at once and reports a defect, and the output of its step
+//! is dropped.
 
 use super::*;
 use crate::core::operation::tests::STATES;
@@ -81,7 +82,7 @@ fn a_defect_stops_the_rest_of_its_event() {
     for task in &tasks {
         core.step(1, said("w", done(*task)));
     }
-    // The memory of the first operation is wrong. The answer about the second one arrives with the same event.
+    // The memory of the first operation is wrong. The answer about the second operation arrives with the same event.
     core.operations.restore(Position(0), State::Skipped, 1, None);
     let instructions = core.step(2, ok(2));
     assert_eq!(defect_in(&instructions).operation, 0);
@@ -94,7 +95,8 @@ fn a_defect_stops_the_rest_of_its_event() {
 
 #[test]
 fn a_defect_at_the_beginning_ends_the_term() {
-    // A stored intent whose worker is unknown becomes a doubt. A doubt about the same operation is a contradiction.
+    // A stored intent whose worker is unknown becomes a doubt. A second doubt about the same operation is a
+    // contradiction.
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     core.operations.restore(Position(0), State::InDoubt(operation::Doubt::Open), 1, None);
     let handled = core.doubt(Position(0), "its worker is gone".to_owned());

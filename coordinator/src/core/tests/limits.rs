@@ -10,7 +10,7 @@ use super::*;
 use crate::retry::RetryRule;
 use crate::table::BudgetIndex;
 
-/// Operations in shards, the first of which has a budget.
+/// Operations in shards. The first shard has a budget.
 fn limited(kind: OperationKind, operations: usize, shards: u32) -> Outline {
     let needs: Vec<&[u32]> = vec![&[]; operations];
     let mut outline = outline(kind, &needs, shards);

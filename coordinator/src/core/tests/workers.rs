@@ -1,4 +1,4 @@
-//! Workers: the choice of the worker for a shard, and what follows when it refuses or leaves.
+//! Workers: the choice of the worker for a shard, and the consequences if the worker refuses the shard or leaves.
 
 use super::*;
 use crate::timing::NO_WORKER_NOTICE;
@@ -68,8 +68,8 @@ fn a_shard_goes_to_the_worker_with_the_smallest_load() {
 
 #[test]
 fn a_late_result_of_a_superseded_attempt_is_a_stray() {
-    // A late result from an earlier term, of an operation that another worker has done since, is acknowledged. If its
-    // object differs, the object is kept.
+    // A late result from an earlier term is acknowledged, although another worker has completed the operation since. If
+    // the object of the late result differs, it is recorded as a stray.
     let worker = WorkerId("other/1".to_owned());
     let record = OpRecord { status: OpStatus::Done, attempt: Attempt(2), worker, ..OpRecord::default() };
     let plan = outline(OperationKind::Update, &[&[], &[0]], 1);

@@ -70,7 +70,7 @@ impl Loader<'_> {
     /// Reads and parses one file. If that fails, reports why.
     pub(super) fn file(&mut self, dir: &str, name: &str) -> Option<Arc<Tree>> {
         let shown = if dir == "." { name.to_string() } else { format!("{dir}/{name}") };
-        // Several calls may use the same directory. It is read once.
+        // Several calls may use the same directory. Its files are read only once.
         if let Some(found) = self.sources.tree(&shown) {
             return Some(found.clone());
         }

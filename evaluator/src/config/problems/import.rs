@@ -45,7 +45,7 @@ pub(in crate::config) fn target_is_module(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid address", detail).at(at)
 }
 
-/// A key in a place where the target cannot have one.
+/// A key at a position where the target cannot have one.
 pub(in crate::config) fn misplaced_key(at: SourceRange) -> Diagnostic {
     let detail = "A key can only follow the name of a module or the name of the resource.";
     Diagnostic::error("Invalid import address", detail).at(at)
@@ -58,7 +58,7 @@ pub(in crate::config) fn not_generated_in_module(resource: &ConfigResource, at: 
     Diagnostic::error(summary, not_generated(resource, why)).at(at.clone())
 }
 
-/// An import to an instance of a repeated resource, for which no block can be generated.
+/// An import to an instance with a key, for which no block can be generated.
 pub(in crate::config) fn not_generated_with_key(resource: &ConfigResource, at: &SourceRange) -> Diagnostic {
     let why = "the import has a key or for_each";
     let summary = "Configuration generation for count and for_each resources not supported";

@@ -40,7 +40,7 @@ pub(in crate::config) fn each_value_in_trigger() -> Diagnostic {
     Diagnostic::error("Invalid each reference in replace_triggered_by expression", detail)
 }
 
-/// Another name in an entry of `replace_triggered_by`.
+/// A name other than `each.value` to which an entry of `replace_triggered_by` cannot refer.
 pub(in crate::config) fn name_in_trigger() -> Diagnostic {
     let detail = "replace_triggered_by can only refer to resources. The keys of their instances can use count.index \
                   and each.key.";

@@ -48,7 +48,7 @@ pub(in crate::config) fn version_not_text(at: SourceRange) -> Diagnostic {
     Diagnostic::error(INVALID_VERSION, detail).at(at)
 }
 
-/// The reason for a `for_each` of a `provider` block without a value.
+/// The reason that is reported for a `for_each` of a `provider` block whose keys are unknown.
 pub(in crate::config) fn unknown_provider_keys() -> String {
     String::from("The keys of this provider are not known, because its for_each has errors.")
 }
@@ -58,7 +58,8 @@ pub(in crate::config) fn unsuitable_provider_keys(why: String, at: SourceRange) 
     Diagnostic::error("Invalid for_each argument", why).at(at)
 }
 
-/// A source of a call that cannot be parsed. A call that is `versioned` needs a source in a registry.
+/// A source of a call that cannot be parsed. If `versioned` is set, the call has a version, so it needs a source in a
+/// registry.
 pub(in crate::config) fn invalid_source(error: &ModuleSourceError, versioned: bool, at: SourceRange) -> Diagnostic {
     let problem = match error {
         ModuleSourceError::Relative(text) => Diagnostic::error(

@@ -9,7 +9,7 @@ pub(in crate::config) fn unlike_addresses(at: &SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid \"moved\" addresses", detail).at(at.clone())
 }
 
-/// A missing address, or one of an object that cannot be moved. `name` is the argument: `from` or `to`.
+/// A missing address, or the address of an object that cannot be moved. `name` is the argument: `from` or `to`.
 pub(in crate::config) fn unmovable(name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!("The argument {name:?} must be the address of a resource or module. Only these can be moved.");
     Diagnostic::error("Invalid \"moved\" address", detail).at(at.clone())

@@ -13,7 +13,7 @@ const INVALID_HOST: &str = "Invalid provider source hostname";
 const INVALID_OBJECT: &str = "Invalid required_providers object";
 const INVALID_TYPE: &str = "Invalid provider type";
 
-/// A second block in a module.
+/// A second `required_providers` block in a module.
 pub(in crate::config) fn duplicate(first: &SourceRange, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "A module can have only one required_providers block. The first one is at {}:{}. Move the entries there.",
@@ -22,7 +22,7 @@ pub(in crate::config) fn duplicate(first: &SourceRange, at: &SourceRange) -> Dia
     Diagnostic::error("Duplicate required providers configuration", detail).at(at.clone())
 }
 
-/// A nested block.
+/// A block in a `required_providers` block.
 pub(in crate::config) fn nested_block(block_type: &str, at: SourceRange) -> Diagnostic {
     let detail = "A required_providers block cannot have nested blocks. Write each provider as an argument.";
     Diagnostic::error(format!("Unexpected {block_type:?} block"), detail).at(at)
@@ -48,8 +48,8 @@ pub(in crate::config) fn source_not_text(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid source", "The source of a provider must be a quoted string.").at(at)
 }
 
-/// A source that is not an address. This problem and the following ones have no range, because a source can also come
-/// from a command line.
+/// A source that is not an address. Problems of sources have no range, because a source can also come from a command
+/// line.
 pub(in crate::config) fn malformed_source(source: &str) -> Diagnostic {
     let detail = format!("{source:?} does not have the form [hostname/][namespace/]name.");
     Diagnostic::error("Invalid provider source string", detail)
@@ -86,27 +86,27 @@ pub(in crate::config) fn aliases_not_a_list(at: SourceRange) -> Diagnostic {
     Diagnostic::error(INVALID_EXPRESSION, detail).at(at)
 }
 
-/// An entry with `[*]` in a module without the experiment.
+/// An entry of `configuration_aliases` with `[*]` in a module that does not enable the experiment `provider_iteration`.
 pub(in crate::config) fn whole_without_experiment(at: SourceRange) -> Diagnostic {
     let detail = "This must be a single static reference. To take all instances of a provider with for_each, write \
                   experiments = [provider_iteration] in a language block of this module.";
     Diagnostic::error(INVALID_EXPRESSION, detail).at(at)
 }
 
-/// An entry with `[*]` and without an alias.
+/// An entry of `configuration_aliases` with `[*]` but without an alias.
 pub(in crate::config) fn whole_default(at: SourceRange) -> Diagnostic {
     let detail = "The default configuration of a provider has only one instance. Only a configuration with an alias can \
                   have for_each, as in aws.by_region[*].";
     Diagnostic::error(INVALID_ALIASES, detail).at(at)
 }
 
-/// An entry that begins with the local name of another provider.
+/// An entry of `configuration_aliases` that begins with the local name of another provider.
 pub(in crate::config) fn alias_of_other(expected: &str, found: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("Each entry must begin with the local name of this provider, {expected:?}, not {found:?}.");
     Diagnostic::error(INVALID_ALIASES, detail).at(at)
 }
 
-/// An entry that does not name a provider.
+/// An entry of `configuration_aliases` that does not name a provider.
 pub(in crate::config) fn invalid_alias(at: SourceRange) -> Diagnostic {
     let detail = "Each entry must be the local name of a provider and an alias, such as aws.west, or aws.by_region[*] \
                   for all instances of a configuration with for_each.";

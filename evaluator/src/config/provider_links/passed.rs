@@ -73,7 +73,7 @@ impl Handover<'_> {
     fn missing(&self) -> impl Iterator<Item = Diagnostic> {
         let is_missing = |name: &&Name| {
             let configured = self.child.providers.get(*name).is_some_and(|block| block.is_configured());
-            // An entry with a key on its left side may have been intended for it.
+            // An entry with a key on its left side may have been intended for this configuration.
             !configured && !self.passed.contains_key(*name) && self.call.keyed_providers.is_empty()
         };
         self.aliases.iter().filter(is_missing).map(|name| {
@@ -97,7 +97,7 @@ impl Handover<'_> {
     /// Reports an entry with different providers on its two sides.
     fn mismatch(&self, name: &Name, one: &PassedProvider) -> Option<Diagnostic> {
         if one.value.is_some() {
-            // Evaluation determines its provider.
+            // Evaluation determines the provider of an expression.
             return None;
         }
         let ours = self.module.provider_source(&one.parent.local_name);

@@ -23,7 +23,7 @@ fn place(module: &Module) -> String {
     if module.is_root() { String::from("the root module") } else { module.to_string() }
 }
 
-/// A called module configures providers, although the call is repeated or has `depends_on`.
+/// A called module configures providers, although its call has `count`, `for_each`, `enabled` or `depends_on`.
 pub(super) fn configured_in_repeated(child: &Module, at: SourceRange) -> Diagnostic {
     Diagnostic::error(
         "Module is incompatible with count, for_each, enabled and depends_on",
@@ -74,7 +74,7 @@ pub(super) fn no_local_name(type_name: &str, local_name: &str, at: SourceRange) 
     Diagnostic::error("Invalid provider local name", detail).at(at)
 }
 
-/// A module passes on a default configuration of a provider that it does not declare.
+/// A module passes on a default configuration of a provider, but does not declare the provider.
 pub(super) fn assumed_source(module: &Module, name: &str, source: &ProviderSource, at: SourceRange) -> Diagnostic {
     let detail = format!(
         "{} does not declare the provider {name:?}, so it is taken to be {}. Add it to required_providers.",
@@ -152,7 +152,7 @@ pub(super) fn key_on_the_left(at: &SourceRange) -> Diagnostic {
     of_user(User::Call, detail, at)
 }
 
-/// A configuration with `for_each` is passed as a whole to a module that takes a single one.
+/// A configuration with `for_each` is passed as a whole to a module that needs a single configuration.
 pub(super) fn whole_for_single(ours: &str, name: &str, alias: Option<&str>, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "{ours} uses for_each. Choose one of its instances by its key. To pass all of them, the called module must \
@@ -162,7 +162,8 @@ pub(super) fn whole_for_single(ours: &str, name: &str, alias: Option<&str>, at: 
     of_user(User::Call, &detail, at)
 }
 
-/// A single configuration, or an instance of one with a key, is passed to a module that takes all instances of one.
+/// A single configuration, or one instance of a configuration with `for_each`, is passed to a module that needs all
+/// instances of a configuration.
 pub(super) fn single_for_whole(child: &Module, ours: &str, theirs: &str, keyed: bool, at: &SourceRange) -> Diagnostic {
     let found = match keyed {
         true => format!("this key chooses one instance of {ours}. Remove the key"),
@@ -184,7 +185,7 @@ pub(super) fn passed_twice(name: &str, first: &SourceRange, at: &SourceRange) ->
     Diagnostic::error("Duplicate provider address", detail).at(at.clone())
 }
 
-/// A configuration is passed for one that the child configures itself.
+/// A call passes a configuration under a name that the child configures itself.
 pub(super) fn cannot_override(child: &Module, name: &str, block: &ProviderBlock, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "{child} configures {name} itself at {}:{}, so its caller cannot pass a configuration for it. Remove this entry \
@@ -204,8 +205,8 @@ pub(super) fn required_not_passed(source: &ProviderSource, name: &str, at: &Sour
     Diagnostic::error(MISSING_CONFIGURATION, detail).at(at.clone())
 }
 
-/// A configuration is passed under a name that the child does not declare. It is a warning for the name of a default
-/// provider, which needs no declaration.
+/// A configuration is passed under a name that the child does not declare. This is only a warning if the name is that
+/// of a default provider, which needs no declaration.
 pub(super) fn undeclared_in_child(child: &Module, source: &ProviderSource, name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "{child} does not declare a provider with the local name {name:?}. Add it to required_providers in that module."
@@ -288,7 +289,7 @@ pub(super) fn keys_of_other_kind() -> String {
     format!("{WANTED}, but it is a set with elements that are not strings.")
 }
 
-/// A `for_each` of a provider of another type. `ty` is its name.
+/// A `for_each` of a provider with a value of an unsuitable type. `ty` is the name of the type.
 pub(super) fn keys_of_other_type(ty: &str) -> String {
     format!("{WANTED}, not {ty}.")
 }

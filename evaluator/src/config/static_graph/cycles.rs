@@ -11,7 +11,7 @@ use crate::components::components;
 use crate::config::{CompiledModule, problems};
 
 impl StaticGraph {
-    /// One diagnostic for each cycle. It names every step.
+    /// One diagnostic for each cycle. The diagnostic names every step of the cycle.
     pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
         let mut found: Vec<Vec<usize>> = components(&self.next)
             .into_iter()

@@ -1,4 +1,4 @@
-//! What resources depend on, and what data sources and ephemeral objects wait for.
+//! The dependencies of resources, and the objects that data sources and ephemeral objects wait for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::config::names_below::{Gathering, Names};
 pub(crate) struct Dependencies {
     /// For each resource, all resources that it depends on, directly or indirectly.
     pub(crate) all: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
-    /// For data sources and ephemeral objects, what must be settled before they are read, beside the resources that
-    /// their blocks name: everything that a module or a value in `depends_on` needs, and everything that the
-    /// `depends_on` of a call of their module names or needs.
+    /// For data sources and ephemeral objects: everything that must be complete before they are read, beside the
+    /// resources that their blocks name. This includes everything that a module or a value in `depends_on` needs. It
+    /// also includes everything that the `depends_on` of a call of their module names or needs.
     pub(crate) awaited: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
 }
 
@@ -34,8 +34,8 @@ impl StaticGraph {
         found
     }
 
-    /// Adds what the data sources and ephemeral objects of a module and of its descendants wait for. `calls` has what
-    /// the calls of the module name.
+    /// Adds the resources that the data sources and ephemeral objects of a module and of its descendants wait for.
+    /// `calls` contains the resources that the content of the module waits for because of calls.
     fn add_awaited(
         &self,
         module: &CompiledModule,
@@ -61,7 +61,7 @@ impl StaticGraph {
         }
     }
 
-    /// Adds nodes and what they need.
+    /// Adds nodes and everything that they need.
     fn gather<'a>(&self, nodes: impl Iterator<Item = &'a Node>, sets: &[Option<Names>], gathering: &mut Gathering) {
         for node in nodes {
             let below = self.position(node).and_then(|index| sets[index].as_ref());

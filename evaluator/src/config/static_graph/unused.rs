@@ -23,7 +23,7 @@ pub(crate) struct Unused {
 
 impl StaticGraph {
     /// Finds local values, and variables and outputs of called modules, that no resource, provider, check or output of
-    /// the root module needs, and provider blocks that nothing uses.
+    /// the root module needs. Also finds provider blocks that nothing uses.
     pub(crate) fn unused(&self, root: &Arc<CompiledModule>) -> Unused {
         let is_needed = |node: &Node| match node {
             Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,

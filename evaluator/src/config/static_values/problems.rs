@@ -13,7 +13,7 @@ fn too_early(needing: &Needing, what: &str) -> String {
     format!("{} must be known before planning, so it cannot use {what}.{hint}", needing.text)
 }
 
-/// The experiment that would accept the value, if there is one.
+/// The part of a message about the experiment that would accept the value. Empty if there is no such experiment.
 fn with_experiment(needing: &Needing) -> String {
     needing.experiment.map_or_else(String::new, |name| {
         format!(

@@ -21,9 +21,9 @@ const USUAL_DIRECTORY: &str = "tests";
 pub struct FoundTests {
     /// The files, by name.
     pub files: Vec<Arc<TestFile>>,
-    /// Their source texts.
+    /// The source texts of the files.
     pub sources: SourceFiles,
-    /// Their problems.
+    /// The problems of the files.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -27,7 +27,7 @@ const MOCK: ContentRules = ContentRules {
 const TYPE: ContentRules = ContentRules { attributes: &[optional("defaults")], blocks: &[], open: false };
 
 impl Compiling<'_> {
-    /// A `mock_provider` block.
+    /// Reads a `mock_provider` block.
     pub(super) fn mock_provider(&mut self, block: &FoundBlock, mocks: &mut BTreeMap<ProviderName, Arc<MockBlock>>) {
         let before = self.errors();
         let content = self.content(block, &MOCK);

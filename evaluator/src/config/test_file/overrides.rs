@@ -39,7 +39,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// Reads an `override_resource` or `override_data` block. `None` if it is invalid.
+    /// Reads an `override_resource` or `override_data` block. `None` if the block is invalid.
     pub(super) fn override_resource(&mut self, block: &FoundBlock) -> Option<OverrideResource> {
         let before = self.errors();
         let content = self.content(block, &RESOURCE);

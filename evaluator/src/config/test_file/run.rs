@@ -39,7 +39,7 @@ const MODULE: ContentRules =
     ContentRules { attributes: &[optional("source"), optional("version")], blocks: &[], open: false };
 
 impl Compiling<'_> {
-    /// Reads a `run` block. `None` if it is invalid.
+    /// Reads a `run` block. `None` if the block is invalid.
     pub(super) fn test_run(&mut self, block: &FoundBlock) -> Option<TestRun> {
         let before = self.errors();
         let content = self.content(block, &RUN);
@@ -82,7 +82,7 @@ impl Compiling<'_> {
         (self.errors() == before).then_some(run)
     }
 
-    /// Reads a bare keyword. In the JSON syntax, it is quoted.
+    /// Reads a bare keyword. In the JSON syntax, the keyword is quoted.
     fn keyword_bare(&mut self, name: &str, given: &Expression, words: [&'static str; 2]) -> Option<&'static str> {
         let quoted = given.as_string_literal().filter(|_| given.tree.syntax() == Syntax::Json);
         let word = given.as_keyword().map(SmolStr::new).or(quoted);

@@ -55,13 +55,13 @@ pub(in crate::evaluation) fn imported_twice(
 /// The reason why a value cannot be the key of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::evaluation) enum KeyFault {
-    /// It is sensitive.
+    /// The key is sensitive.
     Sensitive,
-    /// It is unknown.
+    /// The key is unknown.
     Unknown,
-    /// It is a negative or fractional number.
+    /// The key is a negative or fractional number.
     Number,
-    /// It is neither a string nor a number.
+    /// The key is neither a string nor a number.
     Type,
 }
 

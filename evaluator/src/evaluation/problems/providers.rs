@@ -28,7 +28,7 @@ pub(in crate::evaluation) fn key_without_for_each(at: SourceRange) -> Diagnostic
     Diagnostic::error(INVALID_REFERENCE, detail).at(at)
 }
 
-/// A configuration with `for_each` without a key.
+/// A reference without a key to a configuration with `for_each`.
 pub(in crate::evaluation) fn key_missing(at: &SourceRange) -> Diagnostic {
     let detail = "This provider configuration uses for_each. Choose one of its instances by its key, such as \
                   aws.by_region[each.key].";
@@ -139,7 +139,7 @@ pub(in crate::evaluation) fn no_reference_map(ty: &str, at: SourceRange) -> Diag
     Diagnostic::error(INVALID_REFERENCE, detail).at(at)
 }
 
-/// A reference to another provider than needed.
+/// A reference to a provider other than the needed one.
 pub(in crate::evaluation) fn wrong_provider(found: &ProviderSource, needed: &ProviderSource) -> Diagnostic {
     let detail = format!(
         "This is a configuration of provider {}, but one of {} is needed here.",

@@ -148,7 +148,7 @@ fn key_missing(resource: &Resource, argument: &str, key: &str, at: &SourceRange)
     Diagnostic::error("Missing resource instance key", detail).at(at.clone())
 }
 
-/// A reference with a key to a resource that is not repeated.
+/// A reference with a key to a resource without `count` and `for_each`.
 pub(in crate::evaluation) fn key_unexpected(resource: &Resource, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "{resource} sets neither \"count\" nor \"for_each\", so it has no instances with keys. Remove the key."

@@ -90,12 +90,12 @@ pub(in crate::evaluation) fn for_each_of_others(ty: &str, at: SourceRange) -> Di
     invalid_for_each(format!("for_each takes sets of strings; this one has elements of type {ty}."), at)
 }
 
-/// A `for_each` of another type, which is unknown. `ty` is its name.
+/// An unknown `for_each` of an unsuitable type. `ty` is the name of the type.
 pub(in crate::evaluation) fn for_each_type(ty: &str, at: SourceRange) -> Diagnostic {
     invalid_for_each(format!("for_each needs a map or a set of strings, not {ty}."), at)
 }
 
-/// A `for_each` of another type. `ty` is its name.
+/// A known `for_each` of an unsuitable type. `ty` is the name of the type.
 pub(in crate::evaluation) fn no_for_each(ty: &str, at: SourceRange) -> Diagnostic {
     let detail =
         format!("for_each needs a map or a set of strings, not {ty}. To convert a list to a set, use toset(...).");

@@ -74,7 +74,7 @@ pub(in crate::functions) fn duplicate_csv_column(name: &str) -> FunctionError {
     FunctionError::new(format!("duplicate column name {name:?}"))
 }
 
-/// A record of a CSV text has another number of fields than the header.
+/// A record of a CSV text has a different number of fields than the header.
 pub(in crate::functions) fn wrong_csv_fields(line: usize) -> FunctionError {
     invalid_csv(line, "wrong number of fields")
 }

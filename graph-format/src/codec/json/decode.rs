@@ -12,8 +12,8 @@ use crate::types::{ObjectType, Type};
 use crate::value::Value;
 
 /// Decodes JSON as a value of this type, like cty's `json.Unmarshal`: strings are accepted for numbers and bools, and
-/// numbers and bools for strings. Missing attributes are null, and superfluous ones are errors. For a dynamic type, an
-/// object with `type` and `value` is expected.
+/// numbers and bools for strings. Missing attributes are null, and superfluous attributes are errors. For a dynamic
+/// type, an object with `type` and `value` is expected.
 pub fn decode(text: &[u8], ty: &Type) -> Result<Value, DecodeError> {
     let json = parse(text)?;
     Decoder { position: Position::default() }.value(&json, ty)
@@ -181,7 +181,7 @@ impl Decoder {
     }
 }
 
-/// The kind of type that an error names.
+/// The kind of a type, as error messages name it.
 fn words(ty: &Type) -> &'static str {
     match ty {
         Type::Dynamic => "an object with type and value",

@@ -8,8 +8,8 @@ use crate::path::ValueStep;
 use crate::types::Type;
 use crate::value::{Fields, Kind, Sequence, Value};
 
-/// Encodes a value as JSON text, which [`super::decode`] reads with the same type. Where the type is dynamic, it writes
-/// `{"value":VALUE,"type":TYPE}`. Attributes and map keys are sorted, and there are no spaces.
+/// Encodes a value as JSON text, which [`super::decode`] reads with the same type. Where the type is dynamic, the text
+/// contains `{"value":VALUE,"type":TYPE}`. Attributes and map keys are sorted, and there are no spaces.
 pub fn encode(value: &Value, ty: &Type) -> Result<String, EncodeError> {
     let mut encoder = Encoder { out: String::new(), position: Position::default() };
     encoder.value(value, Some(ty))?;

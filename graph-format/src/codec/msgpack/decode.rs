@@ -208,8 +208,8 @@ fn number(reader: &mut Reader<'_>) -> Result<Number, DecodeProblem> {
     }
 }
 
-/// Decodes an unknown value. If the payload has at most one byte, any extension type is accepted; otherwise only that
-/// of refinements.
+/// Decodes an unknown value. If the payload has at most one byte, any extension type is accepted; otherwise only the
+/// extension type of refinements.
 fn unknown(code: i8, payload: &[u8], ty: &Type) -> Result<Value, DecodeProblem> {
     if payload.len() <= 1 {
         return Ok(Value::unknown(ty.clone()));

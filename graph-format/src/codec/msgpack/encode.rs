@@ -97,7 +97,7 @@ impl Encoder {
     }
 }
 
-/// Whether a value of this type may be used where `wanted` is expected.
+/// Whether a value of type `found` may be used where `wanted` is expected.
 fn conforms(found: &Type, wanted: &Type) -> bool {
     match (found, wanted) {
         (_, Type::Dynamic) => true,

@@ -88,7 +88,8 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|_| DecodeProblem::NotUtf8)
     }
 
-    /// The number of elements of an array. Each takes at least one byte, so the remaining input limits it.
+    /// The number of elements of an array. Each element takes at least one byte, so the remaining input limits this
+    /// number.
     pub(super) fn array_length(&mut self, what: &'static str) -> Result<usize, DecodeProblem> {
         let length = match self.marker()? {
             Marker::FixArray(length) => length.into(),

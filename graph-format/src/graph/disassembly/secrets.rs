@@ -10,8 +10,8 @@ use crate::schema::{Attribute, Block, NestedAttributes, Nesting, ProviderSchema}
 /// The secret parts of values, according to the schemas of providers and to the plan itself.
 pub(super) struct Secrets<'a> {
     schemas: &'a BTreeMap<ProviderSource, ProviderSchema>,
-    /// The sensitive paths of configurations, by their `desired` operation. Values lose their marks on the way to the
-    /// provider, but the plan contains the paths.
+    /// The sensitive paths of configurations, by their `desired` operation. Values lose their marks before they are
+    /// sent to the provider, but the plan contains the paths.
     configured: BTreeMap<OperationId, &'a [Path]>,
 }
 

@@ -42,7 +42,7 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     }
     let outline = outline::rows(&operations, reads, order, &number, &shard_of, &waits_of, &waiters);
     let mut final_states = BTreeMap::new();
-    // In place, because there may be millions.
+    // Collected in place, because there may be millions of operations.
     let mut slots: Vec<Option<Drafted>> = operations.into_iter().map(Some).collect();
     for (place, id) in order.iter().enumerate() {
         let drafted = slots[*id as usize].take().expect("an operation is in the order once");
@@ -71,7 +71,8 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
 
 /// Removes duplicate waiters and orders the rest by what they wait for. Also returns the new number of each.
 ///
-/// The next waiter is always the least one, by operations and inner waiters, of those whose inner waiters have numbers.
+/// Candidates for the next number are the waiters whose inner waiters already have numbers. The least candidate is
+/// chosen, compared by operations and inner waiters.
 fn order_waiters(waiters: &[Members], number: &Numbers) -> (Vec<Waits>, Vec<u32>) {
     let operations: Vec<Vec<OperationId>> =
         waiters.iter().map(|w| numbers(&w.operations.iter().copied().collect(), number)).collect();
@@ -145,7 +146,8 @@ struct Source<'a> {
     number: &'a Numbers,
     shard_of: &'a [u32],
     own: u32,
-    /// The operations in this shard whose results are never stored: from the draft to its copy.
+    /// For the operations in this shard whose results are never stored: the number of the copy, by the number of the
+    /// draft.
     here: Option<&'a FxHashMap<u32, u32>>,
 }
 
@@ -159,7 +161,7 @@ struct FragmentBuilder {
 }
 
 impl FragmentBuilder {
-    /// An empty table with room for this many rows.
+    /// A builder with an empty table that has space for this many rows.
     fn new(shard: Shard, rows: usize) -> FragmentBuilder {
         FragmentBuilder {
             shard,

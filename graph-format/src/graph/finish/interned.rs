@@ -1,4 +1,4 @@
-//! All formulas of a graph in one table without duplicates, and the choice of those that become operations.
+//! All formulas of a graph in one table without duplicates, and the choice of the formulas that become operations.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::source::SourceRange;
 use crate::value::formula::{BinaryOperator, Formula, FormulaOp};
 use crate::value::{DEEPEST_VALUE, Value};
 
-/// The minimum number of results that a formula with several users reads if it becomes an operation, so that N readers
-/// of M results cost N + M edges. Below it, each reader costs fewer than this many extra edges.
+/// A formula with several users becomes an operation if it reads at least this many results. So N readers of M results
+/// cost N + M edges. A formula that reads fewer results costs each of its users only a few extra edges.
 const WIDE_FORMULA: u32 = 8;
 
 /// No operation has used the row so far.
@@ -26,7 +26,7 @@ pub(super) struct Interned {
     pub(super) rows: Vec<FormulaRow>,
     by_content: FxHashMap<Vec<u8>, u32>,
     by_node: FxHashMap<usize, u32>,
-    /// The formulas that were visited. Nodes are identified by address, so these must stay alive.
+    /// The formulas that were visited. Nodes are identified by address, so the formulas must stay alive.
     keep: Vec<Formula>,
     can_fail: Vec<bool>,
     /// The parameters that each row uses and that a row above it binds, in ascending order.
@@ -58,7 +58,7 @@ impl Interned {
         }
     }
 
-    /// Adds a formula to the table and returns its row. `user` names the operation that uses it, for errors.
+    /// Adds a formula to the table and returns its row. `user` names the operation that uses the formula, for errors.
     pub(super) fn intern(&mut self, root: &Formula, user: &str) -> Result<u32, FinishError> {
         let mut pending = vec![(root.clone(), false)];
         while let Some((formula, entered)) = pending.pop() {
@@ -84,7 +84,7 @@ impl Interned {
             if !self.readable.get(operation.0 as usize).copied().unwrap_or(false) {
                 return Err(nothing());
             }
-            // A prior object is known, so its value replaces the reference. No result must be sent.
+            // A prior object is known. Its value replaces the reference, so no result has to be sent.
             if let Some(prior) = self.priors.get(&operation.0) {
                 let value = prior.at_path(path).map_err(|_| nothing())?;
                 ty = value.ty();
@@ -135,11 +135,11 @@ impl Interned {
         open.into_iter().collect()
     }
 
-    /// Takes wide rows with several users out of the formulas above them. The caller adds an operation for each, and
-    /// the formulas read its result.
+    /// Takes wide rows with several users out of the formulas that contain them. The caller adds an operation for each
+    /// of these rows. The formulas then read the result of the operation.
     ///
     /// A row that may fail stays in place if a user may skip it (the branch of a conditional, `try`, the body of a
-    /// `for`). As an operation, it would report its error.
+    /// `for`). As an operation, the row would always be computed, and would report its error.
     ///
     /// Rows that are `live` stay in place too: the result of an operation would be stored.
     pub(super) fn widen(&mut self, operations: &[Drafted], live: &[bool]) -> Vec<Wide> {
@@ -182,12 +182,13 @@ impl Interned {
         wide
     }
 
-    /// For each row, whether its value may depend on values that are never stored: an input, an ephemeral object, or a
-    /// part that is marked ephemeral. Operations are drafted before their readers, so their rows come first.
+    /// For each row, whether its value may depend on values that are never stored. Such values are inputs, ephemeral
+    /// objects, and parts that are marked ephemeral. Operations are drafted before their readers, so their rows come
+    /// first.
     ///
     /// # Errors
-    /// Returns an error if an operation was drafted before one whose result it reads. Its value might be stored
-    /// although it must not be.
+    /// Returns an error if an operation reads the result of an operation that was drafted later. Such a result might be
+    /// stored although it must not be.
     pub(super) fn live_rows(&self, operations: &[Drafted]) -> Result<Vec<bool>, FinishError> {
         let mut live: Vec<bool> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
@@ -212,7 +213,7 @@ impl Interned {
     }
 
     /// For each row, the operation that uses it ([`SEVERAL`] if there is more than one), and whether some user may skip
-    /// it.
+    /// the row.
     fn users(&self, operations: &[Drafted]) -> (Vec<u32>, Vec<bool>) {
         let mut owner = vec![NOBODY; self.rows.len()];
         let mut spared = vec![false; self.rows.len()];
@@ -247,7 +248,7 @@ impl Interned {
 
     /// For each operation, the operations whose results its formulas read, in ascending order.
     ///
-    /// For a shared row, these are computed once. Rows with one user are traversed.
+    /// For a shared row, these operations are computed once. Rows with one user are traversed.
     pub(super) fn results_read(&self, operations: &[Drafted]) -> Vec<Vec<u32>> {
         let mut uses = vec![0u32; self.rows.len()];
         for row in &self.rows {

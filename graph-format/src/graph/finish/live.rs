@@ -89,7 +89,8 @@ impl<'f> Templates<'f> {
                     if self.idle.contains(&provider.0) || self.operations[provider.0 as usize].shard != *shard {
                         more.push(provider.0);
                     }
-                    // All instances of a resource are opened together, as the configuration shows them.
+                    // All instances of a resource are opened together, because the configuration sees them as one
+                    // object.
                     more.extend(self.instances.get(&address.all()).into_iter().flatten());
                 }
                 pending.extend(more.into_iter().filter(|other| needed.insert(*other)));
@@ -100,8 +101,8 @@ impl<'f> Templates<'f> {
 }
 
 impl Finish {
-    /// Turns each `evaluate` that depends on values that are never stored into an `evaluate_live`, which its readers
-    /// compute.
+    /// Turns each `evaluate` that depends on values that are never stored into an `evaluate_live`. Each shard that
+    /// reads the result computes it.
     pub(super) fn evaluate_live(&mut self, live: &[bool]) {
         for drafted in &mut self.operations {
             if let Operation::Evaluate { name, formula } = &drafted.operation
@@ -112,8 +113,8 @@ impl Finish {
         }
     }
 
-    /// Adds to each shard copies of the operations that it reads, and drops the originals. Adds the reads of the copies
-    /// to `reads`.
+    /// Adds copies of the operations that a shard reads to the shard, and drops the originals. Adds the reads of the
+    /// copies to `reads`.
     pub(super) fn localise(&mut self, reads: &mut Vec<Vec<u32>>) {
         if !self.operations.iter().any(|drafted| drafted.operation.is_live()) {
             return;

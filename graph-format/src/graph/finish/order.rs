@@ -1,4 +1,4 @@
-//! The order of operations: each comes after its needs, otherwise they are ordered by address.
+//! The order of operations. Each operation comes after its needs. Otherwise, operations are ordered by address.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -27,7 +27,7 @@ struct Key {
 pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<u32>> {
     let operations = &finish.operations;
     let waiters = &finish.waiters.sets;
-    // After the waiters, one node that comes after every operation except those that close something.
+    // After the waiters, one node that comes after every operation, except after operations that close something.
     let barrier = (operations.len() + waiters.len()) as u32;
     let total = operations.len() + waiters.len() + 1;
     let mut later: Vec<Vec<u32>> = vec![Vec::new(); total];
@@ -196,7 +196,7 @@ impl Contents {
 
 fn row_content(row: &FormulaRow, of_row: &[ContentDigest], names: &[ContentDigest]) -> ContentDigest {
     let mut op = row.op.map(&mut |operand: &FormulaIndex| of_row[operand.0 as usize]);
-    // These numbers depend on the order of evaluation.
+    // These numbers depend on the order of evaluation, so the digest must not include them.
     match &mut op {
         FormulaOp::Parameter(parameter) | FormulaOp::Splat { parameter, .. } => *parameter = Parameter(0),
         FormulaOp::For { key_parameter, value_parameter, .. } => {

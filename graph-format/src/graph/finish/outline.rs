@@ -13,8 +13,8 @@ use crate::graph::{OperationId, WaiterIndex, Waits};
 
 /// The outline rows of the tracked operations, in their final order.
 ///
-/// An operation also has the needs of its untracked operands. If it waits for a waiter, it does not repeat that
-/// waiter's direct members. [`crate::graph::verify`] derives the needs by the same rule.
+/// An operation also has the needs of its untracked operands. If the operation waits for a waiter, its row does not
+/// repeat the direct members of the waiter. [`crate::graph::verify`] derives the needs by the same rule.
 pub(super) fn rows(
     operations: &[Drafted],
     reads: &[Vec<u32>],

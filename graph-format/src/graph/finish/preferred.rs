@@ -26,7 +26,7 @@ impl Finish {
         order::sort(self, reads).map_err(|on_circle| order::cycle(self, &on_circle))
     }
 
-    /// Adds all preferred waits. Returns the new ones, by operation.
+    /// Adds all preferred waits. Returns the waits that are new, by operation.
     fn add_preferred(&mut self) -> Vec<(u32, Members)> {
         let mut added = Vec::with_capacity(self.preferred.len());
         for (id, Members { operations, waiters }) in std::mem::take(&mut self.preferred) {

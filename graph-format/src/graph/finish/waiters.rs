@@ -55,9 +55,9 @@ pub(super) struct Waiters {
     by_content: FxHashMap<Members, u32>,
     flat: FxHashMap<usize, Flat>,
     groups: Vec<Group>,
-    /// Deletes with their readers, without those in groups.
+    /// Deletes with their readers, except deletes that are in groups.
     before_delete: Vec<(u32, u32)>,
-    /// The origins that were visited. Nodes are identified by address, so these must stay alive.
+    /// The origins that were visited. Nodes are identified by address, so the origins must stay alive.
     keep: Vec<Origin>,
 }
 
@@ -171,8 +171,9 @@ impl Waiters {
         Members { operations: Vec::new(), waiters: vec![self.groups.len() as u32 - 1] }
     }
 
-    /// Replaces untracked operations by the tracked ones that they lead to, and makes deletes wait for their readers.
-    /// Then gathers the needs of an untracked operation in a waiter if it has many users and many needs.
+    /// Replaces untracked operations by the tracked operations that they lead to. Makes each delete wait for the
+    /// readers of its object. Then gathers the needs of an untracked operation in a waiter if the operation has many
+    /// users and many needs.
     pub(super) fn settle(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
         self.name_tracked_only(operations, reads);
         self.wait_for_readers(operations, reads);
@@ -242,7 +243,8 @@ impl Waiters {
         for (delete, members) in waits {
             let with_itself = |w: &u32| among[*w as usize].contains(&delete);
             let found = match members.waiters.iter().any(with_itself) {
-                // A delete must not wait for itself, so a waiter that contains it is replaced by the other operations.
+                // A delete must not wait for itself, so a waiter that contains the delete is replaced by its other
+                // operations.
                 true => self.all_operations(&members),
                 false => members,
             };
@@ -298,7 +300,7 @@ impl Waiters {
     }
 }
 
-/// For each operation, the tracked operations that use it, or that it is part of.
+/// For each operation, the tracked operations that use the operation, or that it is part of.
 struct Users {
     tracked: Vec<bool>,
     /// The direct users of untracked operations.

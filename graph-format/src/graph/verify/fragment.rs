@@ -31,7 +31,7 @@ pub fn verify_fragment(fragment: &Fragment) -> Vec<Flaw> {
     flaws
 }
 
-/// Checks the table and collects the facts of each row. Rows after an invalid one have no facts.
+/// Checks the table and collects the facts of each row. Rows after an invalid row have no facts.
 fn formulas(rows: &[FormulaRow], flaws: &mut Vec<Flaw>) -> Vec<RowFacts> {
     let mut facts: Vec<RowFacts> = Vec::with_capacity(rows.len());
     for (row, i) in rows.iter().zip(0u32..) {
@@ -237,7 +237,7 @@ fn check_foreign(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
         }
         let listed = fragment.foreign.binary_search_by_key(operation, |f| f.operation).ok();
         let covered = listed.and_then(|at| fragment.foreign.get(at)).is_some_and(|foreign| {
-            // If a listed path contains this one, it is the last one that does not come after it.
+            // If a listed path contains `path`, it is the last listed path that does not come after `path`.
             let behind = foreign.paths.partition_point(|listed| listed <= path);
             behind.checked_sub(1).and_then(|at| foreign.paths.get(at)).is_some_and(|p| p.is_prefix_of(path))
         });

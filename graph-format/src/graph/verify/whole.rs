@@ -1,7 +1,7 @@
 //! Checks of all fragments together.
 //!
-//! These checks run after those of each fragment and of the outline, which make sure that operands exist, come earlier
-//! and have the right kind. So the indexes that this module uses are valid.
+//! The checks of each fragment and of the outline run first. They make sure that operands exist, come earlier and have
+//! the right kind. So the indexes that this module uses are valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -180,8 +180,9 @@ fn planned_of<'g>(rows: &Rows<'g>, apply: &Operation<FormulaIndex>) -> Option<&'
     }
 }
 
-/// Checks that the outline agrees with the operations. An operation has its own needs and those of the untracked
-/// operations that run inside it: operands, results and waits, without the direct members of waiters that it waits for.
+/// Checks that the outline agrees with the operations. The needs of an operation are its operands, results and waits,
+/// and those of the untracked operations that run inside it. The direct members of waiters that the operation waits for
+/// are left out.
 fn check_outline(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let tracked = rows.iter().filter(|(row, _)| row.operation.is_tracked());
     if tracked.clone().count() != graph.outline.len() {
@@ -221,8 +222,8 @@ fn says_the_same(rows: &Rows<'_>, row: &Row, shard: usize, outline: &OutlineRow)
         && outline.lookup == planned.and_then(|p| p.lookup.clone())
 }
 
-/// The maximum number of steps for deriving the needs of a graph, for each row, formula and need. Valid graphs take
-/// few, because what many operations share is an operation or a waiter.
+/// The maximum number of steps for deriving the needs of a graph, for each row, formula and need. Valid graphs take few
+/// steps, because parts that many operations share are operations or waiters.
 const STEPS_EACH: u64 = 64;
 /// The number of steps that any graph may take.
 const STEPS_ALWAYS: u64 = 1_000_000;
@@ -235,7 +236,7 @@ struct Needs<'g> {
     shared: Vec<Vec<Option<Box<[OperationId]>>>>,
     /// The needs of untracked operations, which may run inside several others.
     known: FxHashMap<OperationId, Own>,
-    /// The number of steps left. It is 0 if a malicious graph has used them up.
+    /// The number of remaining steps. It is 0 if a malicious graph has used all of them.
     work: u64,
 }
 

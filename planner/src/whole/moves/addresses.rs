@@ -29,7 +29,7 @@ impl Addresses {
         self.now.insert(address, origin);
     }
 
-    /// Whether an address is taken.
+    /// Whether an object has this address.
     pub(super) fn has(&self, address: &ResourceInstance) -> bool {
         self.now.contains_key(address)
     }
@@ -39,7 +39,7 @@ impl Addresses {
         self.now.keys().cloned().collect()
     }
 
-    /// Renames an object. The new address must be free.
+    /// Renames an object. No other object may have the new address.
     pub(super) fn rename(&mut self, address: &ResourceInstance, to: ResourceInstance) {
         let origin = self.now.remove(address).expect("only an object of the state is renamed");
         if let Some(found) = self.by_key.get_mut(&address.config()).and_then(|keys| keys.get_mut(&address.key)) {
@@ -53,8 +53,8 @@ impl Addresses {
         self.now.into_iter().filter(|(new, old)| new != old).collect()
     }
 
-    /// Addresses that a statement may match, ascending. If the statement is about a single instance, only addresses
-    /// with its key.
+    /// Addresses that a statement may match, ascending. For a statement about a single instance, these are only the
+    /// addresses with the key of that instance.
     pub(super) fn about(&self, statement: &Statement) -> Vec<ResourceInstance> {
         let (module, _) = statement.end(&statement.from);
         let found: BTreeSet<ResourceInstance> = match &statement.from.resource {

@@ -44,8 +44,8 @@ pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic>
     ))
 }
 
-/// Pairs of statements in which the first may have to precede the second, because they share an end, or an end of one
-/// is inside an end of the other.
+/// Pairs of statements in which the first statement may have to precede the second. Such statements share an end, or an
+/// end of one statement is inside an end of the other statement.
 fn candidates(statements: &[Statement]) -> FxHashSet<(usize, usize)> {
     let (mut by_source, mut by_target) = (Ends::default(), Ends::default());
     for (index, statement) in statements.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Requests in the background: the packing of journals, and writes of files that may be missing.
+//! Requests in the background: the packing of journals, and writes of files whose absence does no harm.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,20 +19,20 @@ pub(super) struct Background {
 struct UnderWay {
     /// Tasks that pack journals. Each result lists the segments that are no longer needed.
     packing: Vec<JoinHandle<Result<Vec<String>, BackendError>>>,
-    /// Writes of files that may be missing.
+    /// Writes of files whose absence does no harm.
     writing: Vec<JoinHandle<Result<(), BackendError>>>,
     /// Writes that the next journal needs.
     needed: Vec<JoinHandle<Result<(), BackendError>>>,
 }
 
-/// A removal in the background. Dropping this waits for its end.
+/// A removal in the background. Dropping this value waits for the end of the removal.
 pub(super) struct Removal {
     removing: Option<JoinHandle<Result<(), BackendError>>>,
     bridge: Arc<Bridge>,
 }
 
 impl Background {
-    /// Starts without any requests.
+    /// A new value without any requests.
     pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>) -> Background {
         Background { objects, bridge, under_way: Mutex::default() }
     }
@@ -46,7 +46,7 @@ impl Background {
         self.bridge.handle().spawn(async move { objects.put(&name, content).await.map(drop) })
     }
 
-    /// Writes a file that may be missing.
+    /// Writes a file whose absence does no harm.
     pub(super) fn write(&self, name: String, content: Bytes) {
         let writing = self.put(name, content);
         self.under_way().writing.push(writing);
@@ -63,7 +63,7 @@ impl Background {
         let needed = std::mem::take(&mut self.under_way().needed);
         async move {
             for written in futures::future::join_all(needed).await {
-                // A task ends without a result only if its runtime ends, and that also ends the caller.
+                // A task ends without a result only if its runtime ends. In that case, the caller ends, too.
                 written.unwrap_or(Ok(()))?;
             }
             Ok(())
@@ -93,7 +93,7 @@ impl Background {
         self.under_way().packing.push(packing);
     }
 
-    /// Waits for the writes, and until the journals of finished runs are packed. Returns the segments that are no
+    /// Waits until all writes have ended and the journals of finished runs are packed. Returns the segments that are no
     /// longer needed. Failures are ignored, because readers accept unpacked journals, too.
     pub(super) fn finish_packing(&self) -> Vec<String> {
         self.finish_writing();
@@ -116,7 +116,7 @@ impl Background {
         Removal { removing, bridge: Arc::clone(&self.bridge) }
     }
 
-    /// The results of tasks. Tasks that ended with the process have none.
+    /// The results of tasks. Tasks that ended with the process have no result.
     fn join<Answer: Send + 'static>(&self, tasks: Vec<JoinHandle<Answer>>) -> Vec<Answer> {
         if tasks.is_empty() {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! Runs requests of a backend for threads that may block.
 //!
-//! Threads of the async runtime call the store, too. On these, waiting for a future would panic. The bridge has its own
-//! runtime, and its callers wait on a channel.
+//! Threads of the async runtime call the store, too. On such a thread, blocking on a future would panic. The bridge has
+//! its own runtime, and its callers wait on a channel.
 
 use std::future::Future;
 use std::sync::Arc;

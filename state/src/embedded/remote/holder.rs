@@ -27,7 +27,7 @@ const TAKEN: &str = "taken/";
 const BEAT: Duration = Duration::from_secs(10);
 /// The time after which a record that has not changed belongs to a dead process.
 const DEAD_AFTER: Duration = Duration::from_secs(35);
-/// A record with an older time is watched for [`DEAD_AFTER`]. A younger record belongs to a process that is alive.
+/// The age from which a record is watched for [`DEAD_AFTER`]. A more recent record belongs to a process that is alive.
 const STALE_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 /// The time between two reads of a watched record.
 const WATCH_PAUSE: Duration = Duration::from_secs(3);
@@ -88,7 +88,7 @@ impl HolderRecord {
         serde_json::to_vec(&now).unwrap_or_default().into()
     }
 
-    /// Whether the process is known to be dead: it was on this machine and no longer exists.
+    /// Whether the process is known to be dead: it ran on this machine and no longer exists.
     fn is_gone(&self) -> bool {
         let (Some(then), Some(now)) = (&self.scope, Scope::of(self.process)) else { return false };
         let here = (&then.boot, &then.namespace) == (&now.boot, &now.namespace);
@@ -108,7 +108,7 @@ impl HolderRecord {
 pub(super) struct Beats(JoinHandle<()>);
 
 impl Beats {
-    /// Writes the record, and rewrites it until the end, or until another process has taken the lock over.
+    /// Writes the record, and rewrites it until `end` is called or another process has taken over the lock.
     pub(super) fn start(files: &Arc<ObjectFiles>, bridge: &Bridge, record: HolderRecord) -> Result<Beats, StoreError> {
         let objects = Arc::clone(files.objects());
         let (name, taken) = (format!("{PREFIX}{}", record.lock), format!("{TAKEN}{}", record.lock));
@@ -121,8 +121,8 @@ impl Beats {
                 tokio::time::sleep(BEAT).await;
                 let now = jiff::Timestamp::now();
                 let mut lost = matches!(objects.read(&name).await, Ok(None));
-                // If a write of the record fails, the next one makes up for it. If all fail, another process may take
-                // over.
+                // If one write of the record fails, the next write suffices. If all writes fail, another process may
+                // take over the lock.
                 if !lost && objects.put(&name, record.bytes()).await.is_err() {
                     continue;
                 }
@@ -140,7 +140,7 @@ impl Beats {
         })))
     }
 
-    /// Stops rewriting.
+    /// Stops rewriting the record.
     pub(super) fn end(self) {
         self.0.abort();
     }

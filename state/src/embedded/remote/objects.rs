@@ -50,12 +50,12 @@ impl fmt::Debug for ObjectFiles {
     }
 }
 
-/// A part of a journal, parsed from its name.
+/// A part of a journal, parsed from the name of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     /// The whole journal of an epoch.
     Whole(u64),
-    /// A segment: epoch and number, from 1.
+    /// A segment, with its epoch and its number. Numbers begin with 1.
     Segment(u64, u64),
 }
 
@@ -229,7 +229,7 @@ impl ObjectFiles {
     }
 
     /// Ends the last journal of each unfinished run, so that its writer can no longer add anything. `names` are the
-    /// names of all files. The cache is valid from then on. Returns whether there was such a run.
+    /// names of all files. After this call, the cache is valid. Returns whether there was an unfinished run.
     pub(super) fn fence(&self, names: Vec<String>) -> Result<bool, StoreError> {
         let mut last: BTreeMap<String, Part> = BTreeMap::new();
         let mut finished = BTreeSet::new();
@@ -394,8 +394,9 @@ impl RunFiles for ObjectFiles {
         if let Some(known) = self.known().as_mut() {
             known.set(&first, content.clone());
         }
-        // A proxy may drop the conditions of writes. Then nothing would fence two writers. The two contents differ, so
-        // that a repeated attempt does not mistake the first object for its own. Readers ignore the byte at the end.
+        // A proxy may drop the conditions of writes. Then nothing would fence two writers. The contents of the two test
+        // writes differ, so that a resent request does not mistake the first object for its own. Readers ignore the
+        // byte at the end.
         let other = [&content[..], &[0]].concat();
         if !self.objects.are_conditions_tried() && self.create(first, other.into())? != Written::Conflict {
             return Err(problems::no_conditions(&path));
@@ -427,7 +428,7 @@ impl RunFiles for ObjectFiles {
     }
 }
 
-/// The end of a journal of segments.
+/// The writable end of a journal that consists of segments.
 struct SegmentSink {
     objects: Arc<dyn Objects>,
     bridge: Arc<Bridge>,

@@ -144,7 +144,7 @@ pub(in crate::redis) enum LoginFault {
     UnknownMaster(String),
     /// The server is a replica.
     Replica,
-    /// Anything else.
+    /// Any other reason.
     Other(String),
 }
 
@@ -212,7 +212,7 @@ pub(in crate::redis) fn no_connection(place: &str, fault: &LoginFault) -> StoreE
     StoreError::NoConnection { server: place.to_owned(), error }
 }
 
-/// The user may not run commands, or not use keys, that the store needs.
+/// The user has no permission for some commands or keys that the store needs.
 pub(in crate::redis) fn missing_permissions(
     place: &str,
     user: &str,

@@ -39,10 +39,10 @@ impl Op {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Before the effect, which then does not happen. A delay only postpones it.
+    /// Before the effect, which does not happen. Only a delay lets the effect happen later.
     #[default]
     Before,
-    /// After the effect, which has happened and is durable and in the ledger.
+    /// After the effect, which is durable and in the ledger.
     After,
 }
 
@@ -67,9 +67,9 @@ pub enum What {
 /// What the plugin must do with an object in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twist {
-    /// Return it together with an error.
+    /// Return the object together with an error.
     Partial,
-    /// Return an empty message instead of it.
+    /// Return an empty message instead of the object.
     Empty,
 }
 
@@ -174,16 +174,16 @@ pub struct Trouble {
 /// How a request ends early.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// With an error response.
+    /// The request ends with an error response.
     Error {
         /// HTTP status.
         status: u16,
         /// Text for the user.
         message: String,
     },
-    /// Without a response, and the connection is closed at once.
+    /// The request gets no response, and the connection is closed at once.
     Cut,
-    /// Without a response, and the connection stays open.
+    /// The request gets no response, but the connection stays open.
     Hang,
 }
 
@@ -208,7 +208,7 @@ pub struct Seen {
     pub rule: Rule,
     /// The number of requests that matched.
     pub matched: u64,
-    /// The number of times that it fired.
+    /// The number of times that the rule fired.
     pub fired: u64,
 }
 
@@ -273,7 +273,7 @@ impl Faults {
 
 /// A pseudo-random number from 0 to below 1 that depends only on the arguments.
 pub fn chance(seed: u64, stream: u64, count: u64) -> f64 {
-    // The finishing steps of SplitMix64 over a combination of the three.
+    // The final mixing steps of SplitMix64, over a combination of the three arguments.
     let mut bits = seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ count.wrapping_mul(0xd1b5_4a32_d192_ed03);
     for multiplier in [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb] {
         bits = (bits ^ (bits >> 30)).wrapping_mul(multiplier);

@@ -61,7 +61,7 @@ impl Reply {
         Reply::Error { status, code, message: message.into(), field: None, retry_after: None }
     }
 
-    /// Adds the instruction for the plugin to the object of the response, if it has one.
+    /// Adds the instruction for the plugin to the object of the response, if the response has an object.
     #[must_use]
     pub fn twisted(mut self, twist: Option<Twist>) -> Reply {
         if let (Some(twist), Reply::Json(_, Json::Object(members))) = (twist, &mut self) {

@@ -19,7 +19,8 @@ use super::route::{Astray, ObjectRoute, Route, route};
 use super::store::Store;
 use super::world::{Asked, Change, DUPLICATE_TOKEN, Effect, Refusal, World};
 
-/// The maximum number of regions that are created because `*` matches them. Their buckets are kept in memory.
+/// The maximum number of regions that exist only because `*` matches their names. The buckets of these regions stay in
+/// memory.
 const MAX_REGIONS: usize = 1000;
 
 /// The cloud: everything that requests share.

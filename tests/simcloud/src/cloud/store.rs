@@ -94,7 +94,7 @@ impl Store {
         self.send(Command::Write(Box::new(effect)))
     }
 
-    /// Waits until the effect with this number is durable, and thus all earlier ones.
+    /// Waits until the effect with this number, and thus every earlier effect, is durable.
     pub async fn durable(&self, seq: u64) -> Result<(), StoreError> {
         let mut written = self.written.clone();
         let reached = written.wait_for(|state| state.is_none_or(|done| done >= seq));
@@ -172,7 +172,8 @@ fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watc
             match command {
                 Command::Write(effect) => group.push(effect),
                 Command::Ledger { after, reply } => {
-                    // Everything that the caller wants to read is already durable. The current group need not be.
+                    // Everything that the caller wants to read is already durable. The current group need not be
+                    // durable.
                     let _ = reply.send(read_ledger(&connection, after));
                 }
             }

@@ -1,7 +1,8 @@
 //! The rules of the cloud, as plain functions over data: no clock, no network, no database.
 //!
-//! Every effect has the next sequence number, from which the id of a new object is derived. An effect carries the
-//! object, what to do with the stored one, and the ledger line. The store writes both in one transaction.
+//! Every effect has the next sequence number, from which the id of a new object is derived. An effect consists of the
+//! object, the change of the stored object, and the ledger line. The store writes the object and the line in one
+//! transaction.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -67,11 +68,11 @@ pub struct Effect {
 /// What an effect does to the stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Write it.
+    /// Write the object.
     Put,
-    /// Remove it.
+    /// Remove the object.
     Remove,
-    /// Leave it.
+    /// Leave the object unchanged.
     Keep,
 }
 
@@ -266,7 +267,7 @@ impl World {
 }
 
 impl Holdings {
-    /// Computes the attributes that the server computes, checks the object against the existing ones, and adds it.
+    /// Fills in the attributes that the server computes, checks the object against the existing ones, and adds it.
     /// Changes nothing if there is an error.
     fn place(&mut self, object: &mut Object, asked: Asked<'_>, seq: u64) -> Result<(), Refusal> {
         let mut computed = Map::new();
@@ -463,7 +464,8 @@ fn check_fields(kind: Kind, body: &Map<String, Json>, create: bool) -> Result<()
     Ok(())
 }
 
-/// The part of a body that is stored: everything except the password. The stored object only says whether there is one.
+/// The part of a body that is stored: everything except the password. The stored object only says whether there is a
+/// password.
 fn settle(mut body: Map<String, Json>) -> Map<String, Json> {
     if let Some(password) = body.shift_remove(PASSWORD) {
         body.insert("password_set".to_owned(), json!(!password.is_null()));

@@ -25,7 +25,7 @@ const STOP_GRACE: Duration = Duration::from_secs(3);
 /// The consequence of a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// No further effect, and no effect at all: the call reads.
+    /// No effect, because the call only reads.
     Read,
     /// No further effect after the first one.
     Safe,

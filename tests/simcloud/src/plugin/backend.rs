@@ -21,7 +21,7 @@ pub const NO_SUCH_IMPORT: &str = "Cannot import non-existent remote object";
 pub enum Backend {
     /// In a cloud.
     Cloud(Box<Api>),
-    /// Nowhere: objects are invented.
+    /// Nowhere: the plugin makes objects up.
     Offline,
     /// Unknown, because the provider's configuration has unknown values.
     Unknown,
@@ -73,7 +73,7 @@ impl Backend {
         Ok((from_cloud(resource, &made, &planned)?, twist))
     }
 
-    /// The current object, or `None` if it no longer exists.
+    /// The current object, or `None` if the object no longer exists.
     pub async fn read(
         &self,
         resource: &Resource,

@@ -33,7 +33,7 @@ use weft_proto::tfplugin6::provider_server::ProviderServer;
 use super::provider::CloudProvider;
 use super::standing::{Broker, Controller, Stdio, Wellbeing};
 
-/// The cookie: it proves that a host started the process, and not a user by accident.
+/// The cookie. It proves that the process was started by a host, not by a user by accident.
 pub const COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 

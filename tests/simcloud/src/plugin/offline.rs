@@ -1,5 +1,5 @@
-//! Objects without a cloud. They are invented by their create and never read. This is for measuring engines without the
-//! cost of a cloud.
+//! Objects without a cloud. A create makes its object up, and objects are never read. This mode is for measuring
+//! engines without the cost of a cloud.
 
 use std::net::Ipv4Addr;
 

@@ -3,7 +3,7 @@
 use weft_proto::tfplugin6::attribute_path::{Step, step::Selector};
 use weft_proto::tfplugin6::{AttributePath, Diagnostic, diagnostic::Severity};
 
-/// A step into a value.
+/// One step of a path into a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum At {
     /// An attribute.

@@ -160,7 +160,8 @@ fn capabilities() -> Option<ServerCapabilities> {
     Some(ServerCapabilities { get_provider_schema_optional: true, ..Default::default() })
 }
 
-/// A deferral of calls of this kind, if the environment requests it. Tests use it for engines that allow no deferrals.
+/// A deferral of calls of this kind, if the environment requests it. Tests use deferrals with engines that do not allow
+/// them.
 fn deferred(call: &str) -> Option<Deferred> {
     let wanted = std::env::var(DEFER).is_ok_and(|named| named == call);
     wanted.then_some(Deferred { reason: reasons::Reason::ProviderConfigUnknown as i32 })

@@ -31,7 +31,8 @@ impl World {
         let (ttl, now) = (Duration::from_millis(LEASE_TTL), Duration::from_millis(self.now));
         match self.terms.looks.look(&view, ttl, now) {
             Look::Unmoved => self.acquire(Some(view)),
-            // A coordinator that has not observed the lease first requests it, and waits if it is held.
+            // A coordinator that has not observed the lease first requests it, and waits if another coordinator holds
+            // it.
             Look::Waits if self.happens(3) => self.acquire(None),
             _ => {}
         }
@@ -78,7 +79,7 @@ impl World {
         }
     }
 
-    /// Handles the renewals of one seat: they are sent, answered late, or lost.
+    /// Handles the renewals of one seat. A renewal is sent, answered late, or lost.
     pub(super) fn tend_lease(&mut self, index: usize) {
         let now = self.now;
         let Some(seat) = self.terms.seats.get_mut(&index).filter(|seat| seat.is_awake(now)) else { return };

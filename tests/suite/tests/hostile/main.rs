@@ -26,7 +26,7 @@ const SEED: u64 = 20_261_121;
 /// The stack size of the thread for an input: the smallest of all threads of the program.
 const STACK_BYTES: usize = 2 << 20;
 
-/// The number of inputs of one thread. If the stack overflows, the name of the thread shows which inputs they were.
+/// The number of inputs of one thread. If the stack overflows, the name of the thread shows the range of its inputs.
 const INPUTS_A_THREAD: u64 = 500;
 
 /// The time limit for one input on a busy machine. After that, the input counts as hanging.

@@ -1,4 +1,4 @@
-//! The targets: what is done with an input, and which conditions must hold.
+//! The targets: what each does with an input, and which conditions must hold.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ pub fn configuration(random: &mut Random) {
     }
 }
 
-/// Templates: parsing loses nothing, and they are evaluated.
+/// Templates: parsing loses nothing. The templates are also evaluated.
 pub fn templates(random: &mut Random) {
     let source = mutated(&SEEDS.templates, random);
     let (template, found) = parse_template("x", Arc::from(source.as_str()), Position::START);

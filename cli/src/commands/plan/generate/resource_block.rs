@@ -1,7 +1,7 @@
 //! A `resource` block for an existing object, with the arguments that describe the object.
 //!
-//! It omits deprecated arguments and attributes that only the provider sets. It has `null # sensitive` instead of
-//! sensitive values.
+//! The block omits deprecated arguments, and attributes that only the provider sets. Sensitive values are replaced with
+//! `null # sensitive`.
 
 use std::fmt::Write as _;
 
@@ -77,7 +77,8 @@ fn write_attribute(name: &str, attribute: &Attribute, value: &Value, out: &mut S
     }
 }
 
-/// The array or object that a text contains as JSON. In this form it is easier to read.
+/// The array or object that a text contains as JSON. The generated block contains the value instead of the text,
+/// because the value is easier to read.
 fn document(value: &Value) -> Option<Value> {
     let document = json::decode_implied(value.as_str()?.as_bytes()).ok()?;
     matches!(document.open().1, Kind::Tuple(_) | Kind::Object(_)).then_some(document)

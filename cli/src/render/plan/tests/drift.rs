@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The text of a plan that depends on an attribute of the first object, which has drifted.
+/// Makes the plan of these changes depend on an attribute of the first object that has drifted.
 fn resting(changes: Changes, attribute: &str) -> Changes {
     let resource = changes.drift[0].address.clone();
     Changes { relevant: vec![RelevantAttribute { resource, path: Path::ROOT.attribute(attribute) }], ..changes }
@@ -52,7 +52,7 @@ fn unset_arguments_are_not_drift() {
     assert!(!text.contains("Note:"), "{text}");
 }
 
-/// For an argument of a block, an empty text counts as unset.
+/// For an argument of a block, an empty string counts as unset.
 #[test]
 fn empty_texts_are_not_shown() {
     let change = update(
