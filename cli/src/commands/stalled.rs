@@ -47,7 +47,8 @@ pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) 
         return true;
     }
     let question = format!("Do you want to {doing} before run {} is finished?", newest.id);
-    let detail = "Changes that the run has not made are planned again. Changes to objects that it holds or has in doubt are refused.\n\
+    let detail = "Changes that the run has not made are planned again.\nChanges to objects that it holds or has in doubt are \
+                  refused.\n\
                   Only 'yes' will be accepted to continue.";
     let goes_on = Prompt::new().confirm(&question, detail);
     if !goes_on {
