@@ -1,5 +1,4 @@
-//! Results of operations that formulas of a shard read, and the parts of the shard's own results that other operations
-//! read.
+//! The results that the formulas of a shard read, and the parts of the shard's own results that other shards read.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
-//! Objects beside the state: secrets whose names are digests. The annotation of a secret has the name of the object.
+//! Objects beside the state: secrets whose names are digests. An annotation of a secret has the name of the object.
 //!
-//! A secret has at most one megabyte. The secret of a larger object names other secrets with the parts of the object.
-//! This first secret is written after the parts, so an object exists either completely or not at all.
+//! A secret can contain at most one megabyte. The parts of a larger object are in separate secrets, and the secret of
+//! the object names these. The secret of the object is written after the parts, so an object exists either completely
+//! or not at all.
 
 use async_trait::async_trait;
 use base64::Engine as _;

@@ -166,8 +166,8 @@ impl ModuleNode {
                 if node.evaluation.purpose().accepts_modules_alone()
                     && node.config.promises(&local_name, alias.as_ref())
                 {
-                    // A module without a caller may be checked although other configurations are meant to call the
-                    // module.
+                    // The module is validated without a caller, but only a caller can pass this configuration. So it is
+                    // accepted without instances.
                     let instances = BTreeMap::new();
                     let keyed = node.config.promises_whole(&local_name, alias.as_ref());
                     let blocks = Arc::new(ProviderInstances::new(keyed, instances, None));

@@ -147,8 +147,8 @@ async fn usual_plan(
     Ok((!decision.action.is_no_op()).then(|| without_provenance(&proposal.planned)))
 }
 
-/// The value of an object that is not created because of the destroy. It will not exist at apply, so a provider that is
-/// configured from it gets unknown values.
+/// The value of an object that does not exist, and that a destroy does not create. The object will not exist at apply,
+/// so a provider that is configured from it gets unknown values.
 fn never_there(value: &Value) -> Value {
     let open = |part: &Value| part.with_formula(Some(Formula::constant(Value::unknown(part.ty()))));
     match value.as_fields() {

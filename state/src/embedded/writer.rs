@@ -19,8 +19,8 @@ use crate::event::Event;
 /// for the result that other operations need.
 const RESULT_ROOM: u64 = 64 * 1024;
 
-/// The amount by which room is reserved. It is large enough that most batches need no system call, and small compared
-/// with any disk. If the disk has less free space, smaller amounts are tried.
+/// The journal reserves disk space up to a multiple of this size. The size is large enough that most batches need no
+/// system call, and small compared with any disk. If the disk has less free space, smaller amounts are tried.
 const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
 /// A journal counts as busy if a group has at least this number of lines.
