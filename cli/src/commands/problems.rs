@@ -242,7 +242,7 @@ pub fn no_room_for_results(error: &dyn Display) -> Diagnostic {
         "No room is reserved for results",
         format!(
             "{error}. The worker runs, but cannot keep its results if the disk is full. Make room on the disk, or name a \
-             directory on another one with -spool, and start the worker again."
+             directory on another disk with -spool, and start the worker again."
         ),
     )
 }

@@ -284,6 +284,9 @@ impl ModuleNode {
             for reference in references {
                 match &reference.subject {
                     Referent::Resource(resource) => found.push(node.absolute(resource)),
+                    // An output needs only a part of its module: `Dependencies::awaited` contains these resources.
+                    Referent::Module(name, Some(output))
+                        if node.config.children.get(name).is_some_and(|child| child.outputs.contains_key(output)) => {}
                     Referent::Module(name, _) => {
                         if let Ok(instances) = node.call(name).await {
                             for child in instances.nodes.values() {

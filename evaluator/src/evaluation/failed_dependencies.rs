@@ -9,6 +9,7 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 
 use super::module_node::ModuleNode;
+use super::references::provisioner_references;
 use super::schema_traversal::unread_parts;
 use crate::config::ResourceBlock;
 use crate::reference::{Reference, Referent};
@@ -45,12 +46,7 @@ impl ModuleNode {
             reference.subject != own && !unread.iter().any(|range| range.holds(&reference.range))
         };
         let mut references: Vec<&Reference> = block.references.iter().chain(&block.trigger_references).collect();
-        for provisioner in &block.provisioners {
-            references.extend(&provisioner.references);
-        }
-        if let Some(connection) = &block.connection {
-            references.extend(&connection.references);
-        }
+        references.extend(provisioner_references(block));
         references.retain(is_dependency);
         if self.any_failed(&references).await {
             return true;

@@ -145,7 +145,7 @@ pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &R
         .chain(imports)
 }
 
-fn provisioner_references(block: &ResourceBlock) -> impl Iterator<Item = &Reference> {
+pub(super) fn provisioner_references(block: &ResourceBlock) -> impl Iterator<Item = &Reference> {
     let own = block.connection.iter().flat_map(|connection| &connection.references);
     own.chain(block.provisioners.iter().flat_map(|provisioner| &provisioner.references))
 }

@@ -43,14 +43,22 @@ impl StaticGraph {
         sets: &[Option<Names>],
         awaited: &mut BTreeMap<ConfigResource, Arc<[SmolStr]>>,
     ) {
+        let listed = |gathering: Gathering| -> Arc<[SmolStr]> { gathering.names().iter().cloned().collect() };
+        // Blocks without values in their own `depends_on` share this list.
+        let of_calls = listed(calls.clone());
         for block in module.resources.values().filter(|block| block.resource.mode != ResourceMode::Managed) {
-            let mut gathering = calls.clone();
             let named = targets(module, &block.depends_on);
-            self.gather(named.iter().filter(|node| node.resource().is_none()), sets, &mut gathering);
-            let names = gathering.names();
+            let values: Vec<&Node> = named.iter().filter(|node| node.resource().is_none()).collect();
+            let names = if values.is_empty() {
+                of_calls.clone()
+            } else {
+                let mut gathering = calls.clone();
+                self.gather(values.into_iter(), sets, &mut gathering);
+                listed(gathering)
+            };
             if !names.is_empty() {
                 let config = ConfigResource { module: module.path.clone(), resource: block.resource.clone() };
-                awaited.insert(config, names.iter().cloned().collect());
+                awaited.insert(config, names);
             }
         }
         for call in module.calls.values() {
