@@ -18,12 +18,11 @@ struct Scheme {
     name: &'static str,
     /// The type of the backend.
     kind: &'static str,
-    /// The argument that the host sets. If it is `None`, the address sets the argument `whole`, without the parameters
-    /// that are arguments of the backend.
+    /// The argument that the host sets. `None` if the scheme has the field `whole` instead.
     host: Option<&'static str>,
     /// The argument that the path sets, and whether the path is required.
     path: Option<(&'static str, bool)>,
-    /// The argument that the whole address sets. See `host`.
+    /// The argument that the whole address sets. The parameters that are arguments of the backend are removed first.
     whole: Option<&'static str>,
 }
 
@@ -100,8 +99,8 @@ impl BackendAddress {
     }
 }
 
-/// Adds the text of a parameter to an argument of this type, or to a part of it. `None` if the text does not match the
-/// type.
+/// Adds the text of a parameter to the argument `to` of the type `ty`. If `part` is set, adds the text to that part of
+/// the argument. `None` if the text does not match the type.
 fn add(to: &mut Json, ty: &Type, part: Option<&str>, text: &str) -> Option<()> {
     match (ty, part) {
         (Type::String, None) => *to = text.into(),

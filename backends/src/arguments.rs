@@ -36,13 +36,13 @@ impl<'a> Arguments<'a> {
         self.settings.get(name).filter(|value| !value.is_null())
     }
 
-    /// The first of these variables that is set and not empty.
+    /// The value of the first of these variables that is set and not empty.
     pub fn variable(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| (self.environment)(name).filter(|value| !value.is_empty()))
     }
 
-    /// Reads a string. In this and the following methods, `variables` are environment variables that provide the value
-    /// if the setting is null.
+    /// Reads the setting `name` as a string. If the setting is null, reads the first of these environment variables
+    /// that is set and not empty. The following methods use `variables` in the same way.
     pub fn text(&mut self, name: &str, variables: &[&str]) -> Option<String> {
         match self.written(name) {
             Some(Json::String(text)) => Some(text.clone()),
@@ -54,12 +54,12 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads a string. An empty string counts as not set.
+    /// Reads a string like [`text`](Arguments::text). An empty string counts as not set.
     pub fn filled(&mut self, name: &str, variables: &[&str]) -> Option<String> {
         self.text(name, variables).filter(|text| !text.is_empty())
     }
 
-    /// Reads a string that must be set.
+    /// Reads a string like [`text`](Arguments::text). Reports a problem if the string is not set.
     pub fn required(&mut self, name: &str, variables: &[&str]) -> String {
         self.text(name, variables).unwrap_or_else(|| {
             self.problems.push(problems::required(name));

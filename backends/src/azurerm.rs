@@ -67,8 +67,8 @@ impl Backend for Azure {
             return Err(BackendError::DefaultStays("can't delete default state"));
         }
         let state = self.of(workspace);
-        // The service refuses to delete a state with a lock or with snapshots. In that case, this call fails, and the
-        // journals are not deleted either.
+        // The service refuses to delete a state with a lock or with snapshots. In that case, this call fails before the
+        // journals are deleted.
         self.client.delete(DOING, &state.key).await?;
         Beside::new(&self.client, &state.key).remove_all(DOING).await
     }

@@ -53,8 +53,8 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
     /// Reads an object. `None` if the object does not exist.
     async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError>;
 
-    /// Writes an object under a condition. A lost response leads to a retry, which finds that the object already has
-    /// the new content. This counts as success.
+    /// Writes an object under a condition. If the response is lost, a retry finds that the object already has the new
+    /// content. In that case, the write counts as successful.
     async fn put(
         &self,
         doing: &'static str,
@@ -113,8 +113,8 @@ pub fn joined(names: &[&str]) -> String {
 }
 
 impl<B: Bucket> Beside<B> {
-    /// The objects of the state with this key, stored apart from all states. This is for services where a listing of
-    /// states would also list the objects beside them.
+    /// The objects of the state with this key, stored apart from all states. Needed for services where a listing of
+    /// states would also list the objects beside the states.
     pub fn apart(bucket: &Arc<B>, key: &str) -> Beside<B> {
         Beside { bucket: Arc::clone(bucket), start: format!("{APART}{key}/") }
     }

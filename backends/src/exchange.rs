@@ -175,7 +175,7 @@ impl HttpService {
     /// with an error status.
     ///
     /// # Errors
-    /// Returns an error if no response came, or if there are no credentials.
+    /// Returns an error if the service does not respond, or if there are no credentials.
     pub async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         match self.retry.run(|number| self.attempt(call, number)).await {
             Ok(reply) => Ok(reply),

@@ -94,8 +94,8 @@ struct GcsState {
 }
 
 impl GcsState {
-    /// The holder of the lock. The id of a lock is the generation of its object, not the id in the content of the
-    /// object, which the holder chose.
+    /// The holder of the lock. The id of the lock is the generation of the lock object. The id in the content of that
+    /// object, which the holder chose, is replaced.
     async fn holder(&self, doing: &'static str) -> Result<Option<LockInfo>, BackendError> {
         let found = self.client.get(doing, &self.lock).await?;
         Ok(found.map(|object| {

@@ -100,8 +100,8 @@ impl<D: Dialect> GuardedBucket<D> {
         }
     }
 
-    /// Whether a version that was just written is the first version of its object. If it is a later version, removes
-    /// it.
+    /// Whether a version that was just written is the first version of its object. Removes the version if it is not the
+    /// first.
     async fn is_first(&self, doing: &'static str, key: &str, version: &str) -> Result<bool, BackendError> {
         let query = [("versions", ""), ("max-keys", PAGE), ("prefix", key)];
         let reply = self.service.send(&self.call(doing, Method::GET, "", &query).await?).await?;

@@ -201,7 +201,7 @@ impl RemoteState for HttpState {
         const DOING: &str = "writing the state";
         let now = self.read().await?.map(|object| object.version);
         let version = version_of(&content);
-        // A lost response leads to a retry of the write, which finds that the state already has the new content.
+        // If the response to a write was lost, the retry finds that the state already has the new content.
         if now.as_ref() == Some(&version) {
             return Ok(Written::Done(version));
         }

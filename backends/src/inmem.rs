@@ -30,7 +30,7 @@ struct Memory {
     objects: BTreeMap<String, (Bytes, u64)>,
     /// The holders of locks, by workspace.
     locks: BTreeMap<String, LockInfo>,
-    /// The last version.
+    /// The version of the last write.
     last: u64,
 }
 

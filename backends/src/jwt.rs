@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn statements_with_their_own_key() {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
-        // The form in which the AWS CLI writes keys.
+        // The AWS CLI writes keys in this form.
         let key = PrivateKeyDer::Sec1(pair.private_key().as_der().unwrap().as_ref().to_vec().into());
         let statement = with_own_key("dpop+jwt", &json!({"htm": "POST"}), &key).unwrap();
         let parts: Vec<&str> = statement.split('.').collect();

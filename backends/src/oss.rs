@@ -33,8 +33,7 @@ pub use settings::schema;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// If the digest of a state differs from the digest in the table, the state is read again. The values are the time
-/// limit, and the pause between two attempts.
+/// The time limit and the pause for reading a state again while its digest differs from the digest in the table.
 const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(2));
 
 /// Makes the backend from its settings.

@@ -136,7 +136,7 @@ impl Backend for Pg {
     }
 }
 
-/// The state of a workspace, and its objects.
+/// The state of a workspace, and the objects beside the state.
 #[derive(Clone, Debug)]
 struct PgState(Arc<PgRow>);
 
@@ -274,8 +274,8 @@ impl RemoteState for PgState {
         Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 
-    /// Releases the lock of this session. Another process cannot release this lock. It can only end the session, which
-    /// releases the lock.
+    /// Releases the lock of this session. Another process cannot release this lock. That process can only end the
+    /// session, which releases the lock.
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
         let mut lock = self.0.session.lock.lock().await;
         let Some((_, number)) = lock.take_if(|(held, _)| held == id) else { return Ok(()) };

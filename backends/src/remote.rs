@@ -4,8 +4,8 @@
 //! request, and reads the permissions of the organization. `api` is the client. `workspace` has the properties of a
 //! workspace. `state` is the state of a workspace, and `version` compares versions of tools.
 //!
-//! Remote execution is not supported. If the service executes the runs of a workspace, Weft cannot plan or apply there.
-//! The `state` commands can still read, lock and change the state of the workspace.
+//! Remote execution is not supported. If the service executes the runs of a workspace, Weft cannot plan or apply in
+//! that workspace. The `state` commands can still read, lock and change the state of the workspace.
 
 mod api;
 mod hosted;

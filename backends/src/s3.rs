@@ -39,8 +39,7 @@ use settings::S3Settings;
 const DEFAULT: &str = "default";
 /// The suffix of the key of a lock, after the key of its state.
 const LOCK: &str = ".tflock";
-/// If the digest of a state differs from the digest in DynamoDB, the state is read again. The values are the time
-/// limit, and the pause between two attempts.
+/// The time limit and the pause for reading a state again while its digest differs from the digest in DynamoDB.
 const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(2));
 
 /// Makes the backend from its settings.
@@ -112,7 +111,7 @@ impl Backend for S3 {
     }
 }
 
-/// The state of a workspace, and its objects.
+/// The state of a workspace, and the objects beside the state.
 #[derive(Debug)]
 struct S3State {
     client: Arc<Client>,

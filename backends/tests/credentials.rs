@@ -272,7 +272,8 @@ fn counting_process(home: &Home, more: &str) -> String {
     )
 }
 
-/// A server whose sources of credentials return new keys at each request. It refuses the first keys with this code.
+/// A server whose sources of credentials return new keys at each request. It refuses the first keys with the error
+/// `code`.
 async fn cloud_with_sources(code: &'static str) -> Cloud {
     let given = AtomicUsize::new(0);
     let next = move || format!("key{}", given.fetch_add(1, Ordering::SeqCst));

@@ -48,8 +48,8 @@ async fn states_are_written_if_they_are_as_expected() {
 async fn a_lock_has_one_holder() {
     let Some(server) = server().await else { return };
     let state = backend(&server, json!({})).state("default").unwrap();
-    // The emulator ignores the generation when it deletes a lock. So the tests cannot check that a lock with a
-    // different generation is not deleted.
+    // The emulator ignores the generation when it deletes a lock. So the tests cannot check that only a lock with the
+    // right generation is deleted.
     checks::one_holder(state.as_ref()).await;
     checks::contended_locks(&state).await;
     // The ids of locks are numbers.

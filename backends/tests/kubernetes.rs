@@ -1,5 +1,5 @@
 //! The backend `kubernetes` with a cluster, if WEFT_KUBERNETES_CONFIG names a kubeconfig file, or else with the small
-//! server of the cases.
+//! server in `tests/cases`.
 #![cfg(feature = "kubernetes")]
 
 use std::path::{Path, PathBuf};

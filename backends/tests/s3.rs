@@ -175,7 +175,7 @@ async fn both_locks_are_released_even_if_one_is_not() {
     assert!(error.contains("s3: lock id \"other\" does not match existing lock; dynamoDB: lock id"), "{error}");
 }
 
-/// Starts a service with objects that ignores conditions in this header.
+/// Starts an object storage service that ignores the conditions in the header `ignored`.
 async fn careless(ignored: &'static str) -> Cloud {
     let objects: Mutex<BTreeMap<String, String>> = Mutex::default();
     Cloud::start(move |seen| {

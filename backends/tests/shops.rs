@@ -1,4 +1,4 @@
-//! The backends `cos` and `oss` with the servers of the cases, which check every signature.
+//! The backends `cos` and `oss` with the servers in `tests/cases`, which check every signature.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -175,7 +175,7 @@ async fn cos_keeps_states_and_locks() {
     backend.delete_workspace("b").await.unwrap();
     objects_work(&server, &state).await;
     assert_eq!(backend.workspaces().await.unwrap(), ["default"]);
-    // A tag without a lock, which a process left behind, keeps all processes from taking the lock.
+    // A tag that belongs to another lock does not affect this lock.
     let tag = "5d1d9ad1b1e1a4a5a9a3b2c1d0e0f0a0";
     server.ask(&format!("tag?value={tag}")).await;
     assert_eq!(server.ask("tags").await[0][1], tag);

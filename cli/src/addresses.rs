@@ -15,7 +15,7 @@ pub const SELECTED: &str = "a module, a resource, or an instance of one";
 /// A description of what commands on one object accept, for messages.
 pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
 
-/// Removes the spaces and comments between the parts of an address in an argument. OpenTofu allows them. A text that is
+/// Removes the spaces and comments that OpenTofu allows between the parts of an address in an argument. A text that is
 /// not an address is returned unchanged.
 pub fn compact(text: &str) -> Cow<'_, str> {
     match text.contains(|sign: char| sign.is_whitespace() || sign == '#' || sign == '/') {

@@ -55,13 +55,13 @@ pub struct ApplyOutcome {
     pub code: u8,
     /// Whether the run ended before everything was done.
     pub stopped: bool,
-    /// What was done.
+    /// The numbers of objects that the apply created, changed and so on.
     pub counts: ChangeCounts,
     /// What is known about each object in doubt, by its name.
     pub doubts: BTreeMap<String, ActionInDoubt>,
 }
 
-/// The instances that the plan changes or reads, if something else has changed them since the plan was made.
+/// The instances that the plan changes or reads, and that something else has changed since the plan was made.
 pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let changed = manifest.claims.iter().filter(|claim| {
         let found = match &claim.subject {

@@ -88,7 +88,7 @@ impl StateBackend {
         StateBackend::connect(found.kind, &found.settings).map(|(backend, _)| Some(backend))
     }
 
-    /// The backend with the saved settings. The default backend if there are none.
+    /// The backend with the saved settings, or the default backend if no settings are saved.
     ///
     /// # Errors
     /// Returns an error if the settings are invalid.
@@ -282,7 +282,8 @@ impl RemoteBackend {
     }
 }
 
-/// Whether a setting is never stored in a plan: a sensitive attribute, or a block that has one.
+/// Whether a setting is secret, and therefore never stored in a plan. Sensitive attributes are secret, and so are
+/// blocks that contain such attributes.
 fn is_secret(schema: &Block, name: &str) -> bool {
     let attribute = schema.attributes.get(name).is_some_and(|attribute| attribute.sensitive);
     let within = |nested: &NestedBlock| nested.block.attributes.values().any(|attribute| attribute.sensitive);

@@ -21,9 +21,9 @@ pub use usage::{COLUMNS, TEXTS};
 /// A command.
 #[derive(Clone, Copy)]
 pub struct Command {
-    /// The words of its name: `["state", "list"]`.
+    /// The words of the name: `["state", "list"]`.
     pub words: &'static [&'static str],
-    /// An alias of the last word.
+    /// An alias of the last word of the name.
     pub alias: Option<&'static str>,
     /// The operands in the usage line.
     pub operands: &'static str,
@@ -31,7 +31,7 @@ pub struct Command {
     pub about: &'static str,
     /// Whether the help lists the command among the main commands.
     pub main: bool,
-    /// Its options.
+    /// The options of the command.
     pub flags: &'static [&'static [Flag]],
     /// Whether options may follow positional arguments.
     pub mixed: bool,
@@ -59,7 +59,7 @@ pub enum OnMistake {
 pub struct Invocation<'a> {
     /// The command.
     pub command: &'a Command,
-    /// Its arguments.
+    /// The arguments of the command.
     pub arguments: Arguments,
     /// The directory and environment in which the command runs.
     pub context: Context,
@@ -122,7 +122,8 @@ impl Invocation<'_> {
         !self.view.is_json()
     }
 
-    /// Returns the exit code of a mistake if there are more than `most` positional arguments.
+    /// Fails if there are more than `most` positional arguments: reports `problem`, and returns the exit code of the
+    /// mistake.
     pub fn at_most(&self, most: usize, problem: fn() -> Diagnostic) -> Result<(), Exit> {
         if self.arguments.positionals.len() > most {
             return Err(self.mistake(&problem()));
@@ -130,8 +131,8 @@ impl Invocation<'_> {
         Ok(())
     }
 
-    /// Prints a document as JSON. With `-json`, the document is the only output. With `-json-into`, it is written to a
-    /// file in addition to the text output. Returns true if the caller must not print text.
+    /// Prints a document as JSON. With `-json`, the document is the only output. With `-json-into`, the document is
+    /// written to a file in addition to the text output. Returns true if the caller must not print text.
     pub fn document(&self, make: impl FnOnce() -> String) -> Result<bool, Exit> {
         let json = self.arguments.switch("json", false);
         let Some(path) = self.arguments.value("json-into") else {

@@ -20,7 +20,7 @@ use crate::view::View;
 /// Options that precede the command.
 const GLOBAL: [&str; 5] = ["-chdir=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"];
 
-/// Prints the completions of a line, one per line.
+/// Prints the completions of a command line, each on its own line.
 pub fn answer(line: &str) {
     let point = environment("COMP_POINT").and_then(|text| text.parse::<usize>().ok());
     let line = point.and_then(|point| line.get(..point)).unwrap_or(line);
@@ -162,8 +162,8 @@ impl ShellFile {
     }
 }
 
-/// The path and the name with which the program was called. If it was called through a link, both are those of the
-/// link.
+/// The path and the name with which the program was called. If the program was called through a link, these are the
+/// path and the name of the link.
 fn called() -> Option<(String, String)> {
     let first = PathBuf::from(std::env::args_os().next()?);
     let name = first.file_name()?.to_str()?.to_owned();

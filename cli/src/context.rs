@@ -22,13 +22,13 @@ pub const DEFAULT_WORKSPACE: &str = "default";
 const SELECTED: &str = "environment";
 /// OpenTofu's variable for the time between two saves of a state, in seconds.
 const PERSIST_INTERVAL: &str = "TF_STATE_PERSIST_INTERVAL";
-/// Weft's variable for the time between two saves of a state, in seconds. It has no lower limit.
+/// Weft's variable for the time between two saves of a state, in seconds. The time has no lower limit.
 const OWN_PERSIST_INTERVAL: &str = "WEFT_STATE_PERSIST_INTERVAL";
 
-/// The CLI configuration as it was read.
+/// The CLI configuration, with its environment and its problems.
 #[derive(Clone, Debug)]
 pub struct CliSettings {
-    /// Its settings.
+    /// The settings of the CLI configuration.
     pub config: CliConfig,
     /// The environment in which the CLI configuration was read.
     pub environment: cli_config::ProcessEnvironment,
@@ -36,8 +36,8 @@ pub struct CliSettings {
     pub problems: Vec<Diagnostic>,
 }
 
-/// The root module of the current directory. It is loaded only as far as the location of its state and its encryption
-/// require.
+/// The root module of the current directory. Only the parts that determine the location and the encryption of the state
+/// are loaded.
 #[derive(Debug)]
 pub struct RootAlone {
     /// The module, as far as it can be read.
@@ -184,7 +184,7 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// The user and machine of this process, for other processes that wait for the lock.
+/// The user and the machine of this process. Other processes that wait for a lock of this process display both.
 pub fn holder() -> Holder {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let user = environment("USER").or_else(|| environment("LOGNAME")).unwrap_or_else(|| "unknown".to_owned());

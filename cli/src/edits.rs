@@ -18,9 +18,9 @@ use crate::store::{self, Access, StoreLocation};
 pub enum Change {
     /// No change.
     Nothing,
-    /// This content, with the existing lineage and the next serial.
+    /// The state gets this content, with the existing lineage and the next serial.
     Content(Box<StateFile>),
-    /// This content with its own lineage and serial.
+    /// The state gets this content, with the lineage and serial of the content.
     Whole(Box<StateFile>),
 }
 
@@ -41,7 +41,7 @@ pub fn change<Answer>(
     done.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))
 }
 
-/// Like [`change`], in an open store.
+/// Like [`change`], for a store that is already open.
 ///
 /// # Errors
 /// Returns the reasons why nothing was changed.

@@ -14,7 +14,7 @@ use crate::problems;
 
 /// The variable with the token of a pipeline.
 const TOKEN: &str = "WEFT_TOKEN";
-/// The variable with the file of that token. Each command reads the file.
+/// The variable with the path of a file that contains the token of a pipeline. Each command reads the file.
 const TOKEN_FILE: &str = "WEFT_TOKEN_FILE";
 
 /// The TLS files in the options or the environment. `None` if there are none.
@@ -60,7 +60,7 @@ fn token() -> Result<Option<String>, Diagnostic> {
     std::fs::read_to_string(&path).map(Some).map_err(|error| problems::token_unreadable(TOKEN_FILE, &path, &error))
 }
 
-/// The guard of a coordinator for the state with this name. It decides who may connect.
+/// The guard of a coordinator for the state with this name. The guard decides who may connect.
 ///
 /// # Errors
 /// Returns an error if the TLS files or the policy cannot be used.

@@ -31,13 +31,13 @@ pub struct ModuleRecord {
     /// The names of the calls that lead to the module, separated by dots. Empty for the root module.
     #[serde(default)]
     pub key: String,
-    /// Its source address, in normalized form.
+    /// The source address of the module, in normalized form.
     #[serde(default)]
     pub source: String,
     /// The selected version, for modules from a registry.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// Its directory, relative to the directory of the root module, or absolute.
+    /// The directory of the module, relative to the directory of the root module, or absolute.
     #[serde(default)]
     pub dir: String,
 }
@@ -102,7 +102,7 @@ impl ModuleManifest {
         // As in OpenTofu, missing and null values are empty. serde alone would accept an array instead of an object.
         let content: Option<serde_json::Map<String, serde_json::Value>> =
             serde_json::from_slice(text).map_err(|error| match error.is_eof() {
-                // This is OpenTofu's text. It is part of a summary.
+                // OpenTofu's text, because the text is part of a summary.
                 true => "unexpected end of JSON input".to_owned(),
                 false => error.to_string(),
             })?;
@@ -135,7 +135,7 @@ impl ModuleManifest {
         escapes.iter().fold(text, |text, (plain, escape)| text.replace(*plain, escape))
     }
 
-    /// Writes the manifest. It writes nothing if no module is called and the file does not exist.
+    /// Writes the manifest. Nothing is written if no module is called and the file does not exist.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.

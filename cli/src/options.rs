@@ -13,20 +13,20 @@ use weft_graph_format::nearest::nearest;
 pub struct Flag {
     /// The name, without the dashes.
     pub name: &'static str,
-    /// The kind of its argument.
+    /// The kind of the argument.
     pub takes: Takes,
     /// The description in the help text; empty for an unlisted option.
     pub about: &'static str,
     /// The heading in the help text.
     pub section: Section,
-    /// Whether it is a switch that is on by default.
+    /// Whether the option is a switch that is on by default.
     pub default_on: bool,
 }
 
 /// The headings of options in a help text, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
-    /// Options that only this command has.
+    /// Options that only one command has.
     Command,
     /// The scope of a plan.
     Planning,
@@ -212,7 +212,8 @@ impl Arguments {
         (parsed, problem)
     }
 
-    /// Consumes arguments up to the first error. Without `mixed`, it also stops after the first positional argument.
+    /// Consumes arguments up to the first error. Without `mixed`, the function also stops after the first positional
+    /// argument.
     fn take(
         &mut self,
         rest: &mut std::slice::Iter<'_, String>,

@@ -42,7 +42,8 @@ pub struct InstalledPackages {
 }
 
 impl InstalledPackages {
-    /// Finds the packages for these requirements. The lock file and the data directory must match.
+    /// Finds the packages for these requirements. The lock file must match the requirements, and the data directory
+    /// must contain the locked packages.
     ///
     /// # Errors
     /// Returns missing and changed packages. `validating` selects the wording of the errors: for validation, or for
@@ -102,7 +103,8 @@ impl InstalledPackages {
         Ok((InstalledPackages { packages, lock }, said))
     }
 
-    /// The installed packages for these requirements. If a package is missing, its first use reports it.
+    /// The installed packages for these requirements. If a package is missing, the first use of the package reports
+    /// this.
     ///
     /// # Errors
     /// Returns an error if the lock file cannot be read.
@@ -240,8 +242,8 @@ fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
     config.provider_deadlines.iter().map(of_source).collect()
 }
 
-/// Finds the packages that plans name: in the data directory, the directories of options, and the mirrors of the CLI
-/// configuration.
+/// Finds the packages that plans name. Searches the data directory, the directories that options name, and the mirrors
+/// of the CLI configuration.
 pub struct PlannedPackages {
     mirrors: Vec<PathBuf>,
     overrides: BTreeMap<ProviderSource, PathBuf>,
@@ -250,7 +252,7 @@ pub struct PlannedPackages {
 }
 
 impl PlannedPackages {
-    /// A finder that also searches `directories`. Returns problems of the CLI configuration.
+    /// A finder that also searches `directories`. The second result contains the problems of the CLI configuration.
     pub fn new(context: &Context, directories: &[PathBuf]) -> (PlannedPackages, Vec<Diagnostic>) {
         let (config, environment, problems) = context.cli_config();
         let mut mirrors = vec![context.data_directory.join(FOLDER)];

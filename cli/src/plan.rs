@@ -60,7 +60,7 @@ pub struct Basis<'a> {
     pub root: Arc<CompiledModule>,
     /// The diagnostics of loading the configuration. An apply of the plan reports them, too.
     pub warnings: &'a [Diagnostic],
-    /// The values of its variables.
+    /// The values of the variables of the configuration.
     pub given: GivenVariables,
     /// The state.
     pub snapshot: Arc<Snapshot>,
@@ -80,7 +80,7 @@ pub struct Basis<'a> {
 pub struct Made {
     /// The plan.
     pub file: Option<PlanFile>,
-    /// Its diagnostics.
+    /// The diagnostics of planning.
     pub diagnostics: Vec<Diagnostic>,
     /// The values that an apply needs and the plan does not contain.
     pub inputs: Inputs,

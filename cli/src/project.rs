@@ -70,7 +70,7 @@ impl Project {
 
     fn told(mut self, invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Result<Project, Vec<Diagnostic>> {
         let mut said = invocation.context.settle_sealing(&self.root)?;
-        // As in OpenTofu, the plans of these commands have already reported the warnings.
+        // As in OpenTofu, these commands do not report warnings about encryption.
         if matches!(invocation.command.words, ["apply"] | ["destroy"] | ["graph"]) {
             said.clear();
         }

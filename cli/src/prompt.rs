@@ -12,7 +12,7 @@ use crate::view::View;
 /// Asks the user. Answers come from the standard input, and questions go to the standard output.
 #[derive(Debug)]
 pub struct Prompt {
-    /// A lock, because only one question is asked at a time.
+    /// Locked during a question, because only one question is asked at a time.
     turn: Mutex<()>,
     /// The escape sequences for bold text, and for its end.
     bold: (&'static str, &'static str),

@@ -56,7 +56,8 @@ pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAl
     })
 }
 
-/// Loads the module in a directory without the modules that it calls. Returns it with its source files and problems.
+/// Loads the module in a directory without the modules that it calls. Returns the module with its source files and
+/// problems.
 pub fn read_alone(
     context: &Context,
     arguments: &Arguments,

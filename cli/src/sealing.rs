@@ -64,8 +64,8 @@ impl Context {
     }
 }
 
-/// Whether a configuration file in a directory contains the word `encryption`. Other problems of the configuration are
-/// ignored, so that they never prevent a run from being resumed.
+/// Whether a configuration file in a directory contains the word `encryption`. Files without this word may be invalid,
+/// so that their problems never prevent a run from being resumed.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read, or if a file with the word cannot be parsed: it may require encryption.
@@ -115,7 +115,7 @@ fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
     }
 }
 
-/// A problem with the position of the settings. Settings from the environment have no position.
+/// Adds to a problem the position of the settings. Settings from the environment have no position.
 fn placed(problem: Diagnostic, range: &SourceRange) -> Diagnostic {
     if range.file.is_empty() { problem } else { problem.at(range.clone()) }
 }

@@ -93,14 +93,15 @@ impl Attention {
         let id = watch.begun;
         let held = std::mem::take(&mut watch.held).min(orderly);
         for _ in 0..held {
-            // This cannot fail, because the receiver exists.
+            // Sending cannot fail, because the receiver exists.
             let _ = sender.send(());
         }
         watch.attentions.push(Listener { id, left: orderly - held, signals: sender });
         Attention { id, signals }
     }
 
-    /// Completes at the next signal. If signals cannot be handled, it never completes, because they end the process.
+    /// Completes at the next signal. If the process cannot handle signals, this never completes, because signals end
+    /// the process.
     pub async fn next(&mut self) {
         if self.signals.recv().await.is_none() {
             std::future::pending().await

@@ -224,7 +224,7 @@ impl StoreLocation {
         }
         if let StoreLocation::Embedded(options) = &mut place {
             operation.clone_into(&mut options.operation);
-            // For the commands with dated backups, `-backup=-` is the default.
+            // For commands with dated backups, `-backup=-` means the default, which is a dated backup.
             if dated && matches!(options.backup, Backup::Beside | Backup::Never) {
                 options.backup = Backup::Dated;
             }
@@ -429,7 +429,7 @@ fn behind(
     }
 }
 
-/// Whether the configuration has a backend that can have the second copy of a state in Redis.
+/// Whether the configuration has a backend that can store the second copy of a state in Redis.
 pub fn is_behind(root: &CompiledModule) -> bool {
     let written = root.settings.cloud.as_ref().or(root.settings.backend.as_ref());
     written.is_some_and(|block| catalog::kind(&block.kind) == BackendKind::Known)
@@ -446,8 +446,8 @@ fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> Sto
     StoreLocation::Embedded(Box::new(options))
 }
 
-/// The directory of runs, if the state file is inside the working directory. Otherwise `None`: the directory of runs is
-/// then beside the state file.
+/// The directory of runs, if the state file is inside the working directory. `None` if the state file is elsewhere. In
+/// this case, the directory of runs is beside the state file.
 fn runs_here(written: &Path) -> Option<PathBuf> {
     let inside = written.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     inside.then(|| PathBuf::from(RUNS_FOLDER))

@@ -5,8 +5,9 @@
 //! - [`load`] finds test files and the modules that they refer to. `weft_evaluator::config::test_file` parses the
 //!   files.
 //! - [`given`]: the values of variables.
-//! - [`transformed`] makes the configuration that one run tests. [`stand_ins`] contains the replacements of its
-//!   providers. [`made_up`] makes their values, with random numbers of [`drawn`] that are equal to OpenTofu's.
+//! - [`transformed`] makes the configuration that one run tests. [`stand_ins`] contains the replacements of the
+//!   providers and resources of this configuration. [`made_up`] makes the values of mocked objects. The random numbers
+//!   in these values come from [`drawn`], and are equal to OpenTofu's.
 //! - [`engine`] plans and applies the configuration with the usual planner, coordinator and worker. The states are in
 //!   memory.
 //! - [`runs`] carries out the runs of a file, compares failures with the [`expected`] ones and evaluates assertions.

@@ -56,7 +56,8 @@ struct Reader<'a> {
     seen: usize,
 }
 
-/// Reads all sources of values. If there is a `prompt`, it asks for missing values. Otherwise they are errors.
+/// Reads all sources of values. If there is a `prompt`, it asks for missing values. Otherwise missing values are
+/// errors.
 pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prompt>) -> Gathered {
     let mut reader = given(root, arguments);
     if reader.is_whole() {
@@ -66,7 +67,7 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
 }
 
 /// The problems of variable files that cannot be read and of invalid options, with the files for their source lines.
-/// They are reported before the configuration is checked.
+/// These problems are reported before the configuration is checked.
 pub fn unreadable(arguments: &Arguments) -> (SourceFiles, Vec<Diagnostic>) {
     let mut sources = SourceFiles::default();
     let mut problems = Vec::new();
@@ -117,7 +118,7 @@ fn given<'a>(root: &'a CompiledModule, arguments: &Arguments) -> Reader<'a> {
     reader
 }
 
-/// Receives the values of a file: the name, and the value or the reason why it has none.
+/// Receives each value of a file: the name of the variable, and its value or the problems of the value.
 type Taken<'a> = dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>) + 'a;
 
 /// The values of variables for a plan file, from the sources of [`gather`]. The types of the variables are known, but

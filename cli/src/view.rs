@@ -173,7 +173,7 @@ impl View {
         self.line_or_event(&format!("{text}."), text);
     }
 
-    /// Prints text. The message of its event is different.
+    /// Prints `text`. If lines of text are also events, the message of the event is `message`.
     pub fn line_or_event(&self, text: &str, message: &str) {
         if self.told.load(Ordering::Relaxed) && self.takes_events() {
             let plain = without_escapes(message);

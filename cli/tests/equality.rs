@@ -126,7 +126,7 @@ fn text_of(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// A source of bytes from a seed. It is equal on every machine.
+/// A source of bytes. Equal seeds give equal bytes on every machine.
 struct Bytes(u64);
 
 impl Bytes {
@@ -190,7 +190,7 @@ fn configuration(expressions: &[String]) -> String {
     text
 }
 
-/// Checks one configuration. Returns true if another plan and apply were necessary.
+/// Checks one configuration. Returns true if a second plan and apply were needed to remove differences.
 fn check(seed: u64) -> Result<bool, String> {
     let here = tempfile::tempdir().expect("a directory");
     let expressions = expressions(seed);

@@ -1,5 +1,5 @@
-//! A test of all rooms together, as a user meets them: a plan file that is applied in another process without the
-//! configuration, and the interface for scripts.
+//! A test of all crates together, from the point of view of a user. Another process applies a plan file without the
+//! configuration. The test also checks the interface for scripts.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -96,7 +96,7 @@ pub struct EventStream {
 const BATCH: usize = 256;
 
 impl EventStream {
-    /// Waits for an event, and returns it with all events that have already arrived. `None` after the end.
+    /// Waits for an event, and returns it with all events that have already arrived. The list is empty after the end.
     ///
     /// # Errors
     /// Returns an error if the connection breaks. The run continues without a watcher.
@@ -376,7 +376,8 @@ impl Client {
         Ok(workers.into_iter().map(listing).collect())
     }
 
-    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether such a worker is connected.
+    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether a worker of this name is
+    /// connected.
     ///
     /// # Errors
     /// Returns an error if the coordinator does not respond.

@@ -6,8 +6,8 @@
 //! Invariants:
 //! - A status changes only through [`crate::status::transition`], and only after the store has answered. Skips and
 //!   reopens are exceptions, since they follow from other operations alone.
-//! - An illegal transition ends the term at once. No output of that step is sent, and the workers are ordered to leave
-//!   the run.
+//! - An illegal transition ends the term at once. No output of the step with this transition is sent, and the workers
+//!   are ordered to leave the run.
 //! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.
 //! - [`Order::Acknowledged`] is sent only after the result is durable, or is known to be unnecessary.
 //! - An operation is retried only if its last attempt has no intent, if the attempt is known to have made no call, or
@@ -106,7 +106,7 @@ pub struct Beginning {
     pub checks: Option<Vec<CheckRecord>>,
 }
 
-/// The causes of delay for operations that could start, and the counts for metrics.
+/// What delays operations that could start (budgets and retries), and the counts for metrics.
 #[derive(Debug)]
 struct Pace {
     budgets: Budgets,
@@ -261,7 +261,7 @@ impl Coordinator {
         figures
     }
 
-    /// Takes the counts since the last call.
+    /// Returns the counts since the last call, and starts new counts.
     pub fn take_counted(&mut self) -> Counted {
         Counted { tokens: self.pace.budgets.take_used(), ..self.pace.meter.take() }
     }
@@ -337,7 +337,7 @@ impl Coordinator {
         }
     }
 
-    /// Skips the operations that depend on this operation, because it now blocks them.
+    /// Skips the operations that depend on this operation, because this operation now blocks them.
     fn spoil(&mut self, position: Position) -> Handled {
         for blocked in self.nodes.spoil(position) {
             if self.operations.status(blocked) == Status::Pending {
@@ -359,8 +359,8 @@ impl Coordinator {
     }
 
     fn skip(&mut self, position: Position, because: Position) -> Handled {
-        // The operation may be queued: its dependencies are done in the store. But a live result that the operation
-        // reads had to be computed again, and that failed.
+        // The operation may be queued: its dependencies are done in the store. But it reads a live result that had to
+        // be computed again, and this computation failed.
         self.backlog.unqueue(self.outline.at(position).shard, self.nodes.height(position), position);
         self.happen(position, Happening::Skip)?;
         let because = self.outline.at(because).index;

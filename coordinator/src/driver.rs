@@ -45,7 +45,7 @@ use release::{Released, deadline, release};
 use weft_protocol::clock::Moment;
 use weft_protocol::{CoordinatorFrame, OutputLine, RunOrders};
 
-/// The capacity of the queue of event batches. When it is full, workers wait.
+/// The capacity of the queue of event batches. When the queue is full, workers wait.
 pub(crate) const EVENT_BATCHES: usize = 1024;
 
 /// A notice for watchers.
@@ -124,7 +124,8 @@ struct Surroundings {
     hub: Hub,
     watchers: broadcast::Sender<RunEvent>,
     events: mpsc::Sender<Vec<Event>>,
-    /// Whether results are collected after the store has failed. Workers that keep their results need no collection.
+    /// Whether results are collected after the store has failed. This is necessary for workers in this process, whose
+    /// results would be lost with the process.
     collects: bool,
 }
 
@@ -400,7 +401,7 @@ impl Driver {
         }
     }
 
-    /// The end of a term, if the state machine did not end it.
+    /// The end of a term that the state machine did not end.
     fn unfinished(&self) -> Finish {
         let rests = |index: u32| self.core.status(index).is_some_and(Status::is_settled);
         let operations = &self.core.outline().operations;

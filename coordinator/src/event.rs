@@ -30,7 +30,7 @@ pub struct Hello {
 pub enum Event {
     /// A worker connected or reconnected.
     Joined(Hello),
-    /// A worker is about to leave. It finishes the operations that it began, and accepts no others.
+    /// A worker is about to leave. It finishes the operations that it began, and accepts no other operations.
     Leaving(WorkerId),
     /// A worker that was about to leave stays.
     Stays(WorkerId),
@@ -97,7 +97,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The name of the option without its dash. Files of resolutions use it too.
+    /// The name of the option without its dash. Files of resolutions use the same name.
     pub fn name(&self) -> &'static str {
         match self {
             Decision::Adopt(_) => "adopt",

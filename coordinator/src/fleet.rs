@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum WorkerStatus {
     /// The worker accepts operations.
     Ready,
-    /// The operator drains the worker. It finishes its operations, and accepts no others.
+    /// The operator drains the worker. The worker finishes its operations, and accepts no other operations.
     Draining,
     /// The worker is about to leave.
     Leaving,

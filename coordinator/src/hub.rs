@@ -1,5 +1,5 @@
-//! The connected workers, for all runs of a coordinator: the identity of each worker, the frames for it, and the runs
-//! that receive its reports.
+//! The connected workers, for all runs of a coordinator: the identity of each worker, the frames that are sent to it,
+//! and the runs that receive its reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -47,8 +47,8 @@ struct Connected {
     connection: u64,
     /// Whether the worker announced that it is about to leave.
     leaving: bool,
-    /// Unregistered runs of which the worker has tasks, or about which it sent reports. When such a run is registered,
-    /// it must receive a new greeting.
+    /// Unregistered runs of which the worker has tasks, or about which the worker sent reports. When such a run is
+    /// registered, the worker must send a new greeting for it.
     unheard: BTreeSet<RunId>,
     /// The hub drops this sender to end the connection.
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
@@ -58,7 +58,7 @@ struct Connected {
 struct State {
     workers: BTreeMap<String, Connected>,
     runs: BTreeMap<RunId, EventSender>,
-    /// The names of the workers that the operator drains. A drained worker may be disconnected.
+    /// The names of the workers that the operator drains. A name stays in this set while its worker is disconnected.
     drained: BTreeSet<String>,
     /// The number of tasks of each worker, by run.
     loads: BTreeMap<RunId, BTreeMap<WorkerId, u32>>,
@@ -351,7 +351,7 @@ impl Hub {
             let name = worker_name(id).to_owned();
             match state.workers.get(&name) {
                 Some(known) if known.connection == connection => state.workers.remove(&name),
-                // A newer connection has replaced this one and announced itself.
+                // A newer connection has replaced this connection, and announced itself.
                 _ => return,
             };
             state.runs.values().cloned().collect()

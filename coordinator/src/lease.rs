@@ -20,8 +20,8 @@ impl Freshness {
         Freshness { pause, renewed: now, paused: false }
     }
 
-    /// Records a successful renewal. Its time is the time when the request was sent. A challenger measures from the
-    /// time when the store received the request, and the answer to the holder may be late.
+    /// Records a successful renewal. `sent` is the time when the request was sent, not the time of the answer, which
+    /// may be late. A challenger measures from the time when the store received the request.
     pub fn renewed(&mut self, sent: Duration) {
         self.renewed = self.renewed.max(sent);
     }

@@ -21,13 +21,13 @@ pub struct OperationCounts {
     pub pending: u32,
     /// Operations with an open intent.
     pub running: u32,
-    /// Committed.
+    /// Committed operations.
     pub done: u32,
-    /// Failed.
+    /// Failed operations.
     pub failed: u32,
-    /// Skipped, because an input failed or is in doubt.
+    /// Operations that were skipped, because an input failed or is in doubt.
     pub skipped: u32,
-    /// In doubt.
+    /// Operations in doubt.
     pub in_doubt: u32,
 }
 
@@ -54,7 +54,7 @@ pub struct RunListing {
     /// The user of the process that carried out the run last; empty if the store does not know this user.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user: String,
-    /// The machine of that process.
+    /// The machine of the process that carried out the run last; empty if the store does not know this machine.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// The end in RFC 3339, UTC; empty while the run is unfinished, or if the store does not know the end.
@@ -63,19 +63,19 @@ pub struct RunListing {
     /// The numbers of changes that the run has made; `None` if they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeTotals>,
-    /// The end in milliseconds since 1970.
+    /// The end of the run in milliseconds since 1970; `None` if the store does not know the end.
     #[serde(skip)]
     pub ended_unix_ms: Option<u64>,
     /// The process that has the lease, as text.
     #[serde(skip)]
     pub holder: String,
-    /// Milliseconds since 1970.
+    /// The start of the run in milliseconds since 1970.
     #[serde(skip)]
     pub started_unix_ms: u64,
 }
 
 impl RunListing {
-    /// Builds the entry from the store's header.
+    /// Builds the entry of a run from the header that the store has for the run.
     pub fn new(header: &RunHeader) -> RunListing {
         RunListing {
             id: header.id.to_string(),
@@ -94,13 +94,13 @@ impl RunListing {
     }
 }
 
-/// The maximum number of runs whose operations are read to count their changes for a list. This is only necessary for
-/// runs whose totals are not in the store.
+/// The maximum number of runs whose operations are read to count their changes for a list. The operations are read only
+/// for runs whose totals are not in the store.
 const COUNTED_RUNS: usize = 20;
 /// The maximum number of finished operations of a run whose changes are counted. Reading more would make the list slow.
 const COUNTED_OPERATIONS: u32 = 10_000;
 
-/// All runs of a store, newest first. Their changes are included if they can be counted quickly.
+/// All runs of a store, newest first. The changes of a run are included if they can be counted quickly.
 ///
 /// # Errors
 /// Returns an error if the store does not respond.
@@ -115,7 +115,7 @@ pub async fn listings(store: &dyn RunStore) -> Result<Vec<RunListing>, StoreErro
     Ok(runs.iter().map(RunListing::new).collect())
 }
 
-/// Formats milliseconds since 1970.
+/// Formats a time in milliseconds since 1970 as RFC 3339.
 pub(crate) fn rfc3339(unix_ms: u64) -> String {
     let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     time.map(|time| time.to_string()).unwrap_or_default()
@@ -205,9 +205,9 @@ impl RunDetails {
 }
 
 /// The run that `weft runs resume` resumes; `runs` is newest first. The first choice is the newest run that still has
-/// claims, because no other run can change the instances of those claims until that run ends. The second choice is the
-/// newest run that is not done. A run that ended with failures cannot be resumed after a later run has done its work:
-/// it has no claims, and its plan is outdated. A run that the user abandoned is resumed only by name.
+/// claims: until this run ends, no other run can change the claimed instances. The second choice is the newest run that
+/// is not done. A run that ended with failures cannot be resumed after a later run has done its work, because it has no
+/// claims and an outdated plan. A run that the user abandoned is resumed only by name.
 pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     let newer = runs.iter().position(|run| run.status == RunStatus::Done).unwrap_or(runs.len());
     let holds = |run: &RunHeader| match run.status {

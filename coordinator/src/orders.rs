@@ -1,6 +1,6 @@
 //! Orders on their way to workers. Each order belongs to the connection for which it was decided. After a reconnect, a
-//! worker receives none of the unsent orders for its earlier connection, because it may have lost orders that came
-//! before them.
+//! worker receives none of the unsent orders for its earlier connection. Orders that came before them may be lost with
+//! that connection.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ struct Line {
 }
 
 impl Orders {
-    /// Updates the connections. Call it with every event before the event is handled.
+    /// Updates the connections. The caller calls this method with every event, before it handles the event.
     pub fn hear(&mut self, event: &Event) {
         match event {
             Event::Joined(hello) => {

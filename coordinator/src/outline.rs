@@ -24,7 +24,7 @@ pub(crate) use checks::CHECK;
 pub use checks::planned_checks;
 pub use graph::outline;
 
-/// The key of a shard.
+/// The key of a shard: it says which workers may carry out the operations of the shard.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ShardKey {
     /// At home: on the machine and in the directory of the user who applies.
@@ -191,7 +191,7 @@ impl OutlineOperation {
         }
     }
 
-    /// The number of provider calls that its next attempt makes, as counted by budgets. Planning a change is not
+    /// The number of provider calls that the next attempt makes, as counted by budgets. Planning a change is not
     /// counted, because the provider plans without a call to its service.
     pub fn calls(&self, reads_first: bool) -> u32 {
         match self.kind {
@@ -239,8 +239,8 @@ pub struct Outline {
     pub lineage: Option<String>,
     /// The checks of the plan.
     pub checks: Vec<RunCheck>,
-    /// The objects of the operations that results of checks depend on, by the number of the operation. An assertion
-    /// belongs to its check block.
+    /// The objects of the operations that results of checks depend on, by the number of the operation. The object of an
+    /// assertion is its check block.
     pub check_subjects: BTreeMap<u32, CheckedObject>,
 }
 
@@ -249,7 +249,7 @@ pub struct Outline {
 pub struct RunClaim {
     /// The subject.
     pub subject: ClaimedSubject,
-    /// The mode.
+    /// How the run uses the subject.
     pub mode: ClaimMode,
     /// The revision in the plan.
     pub expected: Revision,

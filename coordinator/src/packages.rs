@@ -28,7 +28,7 @@ impl Packages {
         Packages { plan, exports }
     }
 
-    /// Adds the shard's part of the plan to an order that opens it. Other orders are not changed.
+    /// Adds the shard's part of the plan to an order that opens the shard. Other orders are not changed.
     pub(crate) fn complete(&self, order: Order) -> Order {
         let Order::Open(mut open) = order else { return order };
         open.package = Some(ShardPackage {

@@ -136,7 +136,7 @@ impl Server {
         &self.address
     }
 
-    /// Serves until the future ends. Also takes over runs whose coordinators have ended.
+    /// Serves until `shutdown` completes. Also takes over runs whose coordinators have ended.
     ///
     /// # Errors
     /// Returns an error if the server fails.
@@ -471,8 +471,8 @@ fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
     RunId::parse(text).map(Some).ok_or_else(|| Status::invalid_argument(format!("{text:?} is not the id of a run")))
 }
 
-/// The reason why a run does not begin. The reason is sent as a message instead of a status. It may name thousands of
-/// instances, but a status is sent in headers, which are limited.
+/// The reason why a run does not begin. The reason may name thousands of instances, so it is sent as a message. A
+/// status is sent in headers, whose size is limited.
 fn refusal(error: RunError) -> Result<proto::Refusal, Status> {
     match error {
         RunError::Store(_) | RunError::NoRun(_) => Err(refuse(error)),

@@ -48,7 +48,7 @@ pub struct Service {
     reader: Arc<dyn ReadPlan>,
     holder: Holder,
     hub: Hub,
-    /// Trusted keys. Each plan must be signed by one of them. `None` accepts every plan.
+    /// Trusted keys. Each plan must be signed with one of these keys. `None` accepts every plan.
     signers: Option<TrustedKeys>,
     active: Mutex<BTreeMap<RunId, Active>>,
     /// Runs whose term is about to begin.
@@ -295,9 +295,9 @@ impl Service {
         }
     }
 
-    /// Takes over runs whose coordinator has died, until this process ends. A lease that was not renewed for a TTL is
-    /// taken over. If only one process at a time can use the store, the runs of the previous process are continued at
-    /// once.
+    /// Takes over runs whose coordinator has died. Continues until this process ends. A lease that was not renewed for
+    /// a TTL is taken over. If only one process at a time can use the store, the runs of the previous process are
+    /// continued at once.
     pub async fn take_over_runs(self: Arc<Self>) {
         for run in self.store.interrupted() {
             self.take_over(&run, None).await;
@@ -332,8 +332,9 @@ impl Service {
         }
     }
 
-    /// Takes over a run. Inputs that a plan does not contain are never stored, so they are lost when their coordinator
-    /// dies. A run that needs such inputs is stopped cleanly, and `weft runs resume` provides the inputs again.
+    /// Takes over a run. Inputs that a plan does not contain are never stored, so these inputs are lost when the
+    /// coordinator of the run dies. A run that needs such inputs is stopped cleanly, and `weft runs resume` provides
+    /// the inputs again.
     async fn take_over(self: &Arc<Self>, run: &RunId, view: Option<LeaseView>) {
         let holder = view.as_ref().map(|view| view.holder.to_string()).unwrap_or_default();
         info!(%run, holder, "taking over the run, because its coordinator is gone");

@@ -21,8 +21,8 @@ use crate::plan::Unfit;
 pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
 
-/// How often the lease of another process is checked for renewals. More frequent checks would cost requests, and not be
-/// useful, because the holder renews the lease less often.
+/// How often the lease of another process is checked for renewals. More frequent checks would cost requests without a
+/// benefit, because the holder renews the lease less often.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Why a run cannot begin or be resumed.
@@ -40,7 +40,7 @@ pub enum RunError {
     /// The run does not exist.
     #[error("there is no run {0}")]
     NoRun(RunId),
-    /// Another run has the id.
+    /// Another run already has the id.
     #[error("there is already a run {0} with another plan")]
     Exists(RunId),
     /// Another process has the lease of the run.
@@ -157,8 +157,8 @@ pub(crate) struct Term {
     pub(crate) beginning: Beginning,
 }
 
-/// Acquires the lease of a run and claims the subjects of the run. If another process has the lease, waits until the
-/// lease was not renewed for a TTL.
+/// Acquires the lease of a run and claims the subjects of the run. If another process has the lease, waits until a TTL
+/// has passed without a renewal of this lease.
 pub(crate) async fn begin(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -180,8 +180,8 @@ pub(crate) async fn begin(
     }
 }
 
-/// Acquires the lease of a run. If another process has the lease and may be alive, waits until the lease was not
-/// renewed for a TTL. `unmoved` is a lease for which the caller has already waited this long.
+/// Acquires the lease of a run. If another process has the lease and may be alive, waits until a TTL has passed without
+/// a renewal of this lease. `unmoved` is a lease for which the caller has already waited this long.
 ///
 /// # Errors
 /// Returns an error if the run does not exist, its holder is alive, or the store does not respond.

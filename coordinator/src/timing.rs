@@ -46,8 +46,8 @@ pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
 /// suffices for workers that reconnect, or start at the same time as the coordinator.
 pub const LABELS_WAIT: Duration = Duration::from_secs(5);
 
-/// A run with work but without workers reports this after this time. The time suffices for workers that start at the
-/// same time to connect, but the user has not yet noticed the silence.
+/// The time after which a run with work reports that no worker is connected. Within this time, workers that start at
+/// the same time as the run connect, and the user does not yet wonder about the silence.
 pub const NO_WORKER_NOTICE: Duration = Duration::from_secs(5);
 
 /// The interval of ticks for the state machine: a fraction of the shortest time above.
@@ -74,7 +74,7 @@ pub const FRAME_BYTES: usize = 512 << 20;
 /// The maximum size of a request without a plan. Values of ephemeral variables are its largest part.
 pub const REQUEST_BYTES: usize = 8 << 20;
 
-/// The capacity of the queues of frames to and from a worker. When one is full, the sender waits.
+/// The capacity of the queues of frames to and from a worker. When a queue is full, its sender waits.
 pub const CHANNEL_FRAMES: usize = 1024;
 
 /// The capacity of the queue of events for a watcher. A slower watcher misses events, and receives the current state

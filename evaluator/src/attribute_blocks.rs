@@ -9,8 +9,8 @@ use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_syntax::Body;
 
-/// The schema of a body, with nested blocks in place of the attributes that the body writes as blocks. `None` if it
-/// writes none, which is the usual case.
+/// The schema of a body, with nested blocks in place of the attributes that the body writes as blocks. `None` if the
+/// body writes no attribute as blocks, which is the usual case.
 pub(crate) fn written_as_blocks(body: &Body, schema: &Block) -> Option<Block> {
     let mut changed: Option<Block> = None;
     for block in &body.blocks {
@@ -33,7 +33,7 @@ pub(crate) fn written_as_blocks(body: &Body, schema: &Block) -> Option<Block> {
     changed
 }
 
-/// The block type of an attribute. Everything in it is optional.
+/// The block type that stands for an attribute. All arguments and blocks in it are optional.
 fn as_block(attribute: &Attribute) -> Option<NestedBlock> {
     if attribute.nested.is_some() {
         return None;

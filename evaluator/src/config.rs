@@ -398,13 +398,13 @@ impl CompiledModule {
         }
     }
 
-    /// Whether objects can belong to this provider configuration. It must either have a block, or be a default
+    /// Whether objects can belong to the provider configuration `wanted`: it has a block, or it is a default
     /// configuration of the root module that needs no block.
     pub fn has_provider(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
         (wanted.module.is_root() && wanted.alias.is_none()) || self.has_provider_block(wanted)
     }
 
-    /// Whether this provider configuration has a block.
+    /// Whether the provider configuration `wanted` has a block.
     pub fn has_provider_block(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
         let Some(module) = self.all().into_iter().find(|module| module.path == wanted.module) else { return false };
         let named = |local_name: &SmolStr| module.provider_source(local_name) == wanted.source;
@@ -423,8 +423,8 @@ impl CompiledModule {
         alias.zip(required).is_some_and(|(alias, required)| required.whole_aliases.contains(alias))
     }
 
-    /// Whether this name refers to a configuration with `for_each`: one of the module's own, or one that callers pass
-    /// as a whole.
+    /// Whether this name refers to a configuration with `for_each`. The module declares this configuration itself, or
+    /// callers pass it as a whole.
     pub fn has_provider_keys(&self, local_name: &SmolStr, alias: Option<&SmolStr>) -> bool {
         let block = self.providers.get(&(local_name.clone(), alias.cloned()));
         block.is_some_and(|block| block.for_each.is_some()) || self.promises_whole(local_name, alias)

@@ -30,11 +30,11 @@ pub struct Declared {
 pub struct DeclaredResource {
     /// Its repetition.
     pub repeats: ExpansionKind,
-    /// `lifecycle { destroy }`
+    /// The `destroy` argument of the `lifecycle` block.
     pub destroy: Option<bool>,
     /// Whether the resource has preconditions or postconditions.
     pub has_conditions: bool,
-    /// `prevent_destroy`, if its value is constant.
+    /// The `prevent_destroy` argument, if its value is constant.
     pub protection: Option<Protection>,
     farewell: Farewell,
 }

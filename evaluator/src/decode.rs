@@ -1,4 +1,4 @@
-//! Decodes bodies by the schema of a provider. Every attribute and block of the schema gets a value.
+//! Decodes bodies by the schema of a provider. The result has a value for every attribute and block of the schema.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,7 +106,8 @@ fn role(schema: &Block, name: &str) -> NameRole<'static> {
 
 /// A written or generated block: either its content, or a formula for an unknown number of blocks.
 enum Item {
-    /// `body` is the header that belongs to the body. In a `dynamic` block, this is the header of `content`.
+    /// A block with known content. `body` is the header that diagnostics about missing content show. In a `dynamic`
+    /// block, this is the header of `content`.
     Known {
         labels: Vec<SmolStr>,
         value: Value,
@@ -312,13 +313,13 @@ impl Decoder {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
                 let body = content(self, &iteration);
-                // It is not known yet whether the block exists, so its problems are reported only when it does. A
-                // non-empty set has at least one block.
+                // Whether the block exists is not known yet. Its problems are reported only when it does exist. A
+                // non-empty set generates at least one block, so its problems are reported now.
                 let problems: Vec<Diagnostic> = match collection.open().1 {
                     Kind::Set(_) => Vec::new(),
                     _ => self.diagnostics.drain(before..).collect(),
                 };
-                // Arguments and blocks are checked against the schema even if the block may not exist.
+                // Problems that only concern the schema are reported even if the block may not exist.
                 let is_of_schema = |problem: &Diagnostic| problem.cause == Cause::Schema;
                 let (of_schema, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(is_of_schema);
                 self.diagnostics.extend(of_schema);

@@ -68,7 +68,7 @@ impl Drawing {
         }
     }
 
-    /// All vertices. Edges refer to them by index.
+    /// All vertices. Edges refer to vertices by index.
     pub fn vertices(&self) -> &[Vertex] {
         &self.vertices
     }
@@ -92,13 +92,13 @@ impl Drawing {
         components(&next).into_iter().filter(|members| members.len() > 1).collect()
     }
 
-    /// Removes edges that follow from others. A graph with cycles is not changed.
+    /// Removes edges that other edges imply. A graph with cycles is not changed.
     ///
     /// The time is at most the number of vertices times the number of edges. The vertices are blocks of a
     /// configuration, not instances. In practice, nearby vertices soon hide most others.
     pub fn reduce(&mut self) {
         let next: Vec<Vec<usize>> = self.next.iter().map(|next| next.iter().copied().collect()).collect();
-        // Vertices without successors come first.
+        // Vertices without successors have the lowest ranks.
         let mut rank = vec![0; next.len()];
         for (place, members) in components(&next).into_iter().enumerate() {
             match members.as_slice() {
@@ -119,7 +119,7 @@ impl Drawing {
                 let mut pending = vec![to];
                 while let Some(here) = pending.pop() {
                     for below in &next[here] {
-                        // Vertices below all targets cannot hide any of them.
+                        // Vertices that rank below all targets cannot lead to any of them.
                         if seen[*below] != from && rank[*below] >= lowest {
                             seen[*below] = from;
                             pending.push(*below);

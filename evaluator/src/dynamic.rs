@@ -57,8 +57,8 @@ struct DynamicReader<'a> {
 }
 
 impl DynamicReader<'_> {
-    /// The problems of unsupported arguments, and the block or its first other error. If an argument is unsupported and
-    /// `for_each` is valid, the block is `Err(None)`.
+    /// Reads the block. Returns the problems of its unsupported arguments, and either the block or the first other
+    /// error. If only arguments are unsupported, the error is `None`.
     fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
         let label = match self.label() {
             Ok(label) => label,
@@ -163,14 +163,14 @@ impl Iteration {
             value: value.mark(collection.marks()).add_origin(collection.origin()),
         };
         if collection.formula().is_some() && collection.is_known() && !collection.is_null() {
-            // The value is known now, but apply computes it again. The blocks are known only after this computation.
+            // The collection is known now, but apply computes it again, so the blocks are known only at apply.
             return Ok(None);
         }
         match collection.open().1 {
             Kind::Null(_) => Err(problems::null_dynamic_collection(range)),
             Kind::Unknown(u) => match u.ty {
                 Type::Bool | Type::Number | Type::String => no_collection(),
-                // This includes tuples and objects: their elements could be counted, but are not known.
+                // Tuples and objects are included: their elements could be counted, but their values are not known.
                 _ => Ok(None),
             },
             Kind::List(s) | Kind::Tuple(s) => Ok(Some(
@@ -180,7 +180,8 @@ impl Iteration {
                     .map(|(i, item)| carried(Value::number(Number::from_u64(i as u64)), item))
                     .collect(),
             )),
-            // Unknown elements may turn out to be equal. A single element is always distinct.
+            // A set with unknown elements has an unknown size, because these elements may turn out to be equal. A set
+            // with a single element is an exception.
             Kind::Set(s) if s.items().len() == 1 || s.items().iter().all(Value::is_wholly_known) => {
                 Ok(Some(s.items().iter().map(|item| carried(item.clone(), item)).collect()))
             }

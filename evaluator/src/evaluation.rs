@@ -72,7 +72,7 @@ pub use undeclared::undeclared_in_providers;
 /// An evaluation of a configuration.
 pub(crate) struct Evaluation {
     pub(crate) glue: Arc<dyn Glue>,
-    /// The instructions.
+    /// What is evaluated, and for which purpose.
     pub(crate) brief: Brief,
     pub(crate) environment: Environment,
     pub(crate) given: GivenVariables,
@@ -89,10 +89,10 @@ pub(crate) struct Evaluation {
     pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
     /// The selected parts; `None` for everything.
     pub(crate) selected: Option<Selected>,
-    /// Whether the evaluation is for an output that only apply reaches. Resources outside the selection then have the
-    /// values that the state contains.
+    /// Whether this evaluation is for an output that only the apply evaluates. In such an evaluation, resources outside
+    /// the selection have the values that the state contains.
     pub(crate) late: AtomicBool,
-    /// Invalid references. Their blocks are not evaluated.
+    /// The source ranges of invalid references. Blocks with invalid references are not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
     /// Invalid references in `dynamic` blocks, reported only if the block has elements.
     pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,
@@ -110,7 +110,7 @@ pub(crate) struct Numbers {
 }
 
 impl Evaluation {
-    /// The purpose of the evaluation. Its methods answer questions about it.
+    /// The purpose of the evaluation, which answers every question that depends on it.
     pub(crate) fn purpose(&self) -> Purpose {
         self.brief.purpose
     }
@@ -146,7 +146,7 @@ pub async fn begin_evaluation(
 ) -> Result<Begun, Failed> {
     let session = Session::begin(root.clone(), glue, environment, given)?;
     let node = &session.root;
-    // Validation runs before planning and has already reported these problems.
+    // Planning skips this check, because validation runs before planning and has already reported the problems.
     let unsound = match node.evaluation.purpose().checks_references() {
         true => references::check_references(&node.evaluation, &root).await,
         false => Vec::new(),
@@ -228,8 +228,9 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// The objects that must be replaced create-first because a resource in `of` sets `create_before_destroy` and depends
-/// on them. The result contains configured resources, or single instances if all references are to single instances.
+/// The objects that must be replaced create-first because a resource in `of` depends on them and sets
+/// `create_before_destroy`. The result contains configured resources, or single instances if all references are to
+/// single instances.
 pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
     let graph = StaticGraph::new(root);
     let dependencies = graph.dependencies(root).all;
@@ -258,8 +259,8 @@ fn asking(root: &Arc<CompiledModule>) -> impl Iterator<Item = ConfigResource> {
     })
 }
 
-/// The dependencies of all resources that set `create_before_destroy`, except data sources. These dependencies must be
-/// replaced create-first too. `asks` selects the resources that count.
+/// The dependencies of all resources that set `create_before_destroy` and that `asks` accepts. These dependencies must
+/// be replaced create-first too.
 fn spread_create_first(
     root: &Arc<CompiledModule>,
     dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,
@@ -279,7 +280,7 @@ impl Environment {
     }
 }
 
-/// The address of the root module. Its name makes callers easier to read.
+/// The address of the root module.
 pub(crate) fn root_address() -> ModuleInstance {
     ModuleInstance::root()
 }

@@ -11,9 +11,9 @@ use weft_graph_format::value::Value;
 pub struct GivenVariable {
     /// The value.
     pub value: Value,
-    /// Its source range: in a file, or in an option such as `-var`.
+    /// The source range of the value: in a file, or in an option such as `-var`.
     pub range: Option<SourceRange>,
-    /// A description of its origin, for messages.
+    /// A description of where the value comes from, for messages.
     pub source: String,
 }
 

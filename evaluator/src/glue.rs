@@ -1,6 +1,6 @@
 //! The interface that evaluation calls: schemas, plans of desired instances, results of providers.
 //!
-//! The crate `planner` implements the interface. For validation, it returns unknown values.
+//! The crate `planner` implements the interface. For validation, `planner` returns unknown values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,12 +40,12 @@ pub struct Brief {
     pub selection: Selection,
     /// Provider configurations that stored objects need, even if nothing in the configuration uses them.
     pub wanted_providers: Vec<ProviderConfig>,
-    /// Whether to evaluate only root variables and what these provider configurations need.
+    /// Whether to evaluate only root variables and what `wanted_providers` need.
     pub providers_only: bool,
 }
 
 impl Brief {
-    /// Evaluates the whole configuration for a purpose.
+    /// Creates the instructions to evaluate the whole configuration for a purpose.
     pub fn new(purpose: Purpose) -> Brief {
         Brief { purpose, selection: Selection::All, wanted_providers: Vec::new(), providers_only: false }
     }
@@ -58,11 +58,11 @@ pub struct BlockRules {
     pub range: SourceRange,
     /// The check block that contains the resource block.
     pub check: Option<SmolStr>,
-    /// `ignore_changes`.
+    /// The `ignore_changes` argument.
     pub ignored: Ignored,
     /// Whether the block itself sets `create_before_destroy`.
     pub create_first: bool,
-    /// `lifecycle { destroy }`
+    /// The `destroy` argument of the `lifecycle` block.
     pub destroy: Option<bool>,
     /// Whether the block has preconditions or postconditions.
     pub has_conditions: bool,
@@ -87,7 +87,7 @@ pub enum Ignored {
 #[derive(Clone)]
 pub struct Places {
     header: SourceRange,
-    /// `None` if the source is not known.
+    /// The block. `None` if only its header is known.
     block: Option<Arc<ResourceBlock>>,
 }
 
@@ -102,8 +102,8 @@ impl Places {
         &self.header
     }
 
-    /// The source range of a path in the decoded arguments: the value of an attribute, or the header of the block
-    /// around it.
+    /// The source range of a path in the decoded arguments: the value of an attribute, or the header of the block that
+    /// contains the path.
     pub fn locate(&self, path: &Path) -> SourceRange {
         match &self.block {
             Some(block) => block.body.locate(path),
@@ -147,8 +147,8 @@ pub struct DesiredInstance {
     pub address: ResourceInstance,
     /// Its provider.
     pub provider: ProviderInstance,
-    /// Its decoded arguments. Every attribute and block of the schema is present, null or empty if the configuration
-    /// does not set it.
+    /// Its decoded arguments. Every attribute and block of the schema is present. An attribute that the configuration
+    /// does not set is null, and a block that it does not set is empty.
     pub config: Value,
     /// The schema of `config`.
     pub schema: Arc<Schema>,
@@ -223,7 +223,7 @@ pub struct Provision {
 /// The `prevent_destroy` value of a resource. It also applies to objects whose instance is no longer desired.
 #[derive(Clone, Debug)]
 pub struct Protection {
-    /// The evaluated value; null if it uses names that only exist in instances.
+    /// The evaluated value; null if the expression uses names that only exist in instances.
     pub value: Value,
     /// The range of the value.
     pub at: SourceRange,
@@ -231,8 +231,8 @@ pub struct Protection {
     pub range: SourceRange,
     /// A name in the expression that only exists in instances, such as `count.index`, with its range.
     pub of_instances: Option<(&'static str, SourceRange)>,
-    /// Problems of the names in the expression. They are reported when the resource is planned, but do not stop its
-    /// planning.
+    /// Problems of the names in the expression. They are reported when the resource is planned, but do not stop the
+    /// planning of the resource.
     pub wrong: Vec<Diagnostic>,
 }
 
@@ -352,12 +352,12 @@ pub struct Managed {
 pub struct ProviderBasis {
     /// `each.value`, if the block has `for_each`.
     pub each_value: Option<Value>,
-    /// The arguments that are a root variable or a part of one, even if module calls pass the variable on: `token` is
-    /// `var.tokens.eu`.
+    /// The arguments that are a root variable or a part of a root variable, by name. An example is `token =
+    /// var.tokens.eu`. Module calls may pass the variable on to the block.
     pub variables: BTreeMap<SmolStr, RootVariable>,
 }
 
-/// A root variable or a part of one.
+/// A root variable or a part of a root variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootVariable {
     /// The name.
@@ -394,8 +394,8 @@ pub trait Glue: Send + Sync + 'static {
     /// Records the inputs of a provider instance that can disappear. Called before [`Glue::provider_instance`].
     fn provider_basis(&self, _: &ProviderInstance, _: ProviderBasis) {}
 
-    /// The former keys of a provider block whose instances are still needed, with their values. Keys that the block
-    /// still has are ignored.
+    /// The former keys of a provider block whose instances are still needed, with their values. The caller ignores keys
+    /// that the block still has.
     fn former_keys(&self, _: &ProviderInstance) -> Vec<(SmolStr, Value)> {
         Vec::new()
     }
@@ -405,7 +405,8 @@ pub trait Glue: Send + Sync + 'static {
         None
     }
 
-    /// Whether a missing instance has no placeholder, because the plan creates nothing and state has no object.
+    /// Whether an instance has neither a value nor a placeholder, because the plan creates nothing and state has no
+    /// object.
     fn is_absent(&self, _: &ResourceInstance) -> bool {
         false
     }
@@ -432,8 +433,8 @@ pub trait Glue: Send + Sync + 'static {
     /// Reads a data source, or plans to read it at apply.
     ///
     /// The data source of a check block (`desired.block.check`) must not stop the plan. Its problems are reported as
-    /// warnings and recorded as a failure of the check ([`Glue::is_failed_check`]). `Failed` is returned only if apply
-    /// does not read the data source either.
+    /// warnings and recorded as a failure of the check ([`Glue::is_failed_check`]). For such a data source, `Failed` is
+    /// returned only if apply does not read it either.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
     /// The stored objects of a resource, for inspections, and for outputs that only apply evaluates.
@@ -508,7 +509,7 @@ mod tests {
         pub(super) static STEPS: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Each stored instance of a resource is looked up in its expansion, to find the orphans.
+    /// To find the orphans, each stored instance is looked up in the expansion of its resource.
     #[test]
     fn steps_of_a_lookup_hardly_grow_with_the_number_of_keys() {
         let steps = |count: i64| {

@@ -8,7 +8,7 @@ use weft_syntax::{Attribute, ExprKind, Expression, Syntax, Tree};
 /// The arguments of a `dynamic` block.
 pub(crate) const DYNAMIC_ARGUMENTS: [&str; 3] = ["for_each", "iterator", "labels"];
 
-/// A required argument is missing.
+/// A required argument that is missing.
 pub(crate) fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
     Diagnostic::error("Missing required argument", format!("The argument {name:?} is required, but it is not there."))
         .at(at.clone())
@@ -113,7 +113,7 @@ pub(crate) fn dynamic_label(found: usize, at: SourceRange) -> Diagnostic {
     Diagnostic::error(summary, detail).at(at)
 }
 
-/// `labels` of a `dynamic` block.
+/// The argument `labels` in a `dynamic` block.
 pub(crate) fn dynamic_labels(at: SourceRange) -> Diagnostic {
     let detail = "Nested blocks of providers have no labels, so a dynamic block cannot set \"labels\". Remove the \
                   argument.";
@@ -220,8 +220,8 @@ pub(crate) fn no_repetition_attribute(root: &str, name: &str, known: &[&str], at
     Diagnostic::error(format!("Invalid \"{root}\" attribute"), detail).at(at)
 }
 
-/// Whether the only errors of an expression are keys that a `for` produces twice. The value of the expression is then
-/// known, without those keys.
+/// Whether the only errors of an expression are keys that a `for` produces twice. In this case, the value of the
+/// expression is known, without those keys.
 pub(crate) fn are_repeated_keys(problems: &[Diagnostic], expression: &Expression) -> bool {
     let repeated = |problem: &Diagnostic| problem.cause == Cause::RepeatedKey;
     matches!(expression.without_parentheses().kind(), ExprKind::For(_))

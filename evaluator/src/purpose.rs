@@ -26,7 +26,7 @@ pub enum Purpose {
     /// Answers questions about the current state: objects come from state, variables without a value are unknown, and
     /// impure functions run.
     Inspect {
-        /// Whether the state is complete. A resource without stored objects then has no instances. Otherwise, its
+        /// Whether the state is complete. If so, a resource without stored objects has no instances. Otherwise, its
         /// instances are unknown, because the resource may not be applied yet.
         settled: bool,
     },
@@ -34,14 +34,15 @@ pub enum Purpose {
 
 /// Questions about the configuration as a whole.
 impl Purpose {
-    /// Whether the references of the whole configuration are checked before evaluation. That check reports their
-    /// problems with source ranges, so evaluation does not report them again. Planning relies on an earlier validation.
+    /// Whether the references of the whole configuration are checked before evaluation. The check reports problems of
+    /// references with source ranges, so evaluation does not report them again. Planning relies on an earlier
+    /// validation.
     pub(crate) fn checks_references(self) -> bool {
         self.is_validation()
     }
 
-    /// Whether a called module may be checked without its caller. Providers that the caller must pass are then accepted
-    /// without a configuration.
+    /// Whether a called module may be checked without its caller. If so, providers that the caller must pass are
+    /// accepted without a configuration.
     pub(crate) fn accepts_modules_alone(self) -> bool {
         self.is_validation()
     }
@@ -90,7 +91,7 @@ impl Purpose {
         matches!(self, Purpose::Inspect { .. })
     }
 
-    /// Whether a failed value is unknown for its readers. Otherwise, their evaluation fails too.
+    /// Whether a failed value is unknown for its readers. Otherwise, the evaluation of the readers fails too.
     pub(crate) fn tolerates_failures(self) -> bool {
         matches!(self, Purpose::Inspect { .. })
     }
@@ -108,8 +109,8 @@ impl Purpose {
         matches!(self, Purpose::Inspect { .. })
     }
 
-    /// Whether the state has all objects of the configuration. A plan reads the parts that it leaves out from the
-    /// state.
+    /// Whether the state has all objects of the configuration that are not planned. A plan reads the objects outside
+    /// its selection from the state.
     pub(crate) fn has_whole_state(self) -> bool {
         matches!(self, Purpose::Inspect { settled: true } | Purpose::Plan(_))
     }
@@ -125,7 +126,8 @@ impl Purpose {
         self == Purpose::Plan(Planning::Import)
     }
 
-    /// Whether arguments of managed resources are evaluated. They are not evaluated if managed resources do not change.
+    /// Whether arguments of managed resources are evaluated. If managed resources do not change, their arguments are
+    /// not needed.
     pub(crate) fn evaluates_arguments(self) -> bool {
         !matches!(self, Purpose::Plan(Planning::RefreshOnly | Planning::Import))
     }
@@ -141,8 +143,8 @@ impl Purpose {
         !self.is_validation()
     }
 
-    /// Whether failed conditions of resources and outputs are warnings, because the plan makes no changes that they
-    /// could prevent.
+    /// Whether failed conditions of resources and outputs are warnings, because the plan makes no changes that these
+    /// conditions could prevent.
     pub(crate) fn warns_of_failed_conditions(self) -> bool {
         matches!(self, Purpose::Plan(Planning::Destroy | Planning::RefreshOnly | Planning::Import))
     }

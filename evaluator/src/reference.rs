@@ -41,7 +41,7 @@ pub enum Referent {
 pub struct Reference {
     /// The target.
     pub subject: Referent,
-    /// The number of steps that name the target. The remaining steps lead into its value.
+    /// The number of steps that name the target. The remaining steps lead into the value of the target.
     pub steps: usize,
     /// The range of the whole traversal.
     pub range: SourceRange,
@@ -49,7 +49,7 @@ pub struct Reference {
     pub key: Option<InstanceKey>,
     /// Whether there are steps after the subject and its key. The output of a module is part of the subject.
     pub leads_on: bool,
-    /// The first attribute after the subject or its key, if the next step is one.
+    /// The attribute that follows the subject and its key. `None` if the next step is not an attribute.
     pub attribute: Option<SmolStr>,
     /// The range of `attribute`, with its dot.
     pub attribute_range: Option<SourceRange>,
@@ -60,7 +60,7 @@ pub struct Reference {
     pub tried: bool,
 }
 
-/// The steps from an index on, up to the first with an invalid key.
+/// The steps of a traversal from index `from` on, up to the first step with an invalid key.
 fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(ValueStep, SourceRange)> {
     let mut found = Vec::new();
     for step in traversal.steps.iter().skip(from) {
@@ -214,7 +214,8 @@ impl Reading<'_> {
 /// All references of an expression. Invalid ones are reported.
 pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
     let traversals = references(expression);
-    // Every expression of a configuration has such a list, mostly with one or two entries, so it must not waste memory.
+    // Every expression of a configuration has such a list, mostly with one or two entries, so the list must not waste
+    // memory.
     let mut found = Vec::with_capacity(traversals.len());
     for traversal in traversals {
         match resolve(&expression.tree, traversal) {

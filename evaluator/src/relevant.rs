@@ -54,9 +54,9 @@ enum ConfigurationPart {
     Output(ModuleInstance, SmolStr),
     /// All outputs of a module.
     Outputs(ModuleInstance),
-    /// `count` or `for_each`.
+    /// The `count` or `for_each` of a resource.
     Repetition(AbsResource),
-    /// The arguments at a path.
+    /// The arguments of a resource at a path.
     Resource(AbsResource, Path),
 }
 
@@ -164,9 +164,9 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Visits the references of the arguments at a path. A path ends at the first argument, because its expression is one
-/// unit. Paths do not lead into blocks that may occur several times. If a path has no further step, the whole body is
-/// visited.
+/// Visits the references of the arguments at a path. The expression of an argument is one unit, so the steps after the
+/// argument are ignored. Paths do not lead into blocks that may occur several times. If a path has no further step, the
+/// whole body is visited.
 fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Reference> {
     let mut bodies = vec![body.clone()];
     let (mut found, mut schema) = (Vec::new(), schema);

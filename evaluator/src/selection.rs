@@ -17,7 +17,8 @@ pub enum Selection {
     AllBut(Vec<SelectedAddress>),
 }
 
-/// A target: a module, a resource, or an instance of a resource. If its last step has no key, it matches all instances.
+/// A target: a module, a resource, or an instance of a resource. A target whose last step has no key matches all
+/// instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectedAddress {
     /// The module.
@@ -41,7 +42,7 @@ impl SelectedAddress {
         Some(SelectedAddress { module, resource: None })
     }
 
-    /// Whether the target matches an instance. As in OpenTofu, only the last step of a target can omit its key. A
+    /// Whether the target matches an instance. As in OpenTofu, a target can only omit the key of its last step. A
     /// target in a module with keys must contain the key of the module.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         let (own, steps) = (&self.module.0, &address.module.0);
@@ -83,8 +84,8 @@ impl Selection {
         }
     }
 
-    /// Whether an instance of a planned resource is not selected: a target names other instances, or an exclusion names
-    /// it.
+    /// Whether an instance of a planned resource is not selected: targets name only other instances, or an exclusion
+    /// names this instance.
     pub fn leaves_out(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::All => false,
@@ -105,7 +106,7 @@ pub(crate) struct Selected {
     pub(crate) outputs: BTreeSet<SmolStr>,
     /// Variables that are evaluated.
     pub(crate) variables: BTreeSet<(Module, SmolStr)>,
-    /// Modules that contain provider configurations which objects without blocks need.
+    /// Modules with provider configurations that are needed by stored objects without blocks.
     pub(crate) providers: BTreeSet<Module>,
 }
 

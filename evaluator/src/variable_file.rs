@@ -20,7 +20,7 @@ pub struct FileValue {
     pub name: SmolStr,
     /// The value of the variable, or the reason why the variable has no value.
     pub value: Result<Value, Vec<Diagnostic>>,
-    /// Its position.
+    /// The source range of the value.
     pub range: Option<SourceRange>,
 }
 

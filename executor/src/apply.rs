@@ -190,7 +190,7 @@ pub(crate) fn found(
     Ok(context.done(Some(&value), change.put(stored, again), begun.warnings))
 }
 
-/// The outcome of a call without a proper reply. It is a failure only if it is certain that nothing was sent.
+/// The outcome of a call without a proper reply: a failure if it is certain that nothing was sent, otherwise a doubt.
 fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskOutcome {
     let subject = change.subject();
     match &error {

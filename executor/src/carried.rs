@@ -49,7 +49,7 @@ pub fn encode_value(value: &Value) -> Result<Vec<u8>, CarryError> {
 /// Decodes the bytes of [`encode_value`].
 ///
 /// # Errors
-/// Returns an error if the bytes contain no value, or stand for a withheld one.
+/// Returns an error if the bytes contain no value, or stand for a withheld value.
 pub fn decode_value(bytes: &[u8]) -> Result<Value, CarryError> {
     carried(bytes)?.ok_or(CarryError::NoValue)
 }
@@ -59,7 +59,7 @@ pub(crate) fn withheld() -> Vec<u8> {
     vec![WITHHELD]
 }
 
-/// Decodes a value. `None` if it was withheld.
+/// Decodes a value. `None` if the value was withheld.
 pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     match bytes.split_first() {
         Some((&WITHHELD, [])) => Ok(None),

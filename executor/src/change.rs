@@ -115,7 +115,7 @@ impl<'s> Change<'s> {
         DiagnosticSubject { address: &self.text, config: self.formula }
     }
 
-    /// Whether the object is to be replaced.
+    /// Whether the prior object is tainted.
     pub(crate) fn was_tainted(&self) -> bool {
         self.prior.is_some_and(|prior| prior.tainted)
     }
@@ -141,7 +141,8 @@ impl<'s> Change<'s> {
         Ok(Configuration { value, sensitive })
     }
 
-    /// Opens the provider. No other provider is open at that time.
+    /// Opens the provider. The caller must not hold another provider: two such callers could wait for each other
+    /// forever.
     pub(crate) async fn begun(
         &self,
         shard: &Arc<Shard>,
@@ -187,7 +188,7 @@ impl<'s> Change<'s> {
     /// The object in the form of the state, after this change.
     ///
     /// # Errors
-    /// Returns the reason why it cannot be encoded.
+    /// Returns the reason why the object cannot be encoded.
     pub(crate) fn stored(
         &self,
         object: &ObjectState,
@@ -221,7 +222,7 @@ impl<'s> Change<'s> {
         TaskWrites { objects, outputs: Vec::new() }
     }
 
-    /// The writes after a create that created nothing: the deposed object becomes the current one again.
+    /// The writes after a create that created nothing: the deposed object becomes the current object again.
     pub(crate) fn restored(&self) -> TaskWrites {
         let restore = self
             .replaces
@@ -268,8 +269,8 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// Looks up an object by an import id or an identity, and reads it. The object may be known to be the `planned`
-    /// object. If so, parts that an import cannot read, such as a password, come from the plan.
+    /// Looks up an object by an import id or an identity, and reads it. If `planned` is set, the object is expected to
+    /// be the planned object. In this case, parts that an import cannot read, such as a password, come from the plan.
     pub(crate) async fn find(&self, begun: &mut Begun, target: ImportTarget, planned: Option<&Value>) -> Seen {
         let imported = begun.provider.import_resource_state(&self.kind.name, target).await;
         let reply = match imported {

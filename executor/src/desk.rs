@@ -342,7 +342,7 @@ impl Desk {
 
 fn arrived(shard: &Shard, run: &RunContext, operation: u32, value: &[u8]) {
     if let Err(error) = shard.results.arrived(operation, value, &run.live) {
-        // An operation that reads the missing result fails and reports that.
+        // An operation that reads the missing result fails, and reports that the result is missing.
         tracing::error!(run = %run.id, operation, %error, "a result cannot be read");
     }
 }

@@ -41,7 +41,7 @@ pub enum DeskAction {
     Abort(RunId, Task),
     /// Look for evidence.
     Settle(RunId, SettleOrder),
-    /// The shard gets no more tasks: close it once [`Docket::may_close`] allows that.
+    /// The shard gets no more tasks: close it once [`Docket::may_close`] returns `true`.
     Close(RunId, u32),
     /// A new term of the run has begun. The run continues even if an earlier term stopped it.
     NewTerm(RunId),
@@ -103,7 +103,7 @@ impl Docket {
     }
 
     /// Handles a new connection to a coordinator with this version of the protocol: reports that may be lost are queued
-    /// again. Evidence is not, because nothing acknowledges it.
+    /// again. Verdicts about evidence are not queued again, because no message acknowledges a verdict.
     pub fn connected(&mut self, protocol: u32) {
         self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
         self.reports.extend(self.held.unanswered(protocol));
@@ -126,7 +126,7 @@ impl Docket {
         self.held.spooled(results, written);
     }
 
-    /// The number of results that are lost with this process.
+    /// The number of results that would be lost if this process ended now.
     pub fn not_durable(&self) -> usize {
         self.held.not_durable()
     }
@@ -142,7 +142,7 @@ impl Docket {
         self.reports.drain(..count)
     }
 
-    /// Whether there is nothing that a coordinator must learn of.
+    /// Whether nothing remains that a coordinator must receive: neither a report nor an unfinished task.
     pub fn is_idle(&self) -> bool {
         self.reports.is_empty() && self.held.nothing_open()
     }
@@ -161,9 +161,9 @@ impl Docket {
         self.reports.push_back((run.clone(), report));
     }
 
-    /// Records the term that gives orders for a run. Call it before the orders are handled. A new term continues a run
-    /// that an earlier term stopped, even if no shard is open. Otherwise this worker would return every task of the run
-    /// forever.
+    /// Records the term that gives orders for a run. The caller calls this method before it handles the orders. A new
+    /// term continues a run that an earlier term stopped, even if no shard is open. Otherwise this worker would return
+    /// every task of the run forever.
     pub fn heard(&mut self, run: &RunId, epoch: u64) -> Vec<DeskAction> {
         let state = self.runs.entry(run.clone()).or_insert_with(|| RunState { epoch, ..RunState::default() });
         if epoch <= state.epoch {
@@ -303,7 +303,8 @@ impl Docket {
         Vec::new()
     }
 
-    /// Handles a shard that was opened or cannot be opened (encoded diagnostics).
+    /// Handles a shard that was opened, or that could not be opened. In the second case, `outcome` has the encoded
+    /// diagnostics.
     pub fn opened(&mut self, run: &RunId, number: u32, outcome: Result<(), Opaque>) -> Option<Vec<DeskAction>> {
         // The run may have ended in the meantime.
         let state = self.runs.get_mut(run)?;

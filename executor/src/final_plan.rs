@@ -17,7 +17,7 @@ use crate::subject::{Problems, has_errors};
 /// found. The encoding of a value shows where the value ends, so different contents never have equal bytes.
 const ABSENT: &[u8] = b"absent before: ";
 
-/// A final plan: the request to the provider.
+/// A final plan: what the provider planned, and what the call sends back to the provider.
 #[derive(Clone, Debug)]
 pub(crate) struct FinalPlan {
     /// The planned object, with unknown parts; null for a delete. Without marks.

@@ -3,7 +3,7 @@
 //!
 //! Invariants:
 //! - A task is called at most once.
-//! - A task is called only if it received a grant while it waited for one, and if its intent is young.
+//! - A task is called only if a grant arrives while the task waits for it, and only if the intent of the task is young.
 //! - A result is kept until it is acknowledged. A task whose call was made is not forgotten before its result is
 //!   acknowledged.
 //!
@@ -34,7 +34,7 @@ enum SpoolState {
     /// In memory only.
     #[default]
     Memory,
-    /// In memory only. An acknowledgement was awaited once.
+    /// In memory only. The result already existed at an earlier call of `spool_work`.
     Awaited,
     /// Being written to the spool.
     Writing,
@@ -50,7 +50,7 @@ struct OfRun {
 
 #[derive(Debug)]
 struct TaskEntry {
-    /// The shard of the task. `None` for a task that got a grant although this worker does not hold it.
+    /// The shard of the task. `None` for a granted task that this worker does not have.
     shard: Option<u32>,
     phase: HeldPhase,
     /// Whether a call was allowed, in this phase or in an earlier phase.
@@ -78,7 +78,7 @@ pub struct UnfinishedWork {
 pub(crate) enum Start {
     /// Begin the task.
     Begin,
-    /// The task is already held.
+    /// The worker already has the task.
     Known,
     /// Return the task.
     Return,
@@ -91,7 +91,7 @@ pub(crate) enum Dropped {
     Forgotten,
     /// The intent was requested: report that no call is made.
     Answer(Arc<TaskResult>),
-    /// The order has no effect: the task was called, or is not held.
+    /// The order has no effect: the task was called, or the worker does not have the task.
     Ignore,
 }
 
@@ -100,7 +100,7 @@ pub(crate) enum Dropped {
 pub(crate) enum Grant {
     /// Make the call now.
     Call,
-    /// Make no call: report that, and forget what was prepared.
+    /// Make no call: send this result, and forget the preparations for the call.
     Answer(Arc<TaskResult>),
     /// Ignore the grant.
     Ignore,
@@ -164,8 +164,9 @@ impl HeldTasks {
         self.forget_unless(run, task, |held| held.phase != HeldPhase::Asked && held.phase != HeldPhase::Preparing)
     }
 
-    /// Handles an order to drop a task. If its intent was requested, the intent may already be durable. In that case,
-    /// only the answer that no call was made settles the attempt. So the answer is kept like a result.
+    /// Handles an order to drop a task. If the intent of the task was requested, the intent may already be durable. In
+    /// that case, the attempt is settled only by the answer that no call was made. So this answer is kept like a
+    /// result.
     pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> Dropped {
         let Some(of_run) = self.runs.get_mut(run) else { return Dropped::Ignore };
         let Some(held) = of_run.tasks.get_mut(&task) else { return Dropped::Ignore };
@@ -214,7 +215,7 @@ impl HeldTasks {
         }
     }
 
-    /// Drains a run. Returns the tasks to give back.
+    /// Drains a run. Returns the tasks that the worker must return to the coordinator.
     pub(crate) fn drain(&mut self, run: &RunId) -> Vec<Task> {
         let of_run = self.runs.entry(run.clone()).or_default();
         of_run.draining = true;
@@ -286,7 +287,7 @@ impl HeldTasks {
         tasks.into_iter().any(|held| held.shard == Some(shard) && held.phase != HeldPhase::Finished)
     }
 
-    /// Whether a task is held.
+    /// Whether the worker has a task.
     pub(crate) fn holds(&self, run: &RunId, task: Task) -> bool {
         self.runs.get(run).is_some_and(|of_run| of_run.tasks.contains_key(&task))
     }
@@ -381,7 +382,7 @@ impl HeldTasks {
         }
     }
 
-    /// The number of results that are lost with this process.
+    /// The number of results that would be lost if this process ended now.
     pub(crate) fn not_durable(&self) -> usize {
         let tasks = self.runs.values().flat_map(|of_run| of_run.tasks.values());
         tasks.filter(|held| held.result.is_some() && held.spool != SpoolState::Durable).count()
@@ -421,7 +422,7 @@ impl OfRun {
         gone
     }
 
-    /// Forgets a task, including its result in the spool. Returns whether it was held.
+    /// Forgets a task, including its result in the spool. Returns whether the worker had the task.
     fn forget(&mut self, task: Task, run: &RunId, unspooled: &mut Vec<(RunId, Task)>) -> bool {
         let gone = self.tasks.remove(&task);
         if gone.as_ref().is_some_and(|held| matches!(held.spool, SpoolState::Writing | SpoolState::Durable)) {

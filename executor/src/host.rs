@@ -31,7 +31,7 @@ impl Host {
         Host { options, pool, lines, intent_age_ms: AtomicU64::new(INTENT_AGE_MS), closing: Mutex::default() }
     }
 
-    /// Runs a future in the background. The worker waits for it before it ends.
+    /// Runs a future in the background. Before the worker ends, it waits for the future.
     pub(crate) fn later(&self, closing: impl Future<Output = ()> + Send + 'static) {
         let mut set = self.closing.lock();
         while set.try_join_next().is_some() {}

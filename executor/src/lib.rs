@@ -4,7 +4,7 @@
 //!
 //! - [`worker`]: what a program starts. [`options`] and [`packages`]: what the worker needs from its host.
 //! - [`docket`] and [`held`]: the pure decisions about runs, shards and tasks. [`desk`]: carries out these decisions.
-//! - [`spool`]: keeps results on disk until a coordinator acknowledges them.
+//! - [`spool`]: stores results on disk until a coordinator acknowledges them.
 //! - [`shard`]: a fragment that is ready to run, with its results in [`results`]. Its modules manage provider
 //!   instances, formulas, functions of providers, and ephemeral objects.
 //! - [`carried`]: the encoding of values. [`resource`]: resource types, and the stored form of objects. [`problems`]:

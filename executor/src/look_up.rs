@@ -17,7 +17,7 @@ use weft_providers::call::{ImportTarget, ObjectState};
 use crate::change::{Begun, Change, Seen, filled};
 use crate::final_plan::FinalPlan;
 
-/// The maximum number of attributes of an object that are shown. They help the user to recognize the object.
+/// The maximum number of attributes of an object that are shown, so that the user recognizes the object.
 const MOST_SHOWN: usize = 12;
 /// The maximum length of a shown attribute, in bytes of JSON. Longer values are usually documents.
 const MOST_OF_VALUE: usize = 200;

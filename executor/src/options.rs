@@ -62,14 +62,14 @@ pub struct WorkerOptions {
     /// The settings of the pool of provider processes, such as the maximum number of processes and the deadlines of
     /// calls.
     pub pool: PoolOptions,
-    /// File access for functions. Only the worker at home has it.
+    /// File access for functions. Only the worker at home has file access.
     pub files: Arc<dyn Files>,
     /// The base of relative file names.
     pub base_directory: PathBuf,
     /// Receives the events of ephemeral objects. If it is set, the worker is in the process of its host, which shows
     /// every output line of provisioners.
     pub said: Option<mpsc::Sender<HostMessage>>,
-    /// Keeps results without an acknowledgement, so that they outlive the process.
+    /// Stores results without an acknowledgement, so that they outlive the process.
     pub spool: Option<WorkerSpool>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum TaskOutcome {
     },
     /// The outcome is unknown.
     InDoubt { reason: String, provider_dead: bool, diagnostics: Problems },
-    /// No call was made for the granted intent, and none will be.
+    /// No call was made for the granted intent, and no call will be made.
     NotCalled { reason: String },
 }
 

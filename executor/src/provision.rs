@@ -94,9 +94,9 @@ struct Assignment<'a> {
     address: &'a str,
     kind: &'a str,
     arguments: Value,
-    /// The arguments of its connection; null if there is none.
+    /// The arguments of the provisioner's connection; null if it has no connection.
     connection: Option<Value>,
-    /// The kind of values that the output may contain, if the output must not be shown.
+    /// If the output must not be shown: the kind of values that the output may contain, such as sensitive values.
     hidden: Option<&'static str>,
 }
 
@@ -273,7 +273,7 @@ async fn run(
     };
     let shown = hidden.is_none().then_some(saying);
     // A separate thread, because a command may leave processes behind that keep the pipe open. The end of the command
-    // must not wait for them.
+    // must not wait for these processes.
     let (told, heard) = oneshot::channel();
     let listen = move || {
         // The receiver may have been dropped.

@@ -141,7 +141,7 @@ impl ResourceType {
         found.into_iter().collect()
     }
 
-    /// Replaces write-only attributes by null. A provider must not return them.
+    /// Replaces write-only attributes by null. A provider must not return values of such attributes.
     pub(crate) fn without_write_only(&self, object: &Value) -> Value {
         if !self.has_write_only {
             return object.clone();

@@ -55,7 +55,7 @@ impl ShardResults {
         self.values.read().get(&operation).cloned()
     }
 
-    /// Stores a result from a coordinator. A result without readers is not sent.
+    /// Stores a result from a coordinator. Empty bytes stand for a result without readers in this shard.
     pub(crate) fn arrived(&self, operation: u32, bytes: &[u8], live: &LiveResults) -> Result<(), CarryError> {
         if bytes.is_empty() {
             return Ok(());
@@ -76,7 +76,7 @@ impl ShardResults {
         Published { local: Vec::new(), exports: vec![carried::withheld(); exports] }
     }
 
-    /// Keeps a result for its readers in this shard, and returns the encoded result for other shards. An ephemeral
+    /// Stores a result for its readers in this shard, and returns the encoded result for other shards. An ephemeral
     /// value is not sent: it stays among the live results of this process.
     pub(crate) fn publish(&self, operation: u32, value: &Value, live: &LiveResults) -> Result<Published, CarryError> {
         let here = self.read_here.get(&operation).map(|paths| carried::only(value, paths));

@@ -1,4 +1,4 @@
-//! The output lines of provisioners. They go to the coordinator, which passes them on to watchers of the run.
+//! The output lines of provisioners. The lines go to the coordinator, which passes them on to watchers of the run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use weft_protocol::{OutputLine, RunLine};
 use crate::host::Host;
 
 /// The time that a provisioner waits for a coordinator to take a line. If the coordinator takes longer, lines are
-/// dropped until it takes a line at once. The command continues.
+/// dropped until the coordinator takes a line at once. The command continues.
 const LINE_WAIT: Duration = Duration::from_secs(5);
 
 /// The pause of a thread between two attempts to send a line.

@@ -1,4 +1,5 @@
-//! Finds out what an attempt in doubt did. It changes nothing, because the attempt may still be running elsewhere.
+//! Finds out what an attempt in doubt did. The search changes nothing, because the attempt may still be running
+//! elsewhere.
 
 use weft_graph_format::graph::Action;
 use weft_protocol::{ObjectChange, SettleOrder, SettleVerdict, TaskWrites};

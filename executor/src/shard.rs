@@ -37,7 +37,7 @@ use crate::subject::Problems;
 /// An operation of a fragment.
 pub(crate) type FragmentOperation = Operation<FormulaIndex>;
 
-/// Results of operations that are never stored, for one run of a formula.
+/// The values for one run of a formula that are never stored: results of live operations, by operation.
 pub(crate) type LiveValues = Arc<FxHashMap<u32, Value>>;
 
 /// An open shard.
@@ -51,7 +51,7 @@ pub(crate) struct Shard {
     types: ResourceTypes,
     /// The providers, by the number of their `open_provider`.
     providers: BTreeMap<OperationId, ProviderSlot>,
-    /// The last `depose` of an instance.
+    /// The last `depose` operation of each instance, with the key of the deposed object.
     deposed: FxHashMap<ResourceInstance, (OperationId, DeposedKey)>,
     pub(crate) results: ShardResults,
     /// Ephemeral resource types.
@@ -123,7 +123,7 @@ impl Shard {
         if problems.is_empty() {
             return Ok(shard);
         }
-        // A shard that cannot be opened is no user of its objects.
+        // A shard that cannot be opened does not count as a user of its ephemeral objects.
         drop(shard.live.over());
         Err(problems)
     }

@@ -30,7 +30,7 @@ pub struct SpooledResult {
 /// Changes of a spool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpoolWork {
-    /// Results to keep.
+    /// Results to store.
     pub keep: Vec<SpooledResult>,
     /// Tasks that are acknowledged, or no longer wanted.
     pub forget: Vec<(RunId, Task)>,
@@ -48,8 +48,8 @@ pub trait Spool: Send + Sync {
     /// Whether the spool encrypts its content.
     fn is_sealed(&self) -> bool;
 
-    /// Forgets tasks and keeps results. The results are durable when this returns. Forgotten results may appear again.
-    /// If so, a coordinator acknowledges them a second time.
+    /// Forgets tasks and stores results. The results are durable when this method returns. Forgotten results may appear
+    /// again. If so, a coordinator acknowledges them a second time.
     ///
     /// # Errors
     /// Returns an error if the results are not durable.

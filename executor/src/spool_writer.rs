@@ -23,7 +23,7 @@ pub(crate) struct SpoolWriter {
     /// The incarnation of this process.
     maker: String,
     writing: Option<JoinHandle<(SpoolWork, Result<(), String>)>>,
-    /// Whether results may be kept. Results of an encrypted state are kept only in an encrypted file.
+    /// Whether results may be stored. Results of an encrypted state are stored only in an encrypted file.
     allowed: bool,
     /// The time of the last attempt, if it failed. The failure was logged once.
     failed: Option<Instant>,
@@ -64,7 +64,7 @@ impl SpoolWriter {
         }));
     }
 
-    /// Waits for the batch under way. Without such a batch, it never returns.
+    /// Waits for the batch under way. Without such a batch, this method never returns.
     pub(crate) async fn written(&mut self, docket: &mut Docket) {
         let Some(writing) = &mut self.writing else { return std::future::pending().await };
         let written = writing.await;

@@ -31,7 +31,7 @@ impl DiagnosticSubject<'_> {
         }
     }
 
-    /// The diagnostics of a provider.
+    /// The diagnostics of a provider, as diagnostics about this subject.
     pub(crate) fn said(&self, found: &[ProviderDiagnostic]) -> Problems {
         let placed = |d: &ProviderDiagnostic| match d.bare {
             true => d.to_diagnostic(),

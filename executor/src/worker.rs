@@ -49,8 +49,8 @@ const CLOSING_WAIT: Duration = Duration::from_secs(60);
 /// The capacity of the queue of events. When it is full, tasks wait. Each task has at most two events under way.
 const EVENTS: usize = 4_096;
 
-/// The maximum number of reports in one frame, and of events handled in a row. It is large enough to share the cost of
-/// a frame, and small enough to send it within a millisecond.
+/// The maximum number of reports in one frame, and of events handled in a row. The number is large enough to share the
+/// cost of a frame, and small enough to send the frame within a millisecond.
 const FRAME_REPORTS: usize = 256;
 
 /// The capacity of the queue of lines for coordinators. When it is full, provisioners wait for a moment.
@@ -386,7 +386,7 @@ impl Worker {
     }
 }
 
-/// Waits until the batch on its way to the spool is written. Without such a batch, it never returns.
+/// Waits until the batch on its way to the spool is written. Without such a batch, this function never returns.
 async fn written(spool: &mut Option<SpoolWriter>, desk: &mut Desk) {
     match spool {
         Some(spool) => spool.written(desk.docket_mut()).await,

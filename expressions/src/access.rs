@@ -14,7 +14,8 @@ use crate::problems::access as problems;
 use crate::symbolic;
 
 /// The part of a container found at `step`, with the container's marks and origin. If the container has a formula, the
-/// part gets a formula too, which computes the part from the container. So an error at apply refers to this expression.
+/// part gets a formula too, which computes the part from the container. This formula has the source range `range`, so
+/// that errors at apply refer to this range.
 fn part_of(container: &Value, found: &Value, step: &ValueStep, range: Option<&SourceRange>) -> Value {
     let explained = match container.formula() {
         Some(formula) => {
@@ -42,7 +43,7 @@ fn unknown_part(container: &Value, ty: Type, op: impl FnOnce(Formula) -> Formula
         Some(formula) => part.with_formula(Some(op(formula.clone()))),
         None => part,
     };
-    // The formula of a marked container yields the marks.
+    // The formula is set after the marks are added, because the formula of a marked container yields the marks itself.
     let marked = match part.formula().cloned() {
         Some(formula) => part.with_formula(None).mark(container.marks()).with_formula(Some(formula)),
         None => part.mark(container.marks()),
@@ -133,7 +134,7 @@ impl Indexing<'_> {
         };
         let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
         if key.deep().formula {
-            // The key may be different at apply.
+            // The key may be different at apply, so every part of the result is computed by this index operation.
             let whole = self.formula(found.ty());
             let found = symbolic::replace_formulas(&found, &whole);
             return Ok(found.mark(key_marks).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));
@@ -201,7 +202,7 @@ fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
 }
 
 /// Checks a key against a collection whose type is known but whose value is not. Reports keys that no value of the type
-/// can have. As in OpenTofu, a missing attribute of an object is not reported until its value is known.
+/// can have. As in OpenTofu, a missing attribute of an object is not reported until the value of the object is known.
 fn check_against_type(ty: &Type, key: &Value) -> Result<(), Problem> {
     match (ty, key.as_number()) {
         (Type::Tuple(items), Some(number)) if number.to_usize().is_none_or(|i| i >= items.len()) => {

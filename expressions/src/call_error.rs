@@ -14,12 +14,12 @@ pub struct FunctionError {
 }
 
 impl FunctionError {
-    /// An error of the whole call: "Error in function call".
+    /// An error of the whole call. The summary of its diagnostic is "Error in function call".
     pub fn new(message: impl Into<String>) -> FunctionError {
         FunctionError { argument: None, message: message.into() }
     }
 
-    /// An error of one argument: "Invalid function argument".
+    /// An error of one argument. The summary of its diagnostic is "Invalid function argument".
     pub fn argument(index: usize, message: impl Into<String>) -> FunctionError {
         FunctionError { argument: Some(index), message: message.into() }
     }

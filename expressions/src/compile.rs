@@ -30,7 +30,7 @@ pub enum Fault {
     /// The formula has errors.
     #[error("{}", .0.first().map_or("failed", |d| d.summary.as_str()))]
     Failed(Vec<Diagnostic>),
-    /// An input has failed or was skipped. Such a fault is reported elsewhere. `try` and `can` do not catch it.
+    /// An input has failed or was skipped. Such a fault is reported elsewhere, and `try` and `can` do not catch it.
     #[error("an input is missing")]
     Skipped,
 }
@@ -72,7 +72,7 @@ enum Action {
     /// Computed from the values of all operands.
     Strict(Compute),
     /// The operands are the condition and the two results. The chosen result is converted to the type. If the type is
-    /// open, the other result is computed too, for its type.
+    /// open, the other result is computed too, because both results determine the type.
     Conditional {
         /// The type of the result, as far as it was determined during planning.
         ty: Type,
@@ -232,7 +232,8 @@ impl Compiler {
         let action = match formula.op() {
             FormulaOp::Constant(value) => Action::Constant(value.clone()),
             FormulaOp::Parameter(parameter) => {
-                // Formulas of one parameter share a node, even if they give it different types.
+                // Formulas that refer to the same parameter share a node, even if they give the parameter different
+                // types.
                 if let Some(known) = self.parameters.get(parameter) {
                     return *known;
                 }

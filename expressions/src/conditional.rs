@@ -38,8 +38,9 @@ pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
     convert(condition, &Type::Bool).map_err(|_| problems::unsuitable_condition())
 }
 
-/// The result while the condition is unknown: an unknown value with what both results have in common, or null if both
-/// are null. It has the marks of all three values, and no formula or origin.
+/// The result while the condition is unknown. It is null if both results are null. Otherwise, it is an unknown value
+/// with the refinements that both results share. In either case, it has the marks of all three values, and no formula
+/// or origin.
 pub fn undecided(condition: &Value, yes: &Value, no: &Value, ty: &Type) -> Value {
     let marks = condition.marks().union(yes.marks()).union(no.marks());
     if yes.is_null() && no.is_null() {

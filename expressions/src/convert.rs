@@ -108,15 +108,15 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
         return Ok(kept_at_type(value, want));
     }
     let result = stack::guarded(|| convert_content(value, want, path))?;
-    // If content and type are the same, no conversion is needed. An example is a type that only had optional markers.
+    // Marks and origin stay. If the value has a formula, the formula gets the conversion.
     let result = result.mark(value.marks()).add_origin(value.origin());
     Ok(match value.formula() {
-        // Elements of a set may turn out to be equal. Only the set itself removes duplicates.
+        // The formula converts the whole set, because only a set removes elements that turn out to be equal at apply.
         None if matches!(value.open().1, Kind::Set(_)) && value.deep().live && !matches!(want, Type::Set(_)) => {
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
         }
-        // The common type of the elements is also computed at apply if some element types are open.
+        // If some element types are open, apply computes the common type of the elements again.
         None if want.is_collection() && want.has_dynamic() && value.deep().formula && is_open(value) => {
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())

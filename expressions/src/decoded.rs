@@ -1,7 +1,7 @@
 //! A cache of large decoded documents.
 //!
 //! A configuration is evaluated twice: once to validate it and once to plan it. Decoding documents of several megabytes
-//! takes most of that time, and the result is the same both times.
+//! takes most of the time of an evaluation, and both evaluations decode the same documents.
 
 use std::fmt;
 

@@ -54,8 +54,8 @@ pub fn evaluate_with(
     evaluator.run(expression.id)
 }
 
-/// Checks the names of all references in the expression. Callers do this before they evaluate anything, as OpenTofu
-/// does, so `try` does not catch these errors.
+/// Checks the names of all references in the expression. As in OpenTofu, callers check references before they evaluate
+/// anything, so `try` does not catch these errors.
 pub fn check_references(expression: &Expression, scope: &dyn Scope) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for traversal in weft_syntax::references(expression) {
@@ -139,7 +139,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// Counts steps for the expression `id`. Returns whether the limit is exceeded, in which case evaluation stops.
+    /// Counts steps for the expression `id`. Returns whether the limit is exceeded. If so, evaluation stops.
     fn spend(&mut self, steps: u64, id: ExprId) -> bool {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > limits::MOST_STEPS && self.exhausted.is_none() {
@@ -183,8 +183,8 @@ impl<'s> Evaluator<'s> {
         self.fail(problem.diagnostic(), subject, id)
     }
 
-    /// Like [`Evaluator::fail`], for an operation on operands. If one of them is live or has an open type, the
-    /// operation may still succeed at apply, so its formula stays.
+    /// Like [`Evaluator::fail`], for an operation on operands. If an operand is live or has an open type, the operation
+    /// may still succeed at apply, so its formula stays.
     fn fail_on(
         &mut self,
         problem: Diagnostic,
@@ -221,7 +221,7 @@ impl<'s> Evaluator<'s> {
         problem
     }
 
-    /// Runs `inner` and removes the diagnostics that it added.
+    /// Runs `inner`, and returns the diagnostics that it added instead of recording them.
     fn apart<R>(&mut self, inner: impl FnOnce(&mut Self) -> R) -> (R, Vec<Diagnostic>) {
         let before = std::mem::take(&mut self.diagnostics);
         let result = inner(self);
@@ -313,7 +313,7 @@ impl<'s> Evaluator<'s> {
             let value = self.value(*item);
             extent = extent.and(value.extent());
             values.push(value);
-            // The result so far already exceeds a limit.
+            // The result so far already exceeds a limit, so the remaining items are skipped.
             if extent.excess().is_some() {
                 break;
             }

@@ -91,13 +91,14 @@ pub enum Symbolic {
     /// origins.
     Structural,
     /// The result is a new value (`join`, `upper`), or depends on the content of the arguments (`contains`, `distinct`,
-    /// `coalesce`). It depends on everything in the arguments.
+    /// `coalesce`). The result depends on everything in the arguments.
     Opaque,
     /// The result is the argument with marks removed (`nonsensitive`). Like `Structural`, unless the argument is
     /// marked.
     Unmarking,
-    /// The result comes from evaluating a text with variables (`templatefile`), which gives it formulas and origins. If
-    /// the text itself, the first argument, is symbolic, the result gets the formula of the call.
+    /// The result comes from evaluating a text with variables (`templatefile`). The formulas and origins of the result
+    /// come from this evaluation. If the text, which is the first argument, is symbolic, the result gets the formula of
+    /// the call.
     Inlined,
     /// Each call has a different result (`uuid`). The plan does not run the call. An occurrence number identifies the
     /// call.
@@ -107,7 +108,7 @@ pub enum Symbolic {
 /// Computes the type of the result. The arguments are converted and checked for null, and may be unknown.
 pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
 
-/// Computes the result from arguments that fit the parameters. The last argument is the result type, which was computed
+/// Computes the result of a call. The arguments fit the parameters. The type is that of the result, which was computed
 /// before.
 pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
 
@@ -264,7 +265,7 @@ impl Function {
 
     /// Calls the function. Converts the arguments, applies the rules for null, unknown and marked arguments, and adds
     /// the formula and origin to the result. The caller has checked the number of arguments. `formula` creates the
-    /// formula of the call for a given result type. It is called only if an argument is symbolic.
+    /// formula of the call for a given result type. `formula` is called only if an argument is symbolic.
     pub fn invoke(
         &self,
         context: &CallContext<'_>,
@@ -288,7 +289,7 @@ impl Function {
         let result = self.evaluate(context, &converted)?;
         let passing = match self.symbolic {
             Symbolic::Inlined if !result.deep().unexplained => {
-                // Variables with formulas do not make the whole call symbolic.
+                // Only the text of a template can make the whole call symbolic. Formulas of its variables do not.
                 let text = converted.get(..1).unwrap_or_default();
                 let result = symbolic::attach(result, text, Passing::Parts, formula);
                 return Ok(converted.iter().fold(result, |result, argument| result.add_origin(argument.origin())));
@@ -299,9 +300,9 @@ impl Function {
             Symbolic::Unmarking => Passing::Whole,
             Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,
         };
-        // If the type of an argument or element is open, so is the common type.
+        // If the type of an argument or element is open, the common type is open too.
         let unified = passing == Passing::Nothing || result.ty().is_collection();
-        // A result that does not depend on an argument is known, but if the argument is null at apply, the call is an
+        // A result that does not depend on an argument is known. But if the argument is null at apply, the call is an
         // error.
         let refused = result.is_known()
             && converted.iter().enumerate().any(|(index, argument)| {

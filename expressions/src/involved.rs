@@ -74,7 +74,7 @@ pub fn unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<String> {
     found
 }
 
-/// The value at the end of the traversal. If it does not exist, the last value that the traversal reaches.
+/// The value at the end of the traversal. If the value does not exist, the last value that the traversal reaches.
 fn reached(
     expression: &Expression,
     traversal: &Traversal,

@@ -65,7 +65,8 @@ pub enum Decided<T> {
     Open,
 }
 
-/// Checks a condition whose value for an unknown element is `condition`.
+/// Checks a condition that was evaluated for an unknown element, with the result `condition`. Reports a condition that
+/// is invalid for every element.
 pub fn possible(condition: &Value) -> Result<(), Problem> {
     if condition.is_null() {
         return Err(problems::always_null());

@@ -65,8 +65,8 @@ pub fn convert_operand(operator: BinaryOperator, side: Side, operand: &Value) ->
     convert(operand, &operand_type(operator)).map_err(|e| OperatorError::Operand { side, message: e.to_string() })
 }
 
-/// The result of `&&` or `||` if this converted operand alone decides it: `false` or null for `&&`, `true` for `||`.
-/// Ignores marks.
+/// The result of `&&` or `||` if this converted operand alone decides the result: `false` or null for `&&`, `true` for
+/// `||`. Ignores marks.
 pub fn decided_by(operator: BinaryOperator, operand: &Value) -> Option<bool> {
     match (operator, operand.open().1) {
         (BinaryOperator::And, Kind::Bool(false) | Kind::Null(_)) => Some(false),

@@ -30,9 +30,9 @@ pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> R
     Ok(())
 }
 
-/// Calls a provider function through `call`. Converts the arguments and moves their marks to the result. Rejects null
-/// where the signature does. If an argument is unknown and the signature does not allow it, the result is unknown and
-/// the provider is not called.
+/// Calls a provider function through `call`. Converts the arguments and moves their marks to the result. Rejects a null
+/// argument unless the signature allows null. If an argument is unknown and the signature does not allow this, the
+/// result is unknown and the provider is not called.
 pub fn invoke(
     signature: &FunctionSignature,
     arguments: &[Value],

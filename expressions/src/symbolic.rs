@@ -22,7 +22,7 @@ use crate::stack;
 pub enum Passing {
     /// The result consists of unchanged parts of the arguments, which keep their formulas.
     Parts,
-    /// The result consists of changed parts of the arguments. Each part of it gets a formula from the call.
+    /// The result consists of changed parts of the arguments. Each part of the result gets its formula from the call.
     Whole,
     /// The result is a new value, without parts of the arguments.
     Nothing,
@@ -34,7 +34,7 @@ pub fn joined_origin(values: &[Value]) -> Option<Origin> {
 }
 
 /// Adds the formula and origin to the result of a call. `formula` creates the formula of the call for the given type.
-/// It is called only if needed.
+/// `formula` is called only if needed.
 pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dyn Fn(Type) -> Formula) -> Value {
     let mut symbolic = false;
     let mut live = false;
@@ -46,8 +46,9 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
-    // A result that is known although arguments are unknown is only valid if the call cannot fail at apply. If parts
-    // are passed on, unused parts may fail, but no argument as a whole may.
+    // A result may be known although arguments are unknown. Such a result is only valid if the call cannot fail at
+    // apply. If the result consists of parts of an argument, the unused parts may fail, but the argument as a whole may
+    // not.
     let can_fail = || {
         if !symbolic {
             return false;

@@ -56,7 +56,8 @@ const ALL: [Described; 3] = [
     },
 ];
 
-/// The signatures of all functions, by name. As in OpenTofu, they do not mention that `encode_expr` accepts null.
+/// The signatures of all functions, by name. As in OpenTofu, the signature of `encode_expr` does not mention that it
+/// accepts null.
 pub fn described() -> BTreeMap<SmolStr, FunctionSignature> {
     let told = |function: &Described| {
         let mut signature = function.signature();

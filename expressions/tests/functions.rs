@@ -24,7 +24,7 @@ impl MemoryFiles {
     }
 }
 
-/// The name without the repeated parts that lead through the loop.
+/// The name without the repeated parts that lead through the linked directory.
 fn plain(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.split('/').filter(|part| *part != "loop" && *part != ".").collect::<Vec<_>>().join("/")
@@ -216,7 +216,7 @@ fn file_patterns_match_files() {
     ] {
         let found = call(&files, "fileset", &[text("d"), text(pattern)]).expect("a set");
         let found: Vec<&str> = found.as_items().expect("items").iter().filter_map(Value::as_str).collect();
-        // The loop repeats every file below itself.
+        // The linked directory contains every file again.
         let found: Vec<&str> = found.into_iter().filter(|name| !name.contains("loop")).collect();
         assert_eq!(found.join(" "), wanted, "{pattern}");
     }

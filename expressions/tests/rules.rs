@@ -359,7 +359,7 @@ fn try_and_can_over_open_types_are_unknown() {
     let cases = [
         // A list whose elements turn out to be tuples has no common type with a list of strings.
         ("try(no ? tolist(regexall(\"(a)(-)?\", text)) : tolist([text]), \"f\")", text("f")),
-        // The branch that is not taken fails at apply, so its type does not matter.
+        // The branch that is not chosen fails at apply, so its type does not matter.
         ("try(yes ? { a = 1 } : cidrcontains(text, text), \"f\")", one()),
         ("can(yes ? { a = 1 } : cidrcontains(text, text))", Value::bool(true)),
         // This branch does not fail, so its type matters.
@@ -370,7 +370,7 @@ fn try_and_can_over_open_types_are_unknown() {
             "try(no ? [text == text, tonumber(text)] : [true, 2], \"f\")",
             Value::tuple(vec![Value::bool(true), Value::int(2)]),
         ),
-        // A decided comparison fails with its operand. The following argument has a different type.
+        // The comparison is decided, but it fails with its operand. The next argument of `try` has a different type.
         ("try([true] == transpose({ a = [for w in [text] : no ? w : null] }), \"f\")", text("f")),
         (
             "[for x in [\"u\"] : try([true] == transpose({ a = [for w in [text] : no ? w : null] }), x)]",
@@ -390,7 +390,7 @@ fn try_and_can_over_open_types_are_unknown() {
     }
 }
 
-/// A plan treats live values as known: `try` and `can` over them are evaluated again at apply.
+/// A plan treats live values as known, but apply evaluates `try` and `can` over live values again.
 #[test]
 fn try_and_can_over_live_values_are_evaluated_again() {
     let world = World::default().live("names", strings(&[]), strings(&["a"]));
@@ -401,8 +401,8 @@ fn try_and_can_over_live_values_are_evaluated_again() {
     assert_eq!(world.applied("can(names[0])"), Ok(Value::bool(true)));
 }
 
-/// A formula may leave a type open that the value shows. In this case, a conversion to the shown type stays in the
-/// formula.
+/// The type of a formula may be open although its value shows the type. In this case, a conversion to the shown type
+/// stays in the formula.
 #[test]
 fn a_conversion_to_the_shown_type_stays_in_the_formula() {
     let world = World::default().unknown("text", Type::String, Value::string("a"));

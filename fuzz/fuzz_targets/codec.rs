@@ -1,4 +1,5 @@
-//! Bytes of providers: whatever is read can be written and read again.
+//! Decodes arbitrary bytes as plan files and as values of providers. Every value that was decoded can be encoded and
+//! decoded again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

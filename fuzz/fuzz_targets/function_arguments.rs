@@ -1,4 +1,5 @@
-//! Functions with texts and numbers as arguments: the first byte picks the function, a zero byte parts the arguments.
+//! Calls functions with strings, numbers and lists. The input selects the function by a number. Zero bytes separate the
+//! arguments.
 #![no_main]
 
 use std::sync::atomic::AtomicU32;
@@ -23,7 +24,7 @@ fuzz_target!(|input: (u8, &str)| {
     let all = functions::all();
     let function = &all[usize::from(which) % all.len()];
     let arguments: Vec<Value> = text.split('\0').map(argument).collect();
-    // Its cost is meant to be high.
+    // `bcrypt` is slow on purpose.
     if function.name == "bcrypt" || function.check_count(arguments.len()).is_err() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The JSON syntax of configurations, types as JSON, JSON as values, state files.
+//! Parses a text as configuration in JSON syntax, as a type, as a state file, and as a JSON value.
 #![no_main]
 
 use std::sync::Arc;

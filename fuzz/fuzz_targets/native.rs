@@ -1,4 +1,4 @@
-//! Native syntax: nothing is lost, and formatting is settled after the first time.
+//! Native syntax: parsing loses no text, and formatting a formatted file changes nothing.
 #![no_main]
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ fuzz_target!(|source: &str| {
     let text: String = tree.tokens().iter().map(|token| tree.text(token.span)).collect();
     assert_eq!(text, source);
     if let Ok(once) = weft_syntax::format("x", Arc::from(source)) {
-        // Each time removes one level of nested interpolations.
+        // The only exception: each formatting removes one level of nested interpolations.
         let twice = weft_syntax::format("x", Arc::from(once.as_str())).expect("what is formatted is sound");
         assert!(once == twice || twice.len() < once.len());
     }

@@ -1,4 +1,4 @@
-//! Templates, parsed and evaluated without names.
+//! Parses and evaluates templates. No variables are defined.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use weft_expressions::functions::evaluate_template;
 use weft_expressions::functions::{CallContext, ForbiddenFiles, Impure};
 use weft_expressions::limits::MOST_STEPS;
 
-/// Steps that one input may take.
+/// The maximum number of evaluation steps for one input.
 const STEPS: u64 = 200_000;
 
 fuzz_target!(|source: &str| {

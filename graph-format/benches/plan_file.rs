@@ -1,8 +1,8 @@
 //! Measures the time for writing and reading a plan of 10,000 operations, and the size of its file.
 //!
 //! The plan has 3,332 creates of three operations each, for four provider instances. Every second create reads a result
-//! of another and waits for it. Values are as small as an object may be, since the limits are for operations without
-//! them. Fails if a limit is exceeded.
+//! of another create, and waits for that create. Values are as small as possible, because the limits are for operations
+//! without their values. Fails if a limit is exceeded.
 
 use std::time::{Duration, Instant};
 

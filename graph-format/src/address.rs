@@ -51,7 +51,7 @@ pub enum ResourceMode {
 /// A resource within its module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Resource {
-    /// The kind of its block.
+    /// The kind of the resource block.
     pub mode: ResourceMode,
     /// The type, such as `aws_vpc`.
     pub type_name: SmolStr,
@@ -112,7 +112,7 @@ pub struct ProviderConfig {
 
 /// One configured provider: `provider["registry.opentofu.org/hashicorp/aws"].by_region["eu-west-1"]`.
 ///
-/// Cheap to clone: thousands of objects belong to one provider, and all of them name it.
+/// Cheap to clone, because thousands of objects refer to one provider instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProviderInstance(Arc<ProviderParts>);
@@ -144,7 +144,7 @@ impl From<ProviderParts> for ProviderInstance {
     }
 }
 
-/// The key of an object that is no longer the current one of its instance: 8 hex digits.
+/// The key of a deposed object: an object that is no longer the current object of its instance. 8 hex digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeposedKey(pub SmolStr);
 
@@ -313,7 +313,7 @@ impl ProviderSource {
         self.host == BUILTIN_HOST && self.namespace == BUILTIN_NAMESPACE
     }
 
-    /// The address as messages show it: without the host if it is the default registry.
+    /// The address as messages show it: without the host if the host is the default registry.
     pub fn for_display(&self) -> String {
         if self.host == DEFAULT_REGISTRY { format!("{}/{}", self.namespace, self.type_name) } else { self.to_string() }
     }

@@ -181,7 +181,8 @@ pub struct RelevantAttribute {
 }
 
 impl Changes {
-    /// Whether applying the plan would change nothing, not even what is stored.
+    /// Whether applying the plan would change nothing: no object, no output, and no address of an object. An import
+    /// counts as a change.
     pub fn is_empty(&self) -> bool {
         self.resources.iter().all(|c| c.action.is_no_op() && c.previous_address.is_none() && c.importing.is_none())
             && self.outputs.values().all(|o| o.action == Action::NoOp)

@@ -1,8 +1,8 @@
 //! Encodes values as go-cty does, byte for byte: for provider plugins, state files and JSON functions.
 //!
 //! [`msgpack`] is the wire format of providers, [`json`] the format of state files and of `jsonencode`, and
-//! [`type_json`] encodes types for both. The caller passes the expected type. Where the expected type is dynamic, the
-//! encoded value also contains its own type.
+//! [`type_json`] encodes types for both formats. The caller passes the expected type. Where the expected type is
+//! dynamic, the encoded value also contains its own type.
 //!
 //! Encoders refuse marked values (the caller removes and keeps the marks) and values that do not conform to the type
 //! (the caller converts them). Decoders accept any input: they never panic, stop at [`MAX_DEPTH`] and
@@ -29,7 +29,7 @@ pub const MAX_DEPTH: usize = DEEPEST_VALUE;
 /// The maximum length of an encoded value, in bytes. The same as OpenTofu's limit for one message of a provider.
 pub const MAX_INPUT_LENGTH: usize = 256 << 20;
 
-/// Why a value cannot be encoded, and in which part of it the problem is.
+/// Why a value cannot be encoded, and the part of the value with the problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}{problem}", at(path))]
 pub struct EncodeError {
@@ -67,7 +67,7 @@ pub enum EncodeProblem {
     TooDeep,
 }
 
-/// Why an input cannot be decoded, and in which part of the value the problem is.
+/// Why an input cannot be decoded, and the part of the value with the problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}{problem}", at(path))]
 pub struct DecodeError {
@@ -101,7 +101,7 @@ pub enum DecodeProblem {
     /// A number that is out of range.
     #[error("{0}")]
     Number(#[from] NumberError),
-    /// The number of elements is not that of the tuple type.
+    /// The number of elements differs from that of the tuple type.
     #[error("a tuple of length {wanted} is required ({found} given)")]
     TupleLength {
         /// The number of elements of the type.
@@ -109,7 +109,7 @@ pub enum DecodeProblem {
         /// The number of elements in the input.
         found: usize,
     },
-    /// The number of attributes is not that of the object type.
+    /// The number of attributes differs from that of the object type.
     #[error("an object with {wanted} attributes is required ({found} given)")]
     AttributeCount {
         /// The number of attributes of the type.
@@ -162,7 +162,8 @@ impl Position {
         self.encode_error(EncodeProblem::WrongType { wanted, found })
     }
 
-    /// Enters a level; `false` if it is too deep. The caller leaves it with [`Position::leave`], or returns an error.
+    /// Enters a level of the value. Returns `false` if the level is too deep. The caller leaves the level with
+    /// [`Position::leave`], or returns an error.
     fn enter(&mut self) -> bool {
         self.depth += 1;
         self.depth <= MAX_DEPTH

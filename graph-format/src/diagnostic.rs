@@ -17,7 +17,8 @@ pub enum Severity {
 
 /// A value that is involved in a problem, for display: `var.size is 3`.
 ///
-/// `statement` never contains sensitive or ephemeral content. The code that creates it replaces such content.
+/// `statement` never contains sensitive or ephemeral content. The code that creates the statement replaces such
+/// content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvolvedValue {
     /// The reference as written, `var.size` or `each.value["a"]`.
@@ -51,7 +52,7 @@ pub struct Diagnostic {
     /// `weft test` searches for this object. The field is not stored.
     #[serde(skip)]
     pub checked: SmolStr,
-    /// The two sides of an equality in a failed assertion. Neither contains anything confidential.
+    /// The two sides of an equality in a failed assertion. Neither side contains confidential content.
     #[serde(skip)]
     pub compared: Option<Box<(PlainValue, PlainValue)>>,
     /// The kind of mistake, for code that must distinguish the kinds. Not stored.

@@ -14,7 +14,7 @@ impl Digest {
         Digest(*blake3::hash(bytes).as_bytes())
     }
 
-    /// As hexadecimal text.
+    /// The digest as hexadecimal text.
     pub fn hex(&self) -> String {
         data_encoding::HEXLOWER.encode(&self.0)
     }

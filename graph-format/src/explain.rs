@@ -148,7 +148,7 @@ pub fn code_of(summary: &str) -> Option<&'static str> {
     catalogue.all.get(found).map(|entry| entry.code)
 }
 
-/// The code of a problem: its own if it has one, otherwise the code of its summary.
+/// The code of a problem: the problem's own code if there is one, otherwise the code of its summary.
 pub fn code(problem: &Diagnostic) -> Option<&str> {
     if is_code(&problem.code) {
         return Some(problem.code.as_str());

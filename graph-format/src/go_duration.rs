@@ -4,7 +4,7 @@ use std::time::Duration;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// Parses a duration; `None` if it is negative or the text is invalid.
+/// Parses a duration; `None` if the duration is negative or the text is invalid.
 pub fn go_duration(text: &str) -> Option<Duration> {
     nanoseconds(text).ok().and_then(|nanos| u64::try_from(nanos).ok()).map(Duration::from_nanos)
 }

@@ -74,7 +74,8 @@ pub struct Row {
     pub id: OperationId,
     /// The operation itself.
     pub operation: Operation<FormulaIndex>,
-    /// The tracked operations that it waits for, in addition to its operands and the results that its formula reads.
+    /// The tracked operations that the operation waits for, in addition to its operands and the results that its
+    /// formula reads.
     pub waits: Waits,
 }
 

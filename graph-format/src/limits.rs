@@ -22,7 +22,7 @@ pub struct CallRetry {
     pub attempts: u32,
     /// The time after the first refusal in which retries may begin, in seconds.
     pub seconds: u32,
-    /// Parts of error messages that count as refusals, in addition to the known ones of the provider.
+    /// Parts of error messages that count as refusals, in addition to those that are known for the provider.
     pub patterns: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ pub fn lookup_table(source: &ProviderSource) -> Option<&'static LookupTable> {
     BY_SOURCE.get(source.to_string().as_str())
 }
 
-/// Parses lines of the form `type = "template"`. Comments begin with `#`. The files are part of the program, and a test
+/// Parses lines of the form `type = "template"`. Comments begin with `#`. `text` is part of the program, and a test
 /// parses every line.
 fn table(text: &'static str) -> LookupTable {
     text.lines().filter_map(entry).collect()

@@ -72,7 +72,7 @@ pub enum ModuleSourceError {
     Name {
         /// The part: `namespace` or `name`.
         part: &'static str,
-        /// Its text.
+        /// The text of the part.
         text: String,
     },
     /// An invalid system.

@@ -1,6 +1,6 @@
 //! Suggestions for misspelled names: the existing name that the user probably meant.
 
-/// The maximum number of edits between a misspelled name and the intended one.
+/// The maximum number of edits between a misspelled name and the intended name.
 const LARGEST_SLIP: usize = 2;
 
 /// Names with fewer letters may differ by one edit only, since two edits could turn them into any other short name. A
@@ -37,8 +37,8 @@ fn folded(name: &str) -> String {
     name.to_lowercase()
 }
 
-/// The number of edits between two names. A swap of neighbours counts once (optimal string alignment). `None` if it is
-/// greater than `most`.
+/// The number of edits between two names. A swap of neighbours counts once (optimal string alignment). `None` if the
+/// number is greater than `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.chars().count().abs_diff(b.chars().count()) > most {
         return None;

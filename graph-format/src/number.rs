@@ -189,7 +189,7 @@ impl Number {
         }
     }
 
-    /// The value as this integer type. `None` if it is not an integer or does not fit.
+    /// The value as this integer type. `None` if the number is not an integer or does not fit.
     pub fn to_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Small { value, .. } => Some(*value),
@@ -197,7 +197,7 @@ impl Number {
         }
     }
 
-    /// The value as this integer type. `None` if it is not an integer or does not fit.
+    /// The value as this integer type. `None` if the number is not an integer or does not fit.
     pub fn to_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Small { value, .. } => u64::try_from(*value).ok(),
@@ -206,7 +206,7 @@ impl Number {
         }
     }
 
-    /// The value as this integer type. `None` if it is not an integer or does not fit.
+    /// The value as this integer type. `None` if the number is not an integer or does not fit.
     pub fn to_usize(&self) -> Option<usize> {
         self.to_u64().and_then(|value| usize::try_from(value).ok())
     }

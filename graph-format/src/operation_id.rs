@@ -1,4 +1,4 @@
-//! The numbers of operations. Values and formulas refer to operations by them.
+//! The numbers of operations. Values and formulas refer to operations by these numbers.
 
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::operation_id::OperationId;
 
-/// What must have happened before a value may be used, or what must wait for its readers.
+/// The operations that must have finished before a value may be used, and the deletes that must wait for the readers of
+/// the value.
 #[derive(Clone)]
 pub struct Origin(Arc<OriginNode>);
 

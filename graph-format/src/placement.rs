@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What placement rules require for one shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardPlacement {
-    /// Labels that its worker must have.
+    /// Labels that the worker of the shard must have.
     pub labels: BTreeMap<String, String>,
     /// The maximum number of operations of the shard that run at the same time. `None` for no limit.
     pub concurrency: Option<u32>,

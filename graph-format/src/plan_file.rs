@@ -1,6 +1,6 @@
 //! The plan file: everything that an apply needs, in one versioned container.
 //!
-//! [`PlanFile`] is the whole file in memory. [`write()`] writes it. [`PlanReader`] opens one and reads only the
+//! [`PlanFile`] is the whole file in memory. [`write()`] writes it. [`PlanReader`] opens a file and reads only the
 //! requested parts. A [`FragmentPackage`] is the part that one worker gets. [`container`] describes the layout.
 //!
 //! Invariants:

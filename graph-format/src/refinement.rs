@@ -9,7 +9,7 @@ use crate::types::Type;
 /// An unknown value. Only its type and a refinement are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unknown {
-    /// The type; [`Type::Dynamic`] if it is unknown too.
+    /// The type; [`Type::Dynamic`] if the type is unknown too.
     pub ty: Type,
     /// The known facts.
     pub refinement: Refinement,
@@ -25,9 +25,9 @@ pub struct Refinement {
     pub not_null: bool,
     /// The prefix of a string.
     pub prefix: SmolStr,
-    /// The lower bound of a number, and whether it is inclusive.
+    /// The lower bound of a number, and whether the bound is inclusive.
     pub min: Option<(Number, bool)>,
-    /// The upper bound of a number, and whether it is inclusive.
+    /// The upper bound of a number, and whether the bound is inclusive.
     pub max: Option<(Number, bool)>,
     /// The minimum number of elements of a collection.
     pub length_min: u64,

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RunId(SmolStr);
 
-/// The maximum length of a run id. It becomes the name of a directory.
+/// The maximum length of a run id. A run id becomes the name of a directory.
 const RUN_ID_LENGTH: usize = 64;
 
 impl RunId {

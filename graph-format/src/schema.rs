@@ -12,7 +12,7 @@ use crate::types::Type;
 /// Everything that a provider plugin says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProviderSchema {
-    /// The schema of its own configuration.
+    /// The schema of the provider's own configuration.
     pub provider: Schema,
     /// The schema of `provider_meta`; empty if the provider has none.
     pub provider_meta: Schema,
@@ -74,7 +74,7 @@ pub struct Block {
 /// One attribute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attribute {
-    /// The type. For a nested attribute, it is derived from `nested`.
+    /// The type. For a nested attribute, the type is derived from `nested`.
     pub ty: Type,
     /// The attributes of a nested attribute (protocol 6 of providers).
     pub nested: Option<Box<NestedAttributes>>,
@@ -140,7 +140,7 @@ pub struct NestedBlock {
 pub struct IdentitySchema {
     /// The version, which is stored with identities.
     pub version: u64,
-    /// Its attributes.
+    /// The attributes of the identity.
     pub attributes: BTreeMap<SmolStr, IdentityAttribute>,
 }
 

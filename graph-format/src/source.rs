@@ -40,7 +40,7 @@ impl SourceRange {
 
     /// The range that covers this range and the range `other`.
     ///
-    /// Both must be in the same file. The result has the file of `self`.
+    /// Both ranges must be in the same file. The result has the file of `self`.
     pub fn through(&self, other: &SourceRange) -> SourceRange {
         SourceRange { file: self.file.clone(), start: self.start.min(other.start), end: self.end.max(other.end) }
     }

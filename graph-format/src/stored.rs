@@ -100,14 +100,14 @@ pub fn sensitive_path(path: &Path) -> SensitivePath {
     path.0.iter().map(step).collect()
 }
 
-/// Converts a path of the state file to a path into a value; `None` if a step is invalid, or if its key is neither text
-/// nor a whole number.
+/// Converts a path of the state file to a path into a value. `None` if a step is invalid, or if the key of a step is
+/// neither text nor a whole number.
 pub fn value_path(stored: &[PathStep]) -> Option<Path> {
     let step = |step: &PathStep| match step {
         PathStep::Attribute(name) => Some(ValueStep::Attribute(name.as_str().into())),
         PathStep::Index(raw) => {
             let index = json::decode_implied(raw.as_str().as_bytes()).ok()?;
-            // The type of the key may be stored with it.
+            // The key may be stored together with its type.
             key_step(index.as_fields().and_then(|typed| typed.get("value")).unwrap_or(&index))
         }
     };
@@ -174,7 +174,7 @@ pub struct OutputRecord {
     pub value: RawJson,
     /// The type in cty's JSON form, such as `"string"` or `["list","string"]`.
     pub value_type: RawJson,
-    /// Whether the configuration declares it sensitive.
+    /// Whether the configuration declares the output as sensitive.
     pub sensitive: bool,
     /// The deprecation message of the configuration, if any.
     pub deprecated: Option<String>,
@@ -183,13 +183,14 @@ pub struct OutputRecord {
 /// The new record of a root output, or its removal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputWrite {
-    /// Its name.
+    /// The name of the output.
     pub name: String,
     /// The record. `None` removes it.
     pub record: Option<OutputRecord>,
 }
 
-/// Whether a stored output is the memory of a provider instance. Its name is then the address of the instance.
+/// Whether a stored output is the memory of a provider instance. The name of such an output is the address of the
+/// instance.
 ///
 /// Such a memory is stored like a root output, so that journals, stores and copies need no code for it. No output of a
 /// configuration has such a name.

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use crate::address::ProviderSource;
 
-/// The type of a value. With [`Type::Dynamic`] or optional attributes in it, a constraint on types.
+/// The type of a value, or a constraint on types. A constraint may contain [`Type::Dynamic`] and optional attributes.
 ///
 /// Cheap to clone: everything nested is shared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

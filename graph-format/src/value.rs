@@ -137,7 +137,7 @@ impl Value {
         self.tags.as_ref().map_or(&NO_MARKS, |t| &t.marks)
     }
 
-    /// The value without the marks on its outermost level, and those marks.
+    /// The value without the marks on its outermost level, and the removed marks.
     #[must_use]
     pub fn unmark(&self) -> (Value, Marks) {
         match &self.tags {
@@ -334,7 +334,8 @@ impl Value {
         Origin::join(self.origin(), inner.as_ref())
     }
 
-    /// The formula that computes the whole value: its own, a constructor over those of its parts, or a constant.
+    /// The formula that computes the whole value: the value's own formula, a constructor over the formulas of its
+    /// parts, or a constant.
     ///
     /// Shared containers store the formula, so that it is created only once for all readers of a container. An unknown
     /// value without a formula gives a [`formula::FormulaOp::Failure`].
@@ -343,7 +344,7 @@ impl Value {
     }
 
     /// Whether content and marks are equal at every level. Formulas and origins are ignored. Unknown values are equal
-    /// if their types and refinements are.
+    /// if their types and refinements are equal.
     pub fn same_content(&self, other: &Value) -> bool {
         walk::same_content(self, other, true)
     }

@@ -126,7 +126,7 @@ fn unknown_values_are_encoded_as_msgpack() {
     golden(unknown(Type::set(Type::Bool), lengths), Type::set(Type::Bool), "d6 0c 81 05 ccc8");
     let lengths = Refinement { not_null: true, length_min: 1, length_max: Some(3), ..Refinement::default() };
     golden(unknown(Type::map(Type::Bool), lengths), Type::map(Type::Bool), "c7 07 0c 83 01c2 0501 0603");
-    // Unknown values in a container, without a type although one is expected.
+    // An unknown value in a container, and an unknown value without a type where a type is expected.
     let list = Type::list(Type::String);
     golden(Value::list(Type::String, vec![Value::unknown(Type::String)]), list.clone(), "91 d40000");
     assert_eq!(hex(&msgpack::encode(&Value::unknown(Type::Dynamic), &list).unwrap()), "d40000");

@@ -182,7 +182,7 @@ fn origins_of_a_shared_provider_are_gathered_in_a_waiter() {
         }
         edges(&finish(builder))
     };
-    // The waiter of the origin is also that of the results that are read.
+    // One waiter serves both the origin and the results that are read.
     assert_eq!(build(30, 40), 30 + 40);
     assert_eq!(build(60, 80), 60 + 80);
 }

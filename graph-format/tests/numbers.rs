@@ -1,4 +1,4 @@
-//! Compares numbers with recorded arithmetic of cty, and checks laws that hold for all of them.
+//! Compares numbers with recorded arithmetic of cty, and checks laws that hold for all numbers.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

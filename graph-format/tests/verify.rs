@@ -261,7 +261,7 @@ fn providers_are_closed_once_and_last() {
     });
     assert!(flaws.iter().any(|f| matches!(f, Flaw::NotClosed(_))), "{flaws:?}");
     let flaws = found(|g| {
-        // The close operation swaps places with the one right before it.
+        // The close operation swaps positions with the operation directly before it.
         let at = place(g, EU, close);
         let rows = &mut g.fragments[EU].rows;
         let (before, after) = (rows[at - 1].operation.clone(), rows[at].operation.clone());
@@ -319,7 +319,7 @@ fn the_outline_agrees_with_the_rows() {
     wrong(found(|g| g.outline[0].opcode = 1));
     wrong(found(|g| g.outline[0].shard = 2));
     wrong(found(|g| g.outline[0].shard = 3));
-    // A missing need, a superfluous one, and one that comes later.
+    // A missing need, a superfluous need, and a need that comes later.
     let far = |g: &ExecutionGraph| g.outline.iter().position(|r| r.address == "cloud_network.far").expect("a row");
     wrong(found(|g| {
         let at = far(g);

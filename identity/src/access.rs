@@ -1,4 +1,4 @@
-//! Allows or refuses requests. No other module does so.
+//! Allows or refuses requests, by the roles of the caller. No other module makes this decision.
 
 use crate::peer::Peer;
 use crate::policy::Policy;

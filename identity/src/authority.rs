@@ -1,7 +1,7 @@
 //! Makes certificate authorities and issues certificates, for installations that have no certificate authority yet.
 //!
-//! An authority consists of two PEM files. Every program needs `ca.pem`. Only the person who issues certificates needs
-//! `ca-key.pem`.
+//! An authority consists of two PEM files. `ca.pem` is its certificate, which every program needs. `ca-key.pem` is its
+//! private key, which is needed only to issue certificates.
 
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Issued {
 pub struct CertificateRequest {
     /// The name of the owner.
     pub name: SpiffeId,
-    /// The host names and addresses for which the certificate is valid. Only servers need them.
+    /// The host names and addresses for which the certificate is valid. Only the certificates of servers need hosts.
     pub hosts: Vec<String>,
     /// The time for which the certificate is valid.
     pub valid: Duration,

@@ -59,8 +59,8 @@ impl Certificate {
         domains.map(str::to_owned).next()
     }
 
-    /// The number of whole days until the certificate expires. 0 on the last day and after the expiry. `None` if the
-    /// expiry is too far away for a warning.
+    /// The number of whole days until the certificate expires: 0 on the last day and after the expiry. `None` if at
+    /// least [`ANNOUNCE_EXPIRY`] remains.
     pub fn days_left(&self, now: SystemTime) -> Option<u64> {
         let left = self.expires.duration_since(now).unwrap_or_default();
         (left < ANNOUNCE_EXPIRY).then_some(left.as_secs() / (24 * 3600))

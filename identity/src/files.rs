@@ -21,7 +21,7 @@ const ANNOUNCE: Duration = Duration::from_secs(24 * 3600);
 /// The maximum number of certificates in a file.
 const MAX_CERTIFICATES: usize = 10_000;
 
-/// The files of a program.
+/// The TLS files of a program: the authorities that the program trusts, and its own certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
     /// Certificates of the authorities that are trusted (PEM).
@@ -39,7 +39,7 @@ pub struct OwnFiles {
     pub key: PathBuf,
 }
 
-/// The content of the files.
+/// The parsed content of [`TlsFiles`].
 struct Material {
     authorities: Arc<RootCertStore>,
     own: Option<Own>,
@@ -61,7 +61,7 @@ impl TlsFiles {
         Ok(Material { authorities: Arc::new(authorities), own })
     }
 
-    /// The modification times of the files, to notice changes.
+    /// The modification times of the files. A different time means that a file has changed.
     fn stamps(&self) -> Vec<Option<SystemTime>> {
         let own = self.own.iter().flat_map(|own| [&own.certificate, &own.key]);
         let files = std::iter::once(&self.authorities).chain(own);

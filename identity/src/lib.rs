@@ -3,7 +3,7 @@
 //! - [`name`]: names of programs and people, as SPIFFE IDs.
 //! - [`role`] and [`policy`]: which roles a name, or the claims of a token, has for which states.
 //! - [`peer`]: the identity of the caller at the other end of a connection.
-//! - [`access`]: allows or refuses requests. No other module does so.
+//! - [`access`]: allows or refuses requests. No other module makes this decision.
 //! - [`authority`]: makes certificate authorities and issues certificates.
 //! - [`certificate`]: reads the data of a certificate: its owner, hosts and expiry.
 //! - [`files`] and [`tls`]: TLS settings from files that may change, and connections with these settings.

@@ -19,7 +19,8 @@ use time::format_description::well_known::Rfc3339;
 
 /// The version of the document.
 const VERSION: u32 = 1;
-/// The first line of the signed text. No other kind of text that is signed with the key begins with this line.
+/// The first line of every signed text. Texts for other purposes do not begin with this line, so their signatures are
+/// never valid for a plan.
 const CONTEXT: &str = "weft plan signature 1";
 /// The beginning of a public Ed25519 key in DER (RFC 8410, section 10.1). The key follows.
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -37,13 +38,13 @@ struct Document {
     weft_plan_signature: u32,
     /// The digest of the plan: blake3 in hexadecimal.
     plan: String,
-    /// The id of the key.
+    /// The id of the key that made the signature.
     key: String,
-    /// RFC 3339, UTC.
+    /// The time of the signature: RFC 3339, UTC.
     signed: String,
-    /// RFC 3339, UTC.
+    /// The end of the signature's validity: RFC 3339, UTC.
     expires: String,
-    /// Base64.
+    /// The Ed25519 signature of [`Document::text`], in base64.
     signature: String,
 }
 
@@ -79,7 +80,7 @@ pub enum SignatureError {
         /// The trusted keys.
         trusted: Vec<String>,
     },
-    /// The key did not make the signature.
+    /// The document names a trusted key that did not make the signature.
     #[error("it does not match its key {0}: the document was changed, or the signature is forged")]
     Forged(String),
     /// The signature expired at this time.

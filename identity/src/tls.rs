@@ -60,7 +60,7 @@ pub enum TlsError {
     /// The HTTP client for requests to issuers of tokens cannot be made.
     #[error("requests to issuers of tokens cannot be made: {0}")]
     Client(String),
-    /// The files do not match each other.
+    /// The content of a file cannot be used, for example because the key does not match the certificate.
     #[error("{path} cannot be used: {error}")]
     Unusable {
         /// The file.
@@ -79,10 +79,10 @@ pub enum TlsFailure {
     /// A certificate is not valid yet.
     #[error("the certificate of {0} is not valid yet: compare the clocks of both machines")]
     NotYetValid(ConnectionSide),
-    /// Another authority issued the certificate.
+    /// The certificate comes from an authority that the other side does not trust.
     #[error("the certificate of {0} was not issued by an authority that the other side trusts (-tls-ca)")]
     UnknownAuthority(ConnectionSide),
-    /// A certificate is needed.
+    /// The caller has no certificate, but the coordinator requires a certificate.
     #[error("the coordinator needs a certificate: name it with -tls-cert and -tls-key")]
     CertificateRequired,
     /// The certificate is for another host.
@@ -178,8 +178,8 @@ impl TlsHandshakeError {
 /// Accepts a connection. Returns the stream and its peer.
 ///
 /// # Errors
-/// Returns an error if the caller's certificate is refused, or if the stream fails. The error includes the stream. Keep
-/// the stream open until the caller has read the reason, which was already sent.
+/// Returns an error if the caller's certificate is refused, or if the stream fails. The error includes the stream. TLS
+/// has already sent the reason of a refusal, so keep the stream open until the caller has read the reason.
 pub async fn accept(
     stream: TcpStream,
     config: Arc<ServerConfig>,
@@ -196,11 +196,11 @@ pub async fn accept(
     Ok((stream, peer))
 }
 
-/// Connects to a host. The certificate of the host must be valid for its name.
+/// Connects to a host. The certificate of the host must be valid for the name `host`.
 ///
 /// # Errors
-/// Returns an error if the host's certificate is refused, or if the stream fails. A host that refuses *our* certificate
-/// reports this only in its first response.
+/// Returns an error if the host's certificate is refused, or if the stream fails. A host that refuses the certificate
+/// of the client reports the refusal only in its first response.
 pub async fn connect(
     host: &str,
     stream: TcpStream,

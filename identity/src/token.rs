@@ -31,9 +31,9 @@ const ALGORITHMS: &[Algorithm] = &[
 const MAX_TOKEN: usize = 16 * 1024;
 /// The maximum size of a document of an issuer in bytes.
 const MAX_DOCUMENT: usize = 1 << 20;
-/// The maximum accepted difference between the clock of an issuer and the own clock.
+/// The maximum accepted difference between the clock of an issuer and the clock of this machine.
 const LEEWAY: Duration = Duration::from_secs(60);
-/// The time after which keys are fetched again.
+/// The time after which the keys of an issuer are fetched again.
 const KEYS_LAST: Duration = Duration::from_secs(3600);
 /// The minimum time between two requests to one issuer. The limit is needed because a token with an unknown key causes
 /// a request.
@@ -205,7 +205,7 @@ impl Tokens {
     }
 }
 
-/// The key with this id. If the token has no id of a key, returns the issuer's key if the issuer has exactly one.
+/// The key with the id `kid`. A token without the id of a key is accepted only if the issuer has exactly one key.
 fn find<'k>(keys: &'k JwkSet, kid: Option<&str>) -> Option<&'k Jwk> {
     match kid {
         Some(kid) => keys.find(kid),

@@ -1,8 +1,8 @@
 //! Deliberate bugs that measure the simulation (`tests/simulation`). Each mutant breaks one rule that the correctness
 //! of a run depends on, and the simulation must notice.
 //!
-//! `mutant!(Name)` marks the code of a rule. Without the feature `active`, which no shipped binary enables, it is the
-//! constant `false`, and the compiler removes the branch.
+//! `mutant!(Name)` marks the code of a rule. No shipped binary enables the feature `active`. Without this feature, the
+//! macro is the constant `false`, and the compiler removes the branch.
 
 #![forbid(unsafe_code)]
 
@@ -17,9 +17,10 @@ pub enum Mutant {
     FenceUncheckedAtCommit,
     /// The coordinator allows a worker to make a call without a durable intent.
     CommitWithoutIntent,
-    /// A challenger takes a lease that did not move for only half of the TTL.
+    /// A challenger takes over a lease after half of the TTL without a renewal, instead of the whole TTL.
     LeaseTakenTooEarly,
-    /// The store grants a lease that is held, although the challenger has not seen it unmoved for a TTL.
+    /// The store grants a challenger the lease of another holder, although the challenger has not watched this lease
+    /// for a TTL without a renewal.
     TakeoverWithoutWaiting,
     /// A result that arrives twice is recorded twice.
     ResultCountedTwice,
@@ -73,7 +74,7 @@ thread_local! {
     static ACTIVE: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
 }
 
-/// Activates a mutant in this thread, or none.
+/// Activates a mutant in this thread. `None` activates no mutant.
 #[cfg(feature = "active")]
 pub fn activate(mutant: Option<Mutant>) {
     ACTIVE.set(mutant);

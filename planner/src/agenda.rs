@@ -22,9 +22,9 @@ use planned::{
 /// Everything that is planned, in the order of evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    /// The number of reserved numbers.
+    /// How many numbers are reserved.
     reserved: u32,
-    /// The numbers of configured providers that something refers to.
+    /// The reserved number of the `open_provider` operation of each provider instance that something refers to.
     pub(crate) providers: BTreeMap<ProviderInstance, OperationId>,
     /// Changes of objects, for the reviewer.
     pub(crate) changes: Vec<ResourceChange>,
@@ -56,7 +56,7 @@ impl Agenda {
         OperationId(number)
     }
 
-    /// The number of reserved numbers.
+    /// How many numbers are reserved.
     pub(crate) fn reserved(&self) -> u32 {
         self.reserved
     }

@@ -213,7 +213,8 @@ fn checked(
         return Err(vec![problems::invalid_plan(&text, problem)]);
     }
     let mut replace = paths.paths;
-    // A write-only attribute is null on both sides, so only the provider can say whether it requires a replacement.
+    // A write-only attribute is null on both sides, so only the provider can say whether its change requires a
+    // replacement.
     let write_only = |path: &&Path| attribute_at(schema, path).is_some_and(|a| a.write_only);
     if !before.is_null() {
         replace.extend(requires_replace.iter().filter(write_only).cloned());

@@ -1,7 +1,7 @@
 //! The third pass: turns the plan into operations of the execution graph.
 //!
-//! Only this module knows the [`Builder`]. It runs after planning and takes plain data. Each operation gets the number
-//! that was reserved for it.
+//! Only this module knows the [`Builder`]. Drafting runs after planning and takes plain data. Each operation gets the
+//! number that was reserved for it.
 
 mod change;
 mod leave;
@@ -28,7 +28,7 @@ use crate::prior::without_provenance;
 use crate::providers::Registered;
 use crate::whole::order::DeleteOrder;
 
-/// Finds the configuration of a provider instance. `None` if there is none.
+/// Finds the configuration of a provider instance. `None` if the instance has no registered configuration.
 pub(crate) type Configured<'a> = &'a dyn Fn(&ProviderInstance) -> Option<std::sync::Arc<Registered>>;
 
 /// A graph that is being drafted.
@@ -41,7 +41,7 @@ pub(crate) struct Drafting<'a> {
     /// The provisioners that run after an instance is created.
     provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
     opened: BTreeMap<ProviderInstance, Ref<Provider>>,
-    /// Operations in the shards of providers.
+    /// The operations drafted so far, by the provider instance in whose shard they run.
     in_shard: BTreeMap<ProviderInstance, Vec<OperationId>>,
     /// The operations that move or write objects before any other step.
     moves: BTreeMap<ResourceInstance, OperationId>,

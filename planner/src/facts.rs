@@ -98,7 +98,8 @@ impl Facts {
         self.rules.begins_with_found && self.options.refresh
     }
 
-    /// The placeholder for an instance outside the selection: its stored object. `None` if there is none.
+    /// The placeholder for an instance outside the selection: its stored object. `None` if the state has no such
+    /// object.
     ///
     /// # Errors
     /// Returns an error if the stored object does not match the schema.

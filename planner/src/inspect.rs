@@ -37,7 +37,7 @@ pub struct Inspected {
     pub root: Arc<CompiledModule>,
     /// Paths and the workspace of the configuration.
     pub environment: Environment,
-    /// The given values of root variables. Missing ones are unknown.
+    /// The given values of root variables. Missing values are unknown.
     pub given: GivenVariables,
     /// The state.
     pub snapshot: Arc<Snapshot>,

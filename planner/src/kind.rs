@@ -43,7 +43,8 @@ pub(crate) trait KindOfPlan: Send + Sync {
         Box::pin(planner.plan_managed(&desired, in_use)).await
     }
 
-    /// Whether a missing instance has no placeholder. If so, the value of its resource consists of the other instances.
+    /// Whether a missing instance has no placeholder. If so, the value of its resource contains only the other
+    /// instances.
     fn is_absent(&self, _: &Planner, _: &ResourceInstance) -> bool {
         false
     }
@@ -68,7 +69,7 @@ pub(crate) trait KindOfPlan: Send + Sync {
         planner.plan_leaving(of).await.map(drop)
     }
 
-    /// The value to store for an output, if it is known now. `planned` is the planned value.
+    /// The value to store for an output, if the value is known now. `planned` is the planned value.
     fn settled_output(&self, value: &Value, _planned: &Value) -> Option<Value> {
         Some(without_provenance(value)).filter(Value::is_wholly_known)
     }

@@ -1,6 +1,6 @@
-//! The memories of provider instances. The state keeps them for provider instances that can disappear together with
-//! their objects: those with keys, and those of called modules. `docs/decisions/2026-11-26-providers-that-disappear.md`
-//! has the reasons.
+//! The memories of provider instances. The state stores a memory of each provider instance that can disappear together
+//! with its objects: an instance with a key, or an instance in a called module.
+//! `docs/decisions/2026-11-26-providers-that-disappear.md` has the reasons.
 //!
 //! A memory is stored as an object with these members:
 //! - `each_value`: the value of `each.value`, if the provider instance has a key

@@ -19,7 +19,7 @@ use crate::report::Report;
 use crate::rules::Drift;
 use crate::whole::protection::{RemovalVerdict, protection, verdict};
 
-/// Plans instances during evaluation. Evaluation is concurrent, so results are behind locks. Each lock is held for a
+/// Plans instances during evaluation. Evaluation is concurrent, so locks protect the results. Each lock is held for a
 /// single step, and two locks are never held at the same time.
 pub(crate) struct Planner {
     pub(crate) facts: Facts,
@@ -52,7 +52,7 @@ impl Planner {
         self.agenda.lock()
     }
 
-    /// The reason to forget an unwanted object, or `None` if it is deleted.
+    /// The reason to forget an unwanted object, or `None` if the object is deleted.
     pub(crate) fn left_alone(&self, address: &ResourceInstance, prior: Option<&Prior>) -> Option<Reason> {
         let wanted = self.evaluated().desired.contains(address);
         self.facts.left_alone(address, prior.map(|prior| &prior.record), wanted)

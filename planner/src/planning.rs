@@ -89,7 +89,7 @@ async fn conclude(
         return nothing(planner);
     }
     if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure || unread) {
-        // Without evaluation, it is certain that everything in the state is deleted.
+        // If the plan evaluates nothing, it is certain that everything in the state is deleted.
         plan_orphans(planner, failed && !unread).await;
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
@@ -298,7 +298,7 @@ fn relevant(
     found.into_iter().map(|(resource, path)| RelevantAttribute { resource, path }).collect()
 }
 
-/// Objects that are created first only because dependents require it.
+/// Objects that are created first only because dependents require this order.
 fn forced(work: &[Work]) -> BTreeSet<ResourceInstance> {
     let forced = work.iter().filter(|work| matches!(&work.step, PlannedStep::Change(change) if change.is_forced));
     forced.map(|work| work.address.clone()).collect()

@@ -223,7 +223,7 @@ pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> V
     leads.cloned().chain(missing.into_iter().map(|path| (path, Marks::SENSITIVE))).collect()
 }
 
-/// The paths that the schema requires to be marked and that are not among the given ones.
+/// The paths that the schema requires to be marked and that `given` does not contain.
 fn missing_marks(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<Path> {
     let there: FxHashSet<&Path> = given.iter().map(|(path, _)| path).collect();
     sensitive_paths(value, schema).into_iter().filter(|path| !there.contains(path)).collect()

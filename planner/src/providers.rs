@@ -57,7 +57,7 @@ pub struct ProviderSet {
 pub struct InUse<'a> {
     /// The provider.
     pub provider: Provider,
-    /// The warnings of its configuration.
+    /// The warnings that the provider returned about its configuration.
     pub warnings: Vec<Diagnostic>,
     _room: Option<tokio::sync::SemaphorePermit<'a>>,
 }

@@ -14,7 +14,7 @@ pub(crate) struct Report {
 struct CollectedDiagnostics {
     /// Diagnostics about the configuration and its objects.
     all: Vec<Diagnostic>,
-    /// Diagnostics of evaluation, until the kind of plan decides which ones to keep.
+    /// Diagnostics of evaluation, until the kind of plan decides which of these are kept.
     by_evaluation: Vec<Diagnostic>,
     /// Warnings about this plan, not about the configuration.
     remarks: Vec<Diagnostic>,

@@ -28,7 +28,7 @@ pub(crate) struct Rules {
     /// Whether the plan removes data sources and outputs from the state, and deletes even objects that a `removed`
     /// block would forget.
     pub(crate) empties_state: bool,
-    /// Whether a plan that refreshes is not even shown if there are errors.
+    /// Whether a plan with errors is not shown at all if it refreshes.
     pub(crate) needs_success: bool,
     /// Whether warnings of evaluation are reported.
     pub(crate) reports_warnings: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Rules {
     pub(crate) plans_orphans: bool,
     /// Whether unwanted objects are planned even after evaluation failed.
     pub(crate) plans_orphans_after_failure: bool,
-    /// Whether a partial plan covers the objects that it deletes, instead of those that the selection names. See
+    /// Whether a partial plan covers the objects that it deletes, instead of the objects that the selection names. See
     /// `Facts::going`.
     pub(crate) covers_what_goes: bool,
     /// Whether data sources and ephemeral objects are read before objects are deleted. If so, they wait only for

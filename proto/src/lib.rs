@@ -1,7 +1,7 @@
 //! Protobuf sources and the Rust code generated from them, for clients and servers.
 //!
-//! Generated types are used only where data enters and leaves: a crate that communicates with the other side converts
-//! them at once, and has none of them in its own public API. Contents:
+//! Generated types are used only where data enters and leaves. A crate that uses generated types converts them at once,
+//! and has no generated type in its own public API. Contents:
 //!
 //! - [`tfplugin5`], [`tfplugin6`]: the two provider plugin protocols. Messages that are equal in both exist only in
 //!   [`tfplugin6`]. Protocol 5 has its own schemas, method names and provisioners.

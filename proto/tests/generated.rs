@@ -1,8 +1,8 @@
 //! The Rust code in `src/generated` equals the output for the `.proto` files. `WEFT_UPDATE=1 cargo test -p weft-proto`
 //! updates it.
 //!
-//! The files end with `.rs.in`, because they are included, and tools must not treat them as handwritten code. They are
-//! kept in the repository, so that a build needs neither `protoc` nor crates that replace it.
+//! The files end with `.rs.in`, because they are included, and tools must not treat them as handwritten code. The files
+//! are stored in the repository, so that a build needs neither `protoc` nor crates that replace it.
 
 use std::error::Error;
 use std::fs;
@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 const SOURCES: &str = "proto";
 const GENERATED: &str = "src/generated";
 
-/// Messages that have the same fields with the same numbers in both plugin protocols. Protocol 5 uses the Rust types of
-/// protocol 6 for them, so that only schemas need two conversions. The names of messages are not part of the encoding.
+/// Messages that have the same fields with the same numbers in both plugin protocols. For these messages, protocol 5
+/// uses the Rust types of protocol 6, so that only schemas need two conversions. The names of messages are not part of
+/// the encoding.
 const SHARED: &[&str] = &[
     "DynamicValue",
     "RawState",

@@ -43,7 +43,7 @@ pub enum FrameError {
 pub struct CoordinatorFrame {
     /// The coordinator's welcome. Only in the first frame.
     pub welcome: Option<Welcome>,
-    /// The number of the heartbeat, which rises by one with each; 0 if the frame is no heartbeat.
+    /// The number of the heartbeat, which increases by one with each heartbeat; 0 if the frame is not a heartbeat.
     pub heartbeat: u64,
     /// Orders, in the order in which they were given.
     pub orders: Vec<RunOrders>,
@@ -65,7 +65,7 @@ pub struct RunOrders {
 pub struct WorkerFrame {
     /// The worker's greeting. Only in the first frame.
     pub greeting: Option<Greeting>,
-    /// The number of the heartbeat, which rises by one with each; 0 if the frame is no heartbeat.
+    /// The number of the heartbeat, which increases by one with each heartbeat; 0 if the frame is not a heartbeat.
     pub heartbeat: u64,
     /// Whether the worker is about to leave: it finishes running calls, and accepts no more work. The announcement
     /// takes effect before the reports of the frame.

@@ -48,8 +48,8 @@ pub struct HeldTask {
     pub task: Task,
     /// The phase of the task.
     pub phase: HeldPhase,
-    /// The incarnation of the process that carried out the task, if this was an earlier process of the same name. The
-    /// worker found the result in its spool. `None` for the worker's own tasks.
+    /// The incarnation of the earlier process of the same name that carried out the task. The worker found the result
+    /// in its spool. `None` for the worker's own tasks.
     pub maker: Option<String>,
 }
 

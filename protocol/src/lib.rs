@@ -88,9 +88,9 @@ pub use report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, Ta
 pub const PROTOCOL: u32 = 2;
 /// The first version in which a worker hands over results of earlier processes of its name ([`HeldTask::maker`]).
 pub const PROTOCOL_OF_SPOOLS: u32 = 2;
-/// The maximum difference between the versions of two sides. It allows upgrades of a cluster during runs. A new version
-/// understands messages of the previous version, and sends nothing that the previous version must understand but does
-/// not know.
+/// The maximum difference between the versions of two sides. This difference allows upgrades of a cluster during runs.
+/// A new version understands messages of the previous version. It sends nothing that the previous version does not know
+/// but would have to understand.
 pub const PROTOCOL_DISTANCE: u32 = 1;
 
 /// Whether this version works with another version. 0 is not a valid version.

@@ -53,7 +53,7 @@ pub enum Order {
     IntentRefused(Task),
     /// The result of this task is durable, or not needed: forget the result.
     Acknowledged(Task),
-    /// Forget this task unless it was called. If it asked for its intent, report [`crate::TaskResult::NotCalled`].
+    /// Forget this task unless it was called. If its intent was requested, report [`crate::TaskResult::NotCalled`].
     Drop(Task),
     /// Look for evidence about the effect of an uncertain attempt.
     Settle(SettleOrder),

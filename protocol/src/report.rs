@@ -67,7 +67,7 @@ pub enum TaskResult {
         /// Encoded diagnostics.
         diagnostics: Opaque,
     },
-    /// The intent was recorded, but no call was made for it and none will be.
+    /// The intent was recorded, but no call was made for this intent, and no call will be made.
     NotCalled {
         /// Why no call was made.
         reason: String,
@@ -96,7 +96,7 @@ pub struct TaskDone {
     pub shown: Option<ShownName>,
 }
 
-/// Changes of the state, object by object. The coordinator turns them into whole records.
+/// Changes of the state, object by object. The coordinator turns these changes into whole records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskWrites {
     /// Objects of resource instances.
@@ -164,7 +164,7 @@ pub enum SettleVerdict {
 pub struct Candidate {
     /// Why it is not known whether the attempt created the object.
     pub reason: String,
-    /// The import id by which it was found.
+    /// The import id by which the object was found.
     pub id: String,
     /// Some attributes that may be shown: names, with values as JSON text.
     pub attributes: Vec<(String, String)>,

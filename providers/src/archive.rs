@@ -3,9 +3,9 @@
 //! Nothing in an archive is trusted. Names that lead out of the target, links, special files, and sizes beyond the
 //! limits are refused before or during unpacking. No file of a refused archive is kept.
 //!
-//! `registry` unpacks the archives of modules. These may have links and may repeat names, so `registry` has its own
-//! rules for writing them. It shares the limits, the check of names and the reading of zip files: [`Quota`],
-//! [`inside`], [`zip_entry`].
+//! `registry` unpacks the archives of modules. These archives may have links and may repeat names, so `registry` has
+//! its own rules for writing their files. It uses the limits, the check of names and the reading of zip files from this
+//! module: [`Quota`], [`inside`], [`zip_entry`].
 
 mod entry;
 mod limits;
@@ -27,7 +27,7 @@ pub const MAX_ENTRIES: usize = 10_000;
 /// The maximum number of unpacked bytes. The largest provider has less than 1 GiB.
 pub const MAX_UNPACKED: u64 = 8 << 30;
 
-/// An unpacked size that is always allowed, because small texts may shrink to almost nothing.
+/// An unpacked size that is always allowed, because a small text file may shrink to almost nothing.
 pub const FREE_BYTES: u64 = 16 << 20;
 
 /// Why an archive is not unpacked.

@@ -62,7 +62,7 @@ pub const UPGRADE_DEADLINE: Duration = Duration::from_secs(300);
 pub const READ_DEADLINE: Duration = Duration::from_secs(3_600);
 /// Plans may read the remote object too.
 pub const PLAN_DEADLINE: Duration = Duration::from_secs(3_600);
-/// The slowest known creates (databases, network appliances) take hours. Their `timeouts` blocks allow that.
+/// The slowest known creates (databases, network appliances) take hours, and their `timeouts` blocks allow such times.
 pub const APPLY_DEADLINE: Duration = Duration::from_secs(24 * 3_600);
 /// A data source may wait for something to appear.
 pub const DATA_DEADLINE: Duration = Duration::from_secs(3_600);
@@ -234,7 +234,7 @@ pub enum StatusCode {
 /// A reply with the provider's diagnostics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply<T> {
-    /// The reply. After an error, the value that the provider returned with it.
+    /// The reply. After an error, the value that the provider returned with the error.
     pub value: T,
     /// The diagnostics, in the provider's order.
     pub diagnostics: Vec<ProviderDiagnostic>,
@@ -250,7 +250,7 @@ impl<T> Reply<T> {
 /// `ReadResource`: the current object.
 #[derive(Clone, Debug)]
 pub struct ReadRequest {
-    /// The object's address. Providers do not receive it.
+    /// The object's address. Providers do not receive this address.
     pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
@@ -271,14 +271,14 @@ pub struct ObjectState {
     pub state: Value,
     /// The provider's own bytes.
     pub private: Vec<u8>,
-    /// The identity of the object, if the type has one and the provider returned it.
+    /// The identity of the object, if the type has identities and the provider returned one.
     pub identity: Option<Value>,
 }
 
 /// `PlanResourceChange`.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
-    /// The object's address. Providers do not receive it.
+    /// The object's address. Providers do not receive this address.
     pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
@@ -315,7 +315,7 @@ pub struct PlannedChange {
 /// `ApplyResourceChange`.
 #[derive(Clone, Debug)]
 pub struct ApplyRequest {
-    /// The object's address. Providers do not receive it.
+    /// The object's address. Providers do not receive this address.
     pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
@@ -402,7 +402,7 @@ pub struct OpenedEphemeral {
 /// The result of a renewal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenewedEphemeral {
-    /// Bytes that replace the previous ones.
+    /// Bytes that replace the previous private bytes of the object.
     pub private: Option<Vec<u8>>,
     /// When the object must be renewed again; `None` if it needs no further renewal.
     pub renew_at: Option<SystemTime>,
@@ -411,7 +411,7 @@ pub struct RenewedEphemeral {
 /// Functions by name.
 pub type Functions = BTreeMap<SmolStr, FunctionSignature>;
 
-/// The error of a function. It comes from the function itself, like an error diagnostic.
+/// The error of a function. The function itself reports this error, like an error diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionFailure {
     /// The problem.

@@ -1,7 +1,7 @@
 //! Checksums of packages: `h1:` of the unpacked files, `zh:` of the distributed archive.
 //!
 //! `h1` is Go's directory hash: SHA-256 in base64 over one line `HEX  NAME\n` for each file, in the order of the names.
-//! It is the same for an archive and for the directory that it unpacks to.
+//! An archive and the directory to which it unpacks have the same `h1` checksum.
 
 use std::fmt;
 use std::fs::File;
@@ -55,7 +55,7 @@ impl Checksum {
         &self.0
     }
 
-    /// The `zh` checksum of an archive with this SHA-256 in hexadecimal digits; `None` unless it has 64 such digits.
+    /// The `zh` checksum of an archive with this SHA-256; `None` unless `hex` consists of 64 hexadecimal digits.
     pub fn of_archive_digest(hex: &str) -> Option<Checksum> {
         let sound = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
         sound.then(|| Checksum(format!("zh:{}", hex.to_ascii_lowercase())))

@@ -7,7 +7,7 @@ use weft_graph_format::path::Path;
 /// A message from a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderDiagnostic {
-    /// The severity. An unknown one counts as an error.
+    /// The severity. An unknown severity counts as an error.
     pub severity: Severity,
     /// One line.
     pub summary: String,
@@ -59,7 +59,7 @@ impl ProviderDiagnostic {
     }
 }
 
-/// Whether any of them is an error.
+/// Whether any of the diagnostics is an error.
 pub fn has_errors(diagnostics: &[ProviderDiagnostic]) -> bool {
     diagnostics.iter().any(ProviderDiagnostic::is_error)
 }

@@ -1,4 +1,4 @@
-//! Open ephemeral objects. Each is renewed when its provider requires that, until it is closed.
+//! Open ephemeral objects. Each object is renewed when its provider requires a renewal, until the object is closed.
 //!
 //! Each call takes the provider's process from its pool and returns it, so an open object never prevents another
 //! provider from being started. The provider's data for later calls is in the object's private data (protocol: open,
@@ -39,8 +39,8 @@ pub enum Renewal {
     Failed(String),
 }
 
-/// An open ephemeral object. Dropping it ends the renewals but does not close the object. Call [`OpenObject::close`]
-/// for that.
+/// An open ephemeral object. Dropping it ends the renewals but does not close the object. [`OpenObject::close`] closes
+/// the object.
 pub struct OpenObject {
     type_name: SmolStr,
     /// Locked during a call about the object, so that calls do not overlap.
@@ -50,7 +50,7 @@ pub struct OpenObject {
 }
 
 impl OpenObject {
-    /// Keeps an object open that was just opened. Must be called within a tokio runtime.
+    /// Begins to renew an object that was just opened. Must be called within a tokio runtime.
     pub fn new(
         type_name: SmolStr,
         opened: &OpenedEphemeral,

@@ -21,8 +21,8 @@ impl HashedFiles {
         HashedFiles { checksum, seen: Mutex::new(fingerprint) }
     }
 
-    /// Whether the files still have their checksum. They are read again only if the fingerprint differs: a new hard
-    /// link or another owner changes the fingerprint as well, but not the contents.
+    /// Whether the files still have their checksum. The files are read again only if the fingerprint differs: a new
+    /// hard link or another owner changes the fingerprint as well, but not the contents.
     pub fn are_unchanged(&self) -> bool {
         let mut seen = self.seen.lock();
         let Ok(now) = Fingerprint::of(&seen.directory) else { return false };
@@ -37,7 +37,7 @@ impl HashedFiles {
     }
 }
 
-/// Two packages are equal if their contents are.
+/// Two packages are equal if their contents are equal.
 impl PartialEq for HashedFiles {
     fn eq(&self, other: &HashedFiles) -> bool {
         self.checksum == other.checksum
@@ -60,7 +60,7 @@ impl Fingerprint {
     /// that it covers the content that is hashed.
     ///
     /// # Errors
-    /// When a file's metadata cannot be read.
+    /// Returns an error if a file's metadata cannot be read.
     pub(crate) fn of(directory: &Path) -> io::Result<Fingerprint> {
         let mut files = BTreeMap::new();
         let mut pending = vec![directory.canonicalize()?];

@@ -10,7 +10,8 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// The variable that shows a program that it was started as a provider plugin, and not directly by a user.
+/// The environment variable by which a program recognizes that it was started as a provider plugin, and not directly by
+/// a user.
 pub const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
@@ -130,7 +131,7 @@ impl Handshake {
     }
 }
 
-/// Foreign text for a message: shortened, and without control characters.
+/// A text from a plugin, prepared for a message: shortened, and without control characters.
 fn shown(text: &str) -> String {
     const LONGEST: usize = 120;
     let mut out: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -33,11 +33,11 @@ pub const CONNECT_DEADLINE: Duration = Duration::from_secs(30);
 /// trips.
 const WINDOW: u32 = 8 * 1024 * 1024;
 
-/// The variable that disables TLS, for debuggers and for plugins without TLS.
+/// The environment variable that disables TLS, for debuggers and for plugins without TLS.
 pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
-/// Variables that no plugin needs and that may contain secrets of Weft: the token for coordinators, the password of the
-/// store, and passphrases. Plugins do not receive them.
+/// Environment variables that no plugin needs and that may contain secrets of Weft: the token for coordinators, the
+/// password of the store, and passphrases. Plugins do not receive these variables.
 const KEPT_BACK: [&str; 3] = ["WEFT_TOKEN", "WEFT_STORE", "TF_ENCRYPTION"];
 
 /// How to start a plugin.
@@ -50,7 +50,7 @@ pub struct LaunchSpec {
     /// The working directory of the plugin, which is the root module's directory. If `None`, the plugin gets the
     /// directory of this process.
     pub working_directory: Option<PathBuf>,
-    /// Variables added to this process's environment.
+    /// Variables that are added to the environment of this process.
     pub environment: Vec<(OsString, OsString)>,
     /// The guard program. If `None`, [`guard::program`] is used.
     pub guard: Option<PathBuf>,
@@ -120,7 +120,7 @@ pub enum LaunchError {
     /// TLS with the plugin is not possible.
     #[error(transparent)]
     Tls(#[from] PluginTlsError),
-    /// The plugin offers no TLS, although it was asked to use it.
+    /// The plugin offers no TLS, although it was asked to use TLS.
     #[error("the plugin does not support TLS; set {NO_TLS_VARIABLE}=1 to connect without TLS")]
     TlsRefused,
     /// The plugin does not accept connections.

@@ -146,13 +146,13 @@ impl LockFile {
         Ok(())
     }
 
-    /// Whether this lock file and the other one have selections for the same providers.
+    /// Whether this lock file and `other` have selections for the same providers.
     pub fn same_providers(&self, other: &LockFile) -> bool {
         self.providers.keys().eq(other.providers.keys())
     }
 
-    /// Whether this lock file and the other one select the same versions and packages. Constraints are not compared,
-    /// because they are only informational.
+    /// Whether this lock file and `other` select the same versions and packages. Constraints are not compared, because
+    /// they are only informational.
     pub fn selects_the_same(&self, other: &LockFile) -> bool {
         let same = |(source, lock): (&ProviderSource, &Lock)| {
             let found = other.providers.get(source);
@@ -161,9 +161,9 @@ impl LockFile {
         self.same_providers(other) && self.providers.iter().all(same)
     }
 
-    /// The lock of a provider. If a provider of the default registry is not locked, it uses the version that Terraform
-    /// selected for the provider of the same name. The checksums of that lock are not used, because the packages are
-    /// signed and packed separately.
+    /// The lock of a provider. If a provider of the default registry is not locked, its lock has the version that
+    /// Terraform selected for the provider of the same name. This lock has no checksums, because the two registries
+    /// sign and pack packages separately.
     pub fn get(&self, source: &ProviderSource) -> Option<Lock> {
         if let Some(lock) = self.providers.get(source) {
             return Some(lock.clone());

@@ -19,7 +19,7 @@ pub const PROGRAM_PREFIX: &str = "terraform-provider-";
 /// The location of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// A directory with its files.
+    /// A directory with the files of the package.
     Unpacked(PathBuf),
     /// A zip file.
     Packed(PathBuf),
@@ -49,7 +49,7 @@ pub fn package_folder(root: &Path, source: &ProviderSource, version: &Version, p
 }
 
 /// All packages of a provider in a mirror. Other names are ignored. If a package is both packed and unpacked, the
-/// unpacked one is used.
+/// unpacked package is used.
 pub fn search(root: &Path, source: &ProviderSource) -> Result<MirrorPackages, SearchError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -104,7 +104,8 @@ pub fn providers(root: &Path) -> Vec<ProviderSource> {
     found
 }
 
-/// The version and platform in the name of a packed package. Case does not matter, because some file systems ignore it.
+/// The version and platform in the name of a packed package. Case does not matter, because some file systems ignore
+/// case.
 fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform)> {
     let name = name.to_lowercase();
     let prefix = format!("{PROGRAM_PREFIX}{}_", source.type_name);
@@ -113,7 +114,7 @@ fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform
 }
 
 /// The program in an unpacked package: `terraform-provider-TYPE` or `terraform-provider-TYPE_v1.0.0`, with or without
-/// an extension. If there are several, the first one by name.
+/// an extension. If there are several programs, the first by name.
 pub fn program(folder: &Path, source: &ProviderSource) -> io::Result<Option<PathBuf>> {
     let prefix = format!("{PROGRAM_PREFIX}{}", source.type_name);
     let mut found: Option<PathBuf> = None;

@@ -1,5 +1,5 @@
-//! Installed packages. Planning checks them before it starts a plugin, and a worker finds the exact package that a plan
-//! names.
+//! Installed packages. Planning checks these packages before it starts a plugin, and a worker finds the exact package
+//! that a plan names.
 
 mod problems;
 
@@ -41,9 +41,9 @@ pub struct Package {
     pub source: ProviderSource,
     /// The version of the package; `None` for a development override.
     pub version: Option<Version>,
-    /// The `h1` checksum of its files; `None` for a development override, which may change at any time.
+    /// The `h1` checksum of the package's files; `None` for a development override, which may change at any time.
     pub checksum: Option<Checksum>,
-    /// The directory of its files.
+    /// The directory of the package's files.
     pub directory: PathBuf,
     /// The program of the package.
     pub program: PathBuf,
@@ -224,7 +224,7 @@ fn fingerprint(folder: &Path) -> Result<Fingerprint, PackageProblem> {
     Fingerprint::of(folder).map_err(|error| PackageProblem::Io { path: folder.to_owned(), error })
 }
 
-/// The program of an unpacked package. An absolute path, because plugins run in the root module's directory.
+/// The program of an unpacked package. The path is absolute, because plugins run in the root module's directory.
 ///
 /// # Errors
 /// Returns an error if the package has no program.
@@ -252,7 +252,7 @@ pub fn plan_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>, not
     vec![problems::plugins_missing(&lines("", false))]
 }
 
-/// The diagnostics of `validate`. It ignores constraints, and puts the reason into the summary.
+/// The diagnostics of `validate`, which ignores constraints and puts the reason into the summary.
 pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>) -> Vec<Diagnostic> {
     problems
         .iter()

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-/// The variables that set the log level of plugin SDKs. By default, plugins log everything and leave it to the reader
-/// to discard entries. This takes a third of the time of a cheap call.
+/// The environment variables that set the log level of plugin SDKs. By default, plugins log everything, and the reader
+/// has to discard entries. This logging takes a third of the time of a cheap call.
 pub(crate) const LEVEL_VARIABLES: [&str; 2] = ["TF_LOG_SDK", "TF_LOG_PROVIDER"];
 
 /// The value of [`LEVEL_VARIABLES`] that makes plugins log exactly the entries that Weft's log shows.
@@ -23,7 +23,8 @@ pub(crate) fn wanted_level() -> &'static str {
     }
 }
 
-/// Logs one line of a plugin's standard error. Returns whether it was plain text, as in a crash, and not a log entry.
+/// Logs one line of a plugin's standard error. Returns whether the line was plain text, as in a crash, and not a log
+/// entry.
 pub(crate) fn relay(plugin: &str, line: &str) -> bool {
     let Some(entry) = LogEntry::parse(line) else {
         if !line.is_empty() {

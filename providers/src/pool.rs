@@ -1,8 +1,9 @@
 //! Configured plugins, with a limit on the number of processes.
 //!
-//! One process serves one configured provider instance. It is started and configured at its first use, kept while there
-//! is room, and restarted if it has died. If there is no room, the instance that has been idle longest is closed. If
-//! all instances are in use, the caller waits. Instances with a [`SharedBound`] also need room within that limit.
+//! One process serves one configured provider instance. The process is started and configured at the first use of the
+//! instance, is kept while there is room, and is restarted if it has died. If there is no room, the instance that has
+//! been idle longest is closed. If all instances are in use, the caller waits. Instances with a [`SharedBound`] also
+//! need room within that limit.
 //!
 //! A caller that holds a [`PooledProvider`] and asks for another instance may deadlock with another such caller. Take
 //! one instance at a time.
@@ -33,7 +34,7 @@ pub const DEFAULT_MAX_OPEN: usize = 32;
 /// A plugin, and how to start it.
 #[derive(Clone, Debug)]
 pub struct Plugin {
-    /// How to start it.
+    /// How to start the plugin.
     pub spec: LaunchSpec,
     /// The package's checksum, the key of its schema in the cache; `None` for packages that may change (overrides).
     pub checksum: Option<String>,
@@ -150,7 +151,7 @@ struct Slot {
     leases: usize,
     /// The group of the instance.
     group: Option<String>,
-    /// When the last lease of the instance ended, in the order of events.
+    /// When the last lease of the instance ended, as the number of events until then.
     idle_since: u64,
 }
 
@@ -164,10 +165,10 @@ struct Running {
     _room_of_group: Option<OwnedSemaphorePermit>,
 }
 
-/// A provider instance in use. It is not closed while this exists.
+/// A provider instance in use. The instance is not closed while this value exists.
 pub struct PooledProvider {
     session: ProviderSession,
-    /// The diagnostics of configuring it; empty if it was already running.
+    /// The warnings from configuring the provider; empty if the instance was already running.
     pub warnings: Vec<ProviderDiagnostic>,
     _use: InUse,
 }
@@ -224,7 +225,7 @@ impl ProviderPool {
         stand_ins.is_some_and(|answers| answers.extent(&instance.config()) == StandInExtent::Whole)
     }
 
-    /// Returns the instance. It is started and configured if it is not running.
+    /// Returns the instance. Starts and configures it if it is not running.
     pub async fn open(&self, wanted: InstanceRequest) -> Result<PooledProvider, ProviderOpenError> {
         let (running, in_use) = self.reserve(&wanted)?;
         let mut running = running.lock().await;
@@ -422,7 +423,7 @@ fn end(running: Running) {
 /// Counts a caller that waits for room.
 struct WaitingCaller<'a> {
     shared: &'a Shared,
-    /// The group in which it waits; `None` if it waits for room among all processes.
+    /// The group in which the caller waits; `None` if the caller waits for room among all processes.
     group: Option<&'a str>,
 }
 

@@ -1,4 +1,5 @@
-//! Plugin processes. They are started from one thread that lives as long as this process, and watched until they end.
+//! Plugin processes. All plugin processes are started from one thread that lives as long as this process, and are
+//! watched until they end.
 //!
 //! On Linux, the signal that ends a plugin with its parent is sent when the *thread* that forked it ends. Threads of
 //! the async runtime come and go, so a dedicated thread does all the forking.
@@ -26,7 +27,8 @@ const KEPT_LINES: usize = 60;
 /// The maximum length of a kept line, in bytes.
 const KEPT_LINE_BYTES: usize = 2_000;
 
-/// The time limit for the last lines of a process that has ended. A grandchild may hold the pipe open.
+/// The time limit for the last lines of a process that has ended. Another process that the plugin started may keep the
+/// pipe open.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
 type SpawnRequest = (Command, Handle, oneshot::Sender<std::io::Result<Child>>);
@@ -40,7 +42,7 @@ pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
         let thread = std::thread::Builder::new().name("plugin-spawner".into()).spawn(move || {
             while let Ok((mut command, runtime, reply)) = receiver.recv() {
                 let _inside = runtime.enter();
-                // The caller may have stopped waiting. Then the child is killed when it is dropped.
+                // The caller may have stopped waiting. In this case, the child is dropped and thereby killed.
                 let _ = reply.send(command.spawn());
             }
         });
@@ -71,7 +73,7 @@ impl PluginProcess {
         tokio::spawn(async move {
             let status = tokio::select! {
                 status = child.wait() => status,
-                // The session asked to kill it, or was dropped.
+                // The session asked to kill the process, or was dropped.
                 _ = killed => {
                     let _ = child.start_kill();
                     child.wait().await
@@ -105,7 +107,7 @@ impl PluginProcess {
         }
     }
 
-    /// The last lines of its standard error.
+    /// The last lines that the process wrote to standard error.
     pub(crate) fn last_lines(&self) -> String {
         self.last_lines.lock().iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }

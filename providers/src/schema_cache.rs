@@ -1,7 +1,7 @@
 //! A cache of schemas in memory and on disk, by the checksum of the package.
 //!
 //! A file contains the plugin's replies as received, so its format does not change when Weft's types do. A damaged or
-//! unreadable file counts as missing, and a failure to write one is only logged.
+//! unreadable file counts as missing, and a failure to write a file is only logged.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

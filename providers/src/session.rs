@@ -49,7 +49,7 @@ pub struct SessionOptions {
 
 /// A running plugin. Cheap to clone; the process ends when the last clone is dropped, or at [`ProviderSession::close`].
 ///
-/// All values have the types that the schema implies. Marks are not sent; unknown values are.
+/// All values have the types that the schema implies. Marks are not sent, but unknown values are sent.
 #[derive(Clone)]
 pub struct ProviderSession {
     inner: Arc<Inner>,
@@ -118,9 +118,9 @@ impl ProviderSession {
         !self.inner.closed.load(Ordering::Acquire) && self.inner.process.ended().is_none()
     }
 
-    /// The schema: from this process, or from the cache if the provider allows that.
+    /// The schema: from this process, or from the cache if the provider sets `schema_optional`.
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
-        // On the heap: every encoding needs it, but only the first caller loads it.
+        // On the heap: every encoding needs the schema, but only the first caller loads it.
         self.inner.schema.get_or_try_init(|| Box::pin(self.load_schema())).await.cloned()
     }
 
@@ -134,8 +134,8 @@ impl ProviderSession {
         if let Some(schema) = cached.as_ref().filter(|schema| schema.schema_optional) {
             return Ok(schema.clone());
         }
-        // Other providers initialize themselves in this call, so a new process must receive it even if the schema is
-        // cached.
+        // Providers without `schema_optional` may initialize themselves in this call. So a new process must receive the
+        // call even if the schema is cached.
         let mut reply = self.call(CallKind::Schema, METHOD, self.inner.wire.schema()).await?;
         let diagnostics = convert::diagnostics(reply.take_diagnostics());
         if has_errors(&diagnostics) {
@@ -226,8 +226,8 @@ impl ProviderSession {
     }
 }
 
-/// Logs the output that the plugin sends through go-plugin's own channel. It must be read, because otherwise the plugin
-/// blocks.
+/// Logs the output that the plugin sends through go-plugin's own channel. The channel must be read, because otherwise
+/// the plugin blocks.
 fn relay_output(channel: Channel, name: String) {
     tokio::spawn(async move {
         // Plugins that are not written in Go may lack this service.

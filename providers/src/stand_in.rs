@@ -22,8 +22,8 @@ pub trait StandIns: Debug + Send + Sync {
     /// Whether the stand-in replaces the objects of a resource.
     fn covers(&self, provider: &ProviderConfig, resource: &ConfigResource) -> bool;
 
-    /// The complete object for a configuration. It is unknown only where the configuration is unknown. Neither the
-    /// object nor the configuration is null.
+    /// The complete object for a configuration. The object is unknown only where the configuration is unknown. Neither
+    /// the object nor the configuration is null.
     fn object(
         &self,
         provider: &ProviderConfig,
@@ -38,7 +38,7 @@ pub trait StandIns: Debug + Send + Sync {
 pub enum StandInExtent {
     /// Nothing is replaced.
     Nothing,
-    /// Single resources are replaced. The real provider is configured, and handles the others.
+    /// Single resources are replaced. The real provider is configured, and handles the other resources.
     Some,
     /// The whole provider is replaced.
     Whole,

@@ -1,8 +1,8 @@
-//! Mutual TLS with a plugin. Each side makes a certificate for one plugin process only. It passes the certificate to
-//! the other side in the environment or over standard output. No other process can write to these channels.
+//! Mutual TLS with a plugin. Each side makes a certificate for one plugin process only, and passes it to the other
+//! side: in the environment, or over standard output. No other process can write to these channels.
 //!
-//! So each side accepts only the announced certificate, and the other side must prove that it holds the key. Chains,
-//! names and dates do not matter, and a check of the chain would fail: these certificates are self-signed.
+//! So each side accepts only the announced certificate, and the other side must prove that it has the private key.
+//! Chains, names and dates do not matter, and a check of the chain would fail: these certificates are self-signed.
 
 use std::sync::Arc;
 

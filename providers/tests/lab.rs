@@ -1,7 +1,7 @@
 //! Sessions with the real test plugins `lab` (protocol 6) and `oldlab` (protocol 5).
 //!
-//! `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled. Without it these tests print that
-//! they were skipped.
+//! `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled. Without this variable, these
+//! tests print that they were skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -490,7 +490,7 @@ async fn a_pool_keeps_its_limit_and_restarts_dead_plugins() {
     drop(again);
     third.await.unwrap().unwrap();
     assert!(!running(pid));
-    // A dead process is replaced, and the new one configured.
+    // A dead process is replaced, and the new process is configured.
     let pid = b.pid();
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap(),

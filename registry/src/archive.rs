@@ -1,9 +1,9 @@
 //! Archives of modules from untrusted sources. Each archive is unpacked into a new directory.
 //!
-//! The contents are not trusted. Names and links that lead out of the directory are refused, and so are devices and
-//! archives that exceed the limits for bytes or files. This happens before or during writing. Nothing of a refused
-//! archive remains. Links are created last, so that nothing is ever written through one. Packages of providers have
-//! stricter rules: see [`weft_providers::archive`], which also has the code that both share.
+//! An archive is refused if it has names or links that lead out of the directory, devices, or too many bytes or files.
+//! The checks happen before or during writing. After a refusal, no file of the archive remains. Links are created last,
+//! so that no file is ever written through a link. Packages of providers have stricter rules: see
+//! [`weft_providers::archive`]. That module also has the code that both kinds of packages share.
 
 mod bundle;
 mod folder;
@@ -17,13 +17,13 @@ use folder::Folder;
 use weft_providers::archive::Limits;
 pub use weft_providers::archive::MAX_RATIO;
 
-/// The maximum number of files, directories and links. The largest module repositories have a tenth of it.
+/// The maximum number of files, directories and links. The largest module repositories have a tenth of this number.
 pub const MAX_ENTRIES: usize = 100_000;
 
 /// The maximum number of unpacked bytes.
 pub const MAX_UNPACKED: u64 = 2 << 30;
 
-/// An unpacked size that is allowed at any compression ratio: small files of blanks are harmless.
+/// An unpacked size that is allowed at any compression ratio. Small files that compress extremely well are harmless.
 pub const FREE_BYTES: u64 = 32 << 20;
 
 /// The memory limit for unpacking xz, in KiB. The highest usual level needs 65 MiB.
@@ -89,12 +89,12 @@ pub enum ArchiveError {
     /// More than [`MAX_ENTRIES`] entries.
     #[error("the archive has more than {MAX_ENTRIES} entries")]
     TooMany,
-    /// Larger than [`MAX_UNPACKED`] or [`MAX_RATIO`] allow.
+    /// The unpacked content is larger than [`MAX_UNPACKED`] or [`MAX_RATIO`] allows. The number is the limit in bytes.
     #[error("the archive unpacks to more than {0} bytes")]
     TooLarge(u64),
 }
 
-/// The suffixes of formats. A longer suffix precedes the shorter ones that it ends with.
+/// The suffixes of formats. A suffix such as `tar.gz` precedes the suffix `gz`, because the first match counts.
 const ENDS: [(&str, Packing); 10] = [
     ("tar.tbz2", Packing::TarBzip2),
     ("tar.bz2", Packing::TarBzip2),
@@ -120,7 +120,7 @@ impl Packing {
         found.map(|(_, packing)| *packing)
     }
 
-    /// The format that the first bytes of a file indicate. Everything in gzip, bzip2 or xz is assumed to be tar.
+    /// The format that the first bytes of a file indicate. Content in gzip, bzip2 or xz is assumed to be a tar archive.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.

@@ -1,5 +1,5 @@
-//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and additional ones: the sources of packages and
-//! modules, and the credentials for them.
+//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and additional files: the sources of packages
+//! and modules, and the credentials for these sources.
 
 mod deadlines;
 mod method;
@@ -49,7 +49,7 @@ pub struct CliConfig {
     pub plugin_cache_may_break: bool,
     /// `host` blocks: addresses of services, instead of discovery.
     pub hosts: BTreeMap<Host, BTreeMap<String, String>>,
-    /// `credentials` blocks, and the file with the tokens of logins.
+    /// The tokens in `credentials` blocks and in the file with the tokens of logins.
     pub credentials: BTreeMap<Host, SecretString>,
     /// A `credentials_helper` block.
     pub credentials_helper: Option<Helper>,
@@ -80,7 +80,7 @@ pub struct OciDefaults {
     pub ambient: bool,
     /// Files in Docker's format, instead of the default ones.
     pub files: Option<Vec<PathBuf>>,
-    /// The name of a helper program in Docker's format for all registries, after `docker-credential-`.
+    /// The name of a helper program for all registries, without the prefix `docker-credential-`.
     pub helper: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub enum OciCredentials {
         /// The refresh token, which is exchanged for an access token.
         refresh: Option<SecretString>,
     },
-    /// `docker_credentials_helper`: the name after `docker-credential-`.
+    /// `docker_credentials_helper`: the name of a helper program, without the prefix `docker-credential-`.
     Helper(String),
 }
 

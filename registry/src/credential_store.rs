@@ -42,7 +42,8 @@ pub enum CredentialStoreError {
     /// The helper failed.
     #[error(transparent)]
     Helper(#[from] CredentialsError),
-    /// The user has this token in their own file, or has no home directory.
+    /// The token is in a CLI configuration file of the user, which Weft does not change. Or the user has no home
+    /// directory.
     #[error("Weft does not manage the credentials for {0}")]
     Elsewhere(Host),
 }
@@ -121,8 +122,8 @@ fn hosts_in(path: &Path) -> BTreeSet<Host> {
     all.into_iter().flatten().filter_map(|(name, _)| name.parse().ok()).collect()
 }
 
-/// Rewrites the file with another token for a host, or without a token for the host. The rest of the file's content
-/// stays.
+/// Rewrites the file with another token for a host, or without a token for the host. The rest of the file's content is
+/// preserved.
 fn change(path: &Path, host: &Host, token: Option<&SecretString>) -> Result<(), CredentialStoreError> {
     let failed = |error: String| CredentialStoreError::File { path: path.to_owned(), error };
     let mut content = read(path)?;
@@ -139,7 +140,7 @@ fn change(path: &Path, host: &Host, token: Option<&SecretString>) -> Result<(), 
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        // Only their owner can read temporary files.
+        // Temporary files can be read only by their owner.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&text)?;
         file.as_file().sync_all()?;

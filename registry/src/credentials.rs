@@ -107,7 +107,7 @@ impl Credentials {
         answer
     }
 
-    /// Calls the helper to `store` or `forget` the token for a host. Without a helper, nothing happens.
+    /// Runs the helper with the command `verb` (`store` or `forget`) for a host. Does nothing if there is no helper.
     ///
     /// # Errors
     /// Returns an error if the helper fails.

@@ -103,7 +103,8 @@ struct Services {
 }
 
 impl Discovery {
-    /// Uses this client and these credentials. `host` blocks of the configuration replace requests.
+    /// Makes a discovery with this client and these credentials. No request is sent for a host that has a `host` block
+    /// in the configuration.
     pub fn new(http: Http, credentials: Arc<Credentials>, config: &CliConfig) -> Discovery {
         Discovery { http, credentials, forced: config.hosts.clone(), found: Mutex::default() }
     }

@@ -1,5 +1,5 @@
-//! The parts of the environment that determine the sources of packages. They are a value, so that tests need not change
-//! the real environment.
+//! The parts of the environment that determine the sources of packages. They are collected in a value, so that tests
+//! can replace the real environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -55,13 +55,13 @@ impl ProcessEnvironment {
         ProcessEnvironment { variables: heeded.collect(), working_directory, launch_directory }
     }
 
-    /// Sets the directory in which the process was started. The path of the configuration file in a variable is
-    /// relative to it.
+    /// Sets the directory in which the process was started. If a variable names the configuration file, its path is
+    /// relative to this directory.
     pub fn launched_in(self, launch_directory: impl Into<PathBuf>) -> ProcessEnvironment {
         ProcessEnvironment { launch_directory: launch_directory.into(), ..self }
     }
 
-    /// A custom environment.
+    /// A custom environment with this working directory and these variables.
     pub fn new(working_directory: impl Into<PathBuf>, variables: &[(&str, &Path)]) -> ProcessEnvironment {
         let variables = variables.iter().map(|(name, path)| ((*name).to_owned(), path.as_os_str().to_owned()));
         let working_directory = working_directory.into();

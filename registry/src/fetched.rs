@@ -41,7 +41,7 @@ pub enum FetchProblem {
     },
 }
 
-/// A package on this machine. If it was downloaded, it is removed when dropped.
+/// A package on this machine. A downloaded package is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Fetched {
     /// The location of the package.
@@ -144,7 +144,7 @@ impl Fetched {
                 #[cfg(unix)]
                 {
                     use std::os::unix::fs::PermissionsExt as _;
-                    // Only their owner can read downloads, but everyone must be able to read a mirror.
+                    // Downloads can be read only by their owner, but everyone must be able to read a mirror.
                     let readable = std::fs::Permissions::from_mode(0o644);
                     std::fs::set_permissions(&target, readable).map_err(io(&target))?;
                 }

@@ -10,7 +10,7 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host(SmolStr);
 
-/// A text that is not a host name.
+/// A string that is not a host name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not the name of a host")]
 pub struct HostError(pub String);

@@ -45,7 +45,7 @@ pub struct Http {
 #[derive(Debug)]
 struct Inner {
     settings: HttpSettings,
-    /// The client for other hosts. The other client, `inward`, is for this machine and never uses a proxy.
+    /// The client for other machines. `inward` is the client for this machine, which never uses a proxy.
     outward: OnceLock<reqwest::Client>,
     inward: OnceLock<reqwest::Client>,
 }
@@ -408,7 +408,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     if texts.is_empty() { "the connection failed".to_owned() } else { texts.join(": ") }
 }
 
-/// Whether the address belongs to this machine. Go's clients use no proxy for such an address either.
+/// Whether the address belongs to this machine. As in Go, requests to such addresses use no proxy.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

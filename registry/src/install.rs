@@ -91,7 +91,8 @@ struct Placed {
     package: Package,
     /// Further checksums to lock, beside the package's own.
     trusted: BTreeSet<Checksum>,
-    /// Whether only the package's own checksums will be locked, so that it cannot be installed on other platforms.
+    /// Whether only the package's own checksums will be locked, so that the provider cannot be installed on other
+    /// platforms.
     incomplete: bool,
 }
 
@@ -120,9 +121,9 @@ enum InstallProblem {
 }
 
 impl Installer {
-    /// An installer with the methods of the CLI configuration. `plugin_directories` (`-plugin-dir`) replace all of
-    /// them. Without configured methods and without `plugin_directories`, the implied local directories are used, and
-    /// the registry for all other providers.
+    /// An installer with the methods of the CLI configuration. `plugin_directories` (`-plugin-dir`) replace all
+    /// methods. Without configured methods and without `plugin_directories`, the implied local directories are used,
+    /// and the registry for all other providers.
     pub fn new(
         config: &CliConfig,
         environment: &ProcessEnvironment,
@@ -157,22 +158,22 @@ impl Installer {
         }
     }
 
-    /// Uses another platform than this machine's.
+    /// Installs packages for this platform instead of the platform of this machine.
     #[must_use]
     pub fn on(mut self, platform: Platform) -> Installer {
         self.platform = platform;
         self
     }
 
-    /// Uses this network in place of the one that the process's environment describes.
+    /// Uses this network instead of the network that the process's environment describes.
     #[must_use]
     pub fn with_network(mut self, network: Network) -> Installer {
         self.sources = self.sources.over(network);
         self
     }
 
-    /// Installs the required providers. `upgrade` ignores locked versions. Writes only to the data directory and the
-    /// plugin cache: the caller settles the lock file.
+    /// Installs the required providers. If `upgrade` is true, locked versions are ignored. Writes only to the data
+    /// directory and the plugin cache: the caller settles the lock file.
     pub async fn install(
         &self,
         requirements: &Requirements,
@@ -316,7 +317,7 @@ impl Installer {
         mirror::package_folder(&self.data_directory.join(FOLDER), source, version, &self.platform)
     }
 
-    /// A locked package that is already in its directory, or that can be linked there from the cache.
+    /// A locked package that need not be fetched: it is already in its directory, or in the cache.
     async fn there(
         &self,
         source: &ProviderSource,

@@ -4,8 +4,8 @@
 //! the services of a [`host`], and [`credentials`] has tokens. [`login`] gets new tokens, and [`credential_store`]
 //! stores them.
 //!
-//! Providers: [`sources`] combines all installation methods: [`provider_registry`] with [`signature`]s,
-//! [`network_mirror`] and [`oci`]. Each of them makes an [`offer`] or returns a [`package_error`]. [`install`] selects
+//! For providers, [`sources`] combines all installation methods: [`provider_registry`] with its [`signature`]s,
+//! [`network_mirror`] and [`oci`]. Each method makes an [`offer`] or returns a [`package_error`]. [`install`] selects
 //! versions, fetches packages ([`fetched`]) into the data directory, and reports progress with [`install_event`]s.
 //! [`settle`] writes the lock file.
 //!

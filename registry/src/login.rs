@@ -23,7 +23,7 @@ pub const LOGIN: &str = "login.v1";
 pub const BY_CODE: &str = "authz_code";
 /// The password grant.
 pub const BY_PASSWORD: &str = "password";
-/// The default ports: those that need no special rights.
+/// The default ports: all ports that need no special privileges.
 const PORTS: (u16, u16) = (1024, u16::MAX);
 /// The path of the browser's request.
 const CALLBACK: &str = "/login";
@@ -191,7 +191,7 @@ impl CodeLogin {
         rand::fill(&mut bytes).map_err(|_| LoginError::Random)?;
         let count = u32::from(last - first) + 1;
         let start = u32::from(u16::from_le_bytes(bytes));
-        // The search starts at a random port, because the lowest ones are most likely in use.
+        // The search starts at a random port, because the lowest ports are most likely in use.
         let mut all = (0..count).filter_map(|step| u16::try_from(u32::from(first) + (start + step) % count).ok());
         let server = all.find_map(|port| Some((TcpListener::bind(("127.0.0.1", port)).ok()?, port)));
         let Some((server, port)) = server else { return Err(LoginError::Ports(first, last)) };
@@ -231,7 +231,7 @@ impl CodeLogin {
                 "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
                 page.len()
             );
-            // The browser may have closed the connection. Its code is still valid.
+            // The browser may have closed the connection. The code in its request is still valid.
             let _ = connection.write_all(answer.as_bytes());
             if let Some(code) = code {
                 return Ok(SecretString::new(code));

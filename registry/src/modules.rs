@@ -1,8 +1,8 @@
 //! Modules that are not local: finding and fetching their packages.
 //!
 //! [`PackageAddress`] is a parsed address. [`ModuleFetcher`] fetches packages by git, over HTTP or from OCI registries.
-//! It queries module registries for versions, from which [`constraint`] selects, and for the addresses of their
-//! packages.
+//! It also queries module registries for the versions of a module, and for the address of a package. [`constraint`]
+//! selects one of the versions.
 
 mod address;
 mod artifact;

@@ -64,7 +64,7 @@ struct Package {
 }
 
 impl OciMirror {
-    /// Uses this HTTP client, with the credentials from the configuration and the environment.
+    /// Makes a source that uses this HTTP client, with the credentials from the configuration and the environment.
     pub fn new(http: Http, config: &CliConfig, environment: &ProcessEnvironment) -> OciMirror {
         OciMirror { client: OciClient::new(http, config, environment) }
     }

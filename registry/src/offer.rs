@@ -46,7 +46,7 @@ impl fmt::Display for Authentication {
 pub struct Offer {
     /// The location of the package.
     pub url: Url,
-    /// The credentials for that location.
+    /// The credentials for `url`.
     pub authorization: Authorization,
     /// The accepted checksums of this package. Empty if the source lists none.
     pub expected: BTreeSet<Checksum>,

@@ -18,14 +18,14 @@ pub(crate) struct PluginCache {
     may_break_lock: bool,
 }
 
-/// A lock on a package in the cache, for adding or using it. Other processes wait until it is dropped.
+/// A lock on a package in the cache, for adding or using the package. Other processes wait until the lock is dropped.
 pub(crate) struct CacheLock {
     _file: Option<File>,
 }
 
 impl PluginCache {
-    /// A cache in this directory. With `may_break_lock`, its packages are accepted even if the lock file has no
-    /// checksum for them.
+    /// A cache in this directory. If `may_break_lock` is true, the packages of the cache are accepted even if the lock
+    /// file has no checksum for them.
     pub(crate) fn new(root: PathBuf, may_break_lock: bool) -> PluginCache {
         PluginCache { root, may_break_lock }
     }
@@ -34,8 +34,8 @@ impl PluginCache {
         mirror::package_folder(&self.root, source, version, platform)
     }
 
-    /// Waits until no other process uses this package. If the file system has no locks, it does not wait. Adding a
-    /// package is atomic in any case.
+    /// Waits until no other process uses this package. Does not wait if the file system has no locks. Without a lock,
+    /// two processes may add the same package, because adding a package is atomic.
     pub(crate) fn lock(&self, source: &ProviderSource, version: &Version, platform: &Platform) -> CacheLock {
         let folder = self.folder(source, version, platform);
         let held = || -> std::io::Result<File> {

@@ -10,7 +10,7 @@ use weft_graph_format::version::Version;
 use weft_providers::constraint::Constraints;
 use weft_providers::platform::Platform;
 
-/// A dependency on a provider that is not built in.
+/// The configuration requires a built-in provider that does not exist.
 pub(crate) fn unknown_builtin(source: &ProviderSource) -> Diagnostic {
     invalid_builtin(source, &format!("this Weft release has no built-in provider named \"{}\"", source.type_name))
 }
@@ -145,7 +145,7 @@ pub(crate) fn foreign_protocols(
     )
 }
 
-/// Installation selected other packages than a lock file that must not change.
+/// The selected packages differ from those in a lock file that must not change.
 pub(crate) fn other_packages_locked() -> Diagnostic {
     Diagnostic::warning(
         "Provider lock file not updated",
@@ -154,7 +154,7 @@ pub(crate) fn other_packages_locked() -> Diagnostic {
     )
 }
 
-/// The configuration requires other providers than a lock file that must not change.
+/// The required providers differ from those in a lock file that must not change.
 pub(crate) fn other_providers_locked() -> Diagnostic {
     Diagnostic::error(
         "Provider dependency changes detected",

@@ -20,10 +20,10 @@ use crate::package_error::{PackageError, path_of};
 use crate::secret::SecretString;
 use crate::signature;
 
-/// The maximum size of a list of checksums and of its signature. A hundred platforms take ten kilobytes.
+/// The maximum size of a list of checksums and of its signature. A list for a hundred platforms has ten kilobytes.
 const MAX_SUMS: u64 = 1 << 20;
 
-/// Which packages without a valid signature are refused, in addition to those whose signature is wrong.
+/// The additional reasons to refuse a package. A package with a wrong signature is always refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignaturePolicy {
     /// Refuses packages for which the registry has no key (`OPENTOFU_ENFORCE_GPG_VALIDATION`). Registries other than
@@ -94,7 +94,7 @@ struct SigningKey {
     ascii_armor: String,
 }
 
-/// The connection data of a registry: its address, and the token for it.
+/// The connection data of a registry: its address, and the token for requests.
 struct Door {
     base: Url,
     token: Option<SecretString>,
@@ -131,8 +131,8 @@ impl ProviderRegistry {
         Ok(Listing { versions, warnings: found.warnings.unwrap_or_default() })
     }
 
-    /// The package of a version for a platform. `None` if there is none for the platform. The list with its checksum
-    /// has been verified.
+    /// The package of a version for a platform. `None` if the registry has no package for the platform. A package that
+    /// the [`SignaturePolicy`] does not allow is an error.
     ///
     /// # Errors
     /// Returns an error if the registry does not respond, or if its response cannot be trusted.
@@ -239,8 +239,8 @@ impl ProviderRegistry {
 }
 
 impl Door {
-    /// The registry's token for a request to this URL. It is sent over a secure connection to the registry itself, and
-    /// never to another host that stores its packages.
+    /// The registry's token for a request to this URL. `None` if the URL is not secure, or is on another host. A
+    /// registry may store its packages on another host, which must not receive the token.
     fn token_for(&self, url: &Url) -> Option<SecretString> {
         let same = url.scheme() == "https" && Host::of_url(url) == Host::of_url(&self.base);
         self.token.clone().filter(|_| same)

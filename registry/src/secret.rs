@@ -7,12 +7,12 @@ use std::fmt;
 pub struct SecretString(String);
 
 impl SecretString {
-    /// Wraps a text.
+    /// Wraps a string.
     pub fn new(text: impl Into<String>) -> SecretString {
         SecretString(text.into())
     }
 
-    /// The text, for requests.
+    /// The string, for requests.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -38,8 +38,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) locked: BTreeSet<Checksum>,
 }
 
-/// Whether a provider is built in. Returns an error for an unknown built-in provider, and for one with a version
-/// constraint.
+/// Whether a provider is built in. Returns an error for a built-in provider that does not exist, and for a built-in
+/// provider with a version constraint.
 pub(crate) fn built_in(source: &ProviderSource, constraints: &Constraints) -> Result<bool, Diagnostic> {
     if !source.is_builtin() {
         return Ok(false);
@@ -53,7 +53,7 @@ pub(crate) fn built_in(source: &ProviderSource, constraints: &Constraints) -> Re
     Ok(true)
 }
 
-/// The request for one provider. `upgrade` ignores the locked version.
+/// The request for one provider. If `upgrade` is true, the locked version is ignored.
 pub(crate) fn wanted<'a>(
     source: &'a ProviderSource,
     constraints: &'a Constraints,

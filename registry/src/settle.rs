@@ -35,7 +35,7 @@ pub enum LockOutcome {
     Created,
     /// The lock file was changed.
     Updated,
-    /// The lock file needs a change, but must not be written, or could not be.
+    /// The lock file needs a change, but must not be written, or could not be written.
     NotSaved,
 }
 

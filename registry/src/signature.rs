@@ -1,8 +1,8 @@
 //! Signatures of checksum lists: OpenPGP, detached, by a key that the registry returns.
 //!
-//! The signature must be made by a key of the list, or by a subkey that such a key authorizes for signing. Revoked keys
-//! and insecure digests are refused. Expired keys are accepted unless configured otherwise, because registries still
-//! offer packages that were signed before the keys expired.
+//! The signature must be made by one of the keys that the registry returns. A subkey is accepted if such a key
+//! authorizes the subkey for signing. Revoked keys and insecure digests are refused. Expired keys are accepted unless
+//! configured otherwise, because registries still offer packages that were signed before the keys expired.
 
 use std::io::Cursor;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,8 @@ use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::Signature;
 use pgp::types::{KeyDetails as _, VerifyingKey};
 
-/// The maximum size of a key. The largest known keys have a hundred kilobytes, because others have signed them.
+/// The maximum size of a key. The largest known keys have a hundred kilobytes, because they contain signatures by
+/// others.
 const MAX_KEY: usize = 4 << 20;
 
 /// The maximum size of a signature.
@@ -31,7 +32,7 @@ pub enum SignatureError {
     /// None of the keys signed the document.
     #[error("authentication signature from unknown issuer")]
     UnknownIssuer,
-    /// A key of the list signed another document.
+    /// One of the keys signed another document.
     #[error("the signature by the key {key} does not match: the signed document was changed")]
     Wrong {
         /// The key's id.
@@ -57,8 +58,8 @@ pub enum SignatureError {
     },
 }
 
-/// The id of the key that signed a document. With `now`, expired keys and signatures are refused. Each element of
-/// `keys` is a text in ASCII armor, which may contain several keys.
+/// The id of the key that signed a document. If `now` is set, keys and signatures that have expired at that time are
+/// refused. Each element of `keys` is a string in ASCII armor, which may contain several keys.
 ///
 /// # Errors
 /// Returns an error if none of the keys signed the document.
@@ -102,7 +103,8 @@ pub fn verify(
     Err(problem)
 }
 
-/// Whether a certificate made a signature. `None` if another certificate made it.
+/// The id of the key of a certificate that made a signature, or why the signature is refused. `None` if no key of the
+/// certificate made the signature.
 fn by(
     certificate: &SignedPublicKey,
     signature: &Signature,

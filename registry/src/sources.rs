@@ -1,4 +1,4 @@
-//! All installation methods combined: the versions of a provider, and the package of one of them.
+//! All installation methods combined: the versions of a provider, and the package of a version.
 //!
 //! If several methods have a version, the package comes from the first method that has a package for the platform.
 
@@ -38,12 +38,13 @@ pub struct Network {
 }
 
 impl Network {
-    /// Uses the configuration, and the settings of this process's environment.
+    /// Makes the clients from the configuration and the settings of this process's environment.
     pub fn new(config: &CliConfig, environment: &ProcessEnvironment) -> Network {
         Network::with(config, environment, HttpSettings::of_process())
     }
 
-    /// Uses the configuration, and these settings in place of those of the process's environment.
+    /// Makes the clients from the configuration and these settings, instead of the settings of the process's
+    /// environment.
     pub fn with(config: &CliConfig, environment: &ProcessEnvironment, mut settings: HttpSettings) -> Network {
         // Variables of the environment take precedence over the file. A variable that is set to the default counts as
         // unset.

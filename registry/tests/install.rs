@@ -223,7 +223,7 @@ fn checksums_of_the_lock_file_are_compared() {
     assert_eq!(summaries(&failed), ["Failed to install provider"]);
     assert!(failed[0].detail.contains("doesn't match any of the checksums"), "{}", failed[0].detail);
     assert!(!shop.path(".terraform").exists());
-    // A checksum of an unknown scheme counts as none, and is removed.
+    // A checksum of an unknown scheme counts as no checksum, and is removed.
     fs::write(shop.lock_path(), crane_lock("1.0.0", "", "zz:new-scheme")).unwrap();
     init().unwrap();
     assert_eq!(shop.lock_text(), crane_lock("1.0.0", "1.0.0", CRANE_100));
@@ -299,7 +299,7 @@ fn packages_are_found_in_several_directories() {
     let wanted = [(CRANE, ""), (BARGE, "")];
     shop.init(&["mirror", "second"], &wanted, false, LockMode::Update).unwrap();
     assert!(shop.lock_text().contains("h1:wCMNM1kkLyQgahdTP9KbNcyV8yDFza7rf32YRELOeeY="));
-    // A configured mirror that has neither package.
+    // The only configured mirror is empty.
     let mut elsewhere = Workshop { config: CliConfig::default(), ..shop };
     let config =
         format!("provider_installation {{\n filesystem_mirror {{\n path = {:?}\n }}\n}}\n", elsewhere.path("empty"));

@@ -25,7 +25,7 @@ use weft_registry::cli_config::{CliConfig, ProcessEnvironment};
 use weft_registry::sources::Network;
 use weft_registry::{Installation, Installer};
 
-/// A package whose program prints this text. Different texts make packages differ.
+/// A package whose program prints this text. Packages with different texts have different checksums.
 fn package(text: &str) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().unix_permissions(0o755);

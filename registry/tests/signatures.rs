@@ -44,11 +44,11 @@ fn other_keys_are_refused() {
     }
     assert!(matches!(verify(&document, b"no signature", &[key("plain")], None), Err(SignatureError::Signature(_))));
     assert!(matches!(verify(&document, &file("plain.sig"), &["x".into()], None), Err(SignatureError::Key(_))));
-    // A key in the place of a signature is refused.
+    // A key instead of a signature is refused.
     assert!(verify(&document, key("plain").as_bytes(), &[key("plain")], None).is_err());
 }
 
-/// Changed bytes are refused, and do no other harm.
+/// Changed bytes never cause a panic.
 #[test]
 fn damaged_signatures_and_keys_are_refused() {
     let (document, signature, armor) = (file("SHA256SUMS"), file("plain.sig"), key("plain"));

@@ -31,7 +31,7 @@ pub(crate) async fn identities(
             let key = key.as_ref().map(PublicKey::key_data);
             identity.comment() == wanted || key.is_some_and(|key| key == identity.public_key().key_data())
         };
-        // The agent may know the key by the full path of its file.
+        // The agent may identify the key by the full path of the key file.
         found.sort_by_key(|identity| (!is_it(identity), !identity.comment().ends_with(wanted)));
     }
     Ok(found)

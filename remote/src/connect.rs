@@ -104,8 +104,8 @@ impl Prepared {
         Ok(RemoteSession::new(handle, bastion, self.target.platform, self.target.agent.is_some()).await)
     }
 
-    /// Exchanges keys and authenticates over a stream. The agent at the socket `forwarded` is then available on the
-    /// machine.
+    /// Exchanges keys and authenticates over a stream. If `forwarded` is set, the machine can use the agent at this
+    /// socket.
     async fn enter<S>(
         &self,
         stream: S,

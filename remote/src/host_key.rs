@@ -50,7 +50,7 @@ pub(crate) fn preferred(expected: Option<&HostKey>) -> Preferred {
     preferred
 }
 
-/// The algorithms to propose to a host whose key may be signed with the expected key.
+/// The algorithms to propose to a host with a certificate. `expected` may be the key of an authority for certificates.
 pub(crate) fn preferred_signed(expected: Option<&HostKey>) -> Preferred {
     let mut preferred = preferred(expected);
     if expected.is_some() {

@@ -24,7 +24,7 @@ const ENCRYPTED: &str = "ENCRYPTED";
 pub(crate) struct UserKey {
     pub(crate) key: Arc<PrivateKey>,
     pub(crate) certificate: Option<Certificate>,
-    /// A copy for signing, if the key is an RSA key.
+    /// A copy of the private key for signing, if the key is an RSA key.
     pub(crate) rsa: Option<Arc<RsaKeyPair>>,
 }
 

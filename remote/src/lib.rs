@@ -1,8 +1,9 @@
 //! Commands and uploads on other machines, over SSH.
 //!
-//! [`RemoteTarget`] describes a machine and how to reach it. [`RemoteTarget::prepare`] reads and checks its keys.
-//! [`Prepared::connect`] connects, with retries until the timeout, and changes nothing on the machine. A
-//! [`RemoteSession`] runs commands and uploads files. For uploads, it uses `scp` on the machine, as OpenTofu does.
+//! [`RemoteTarget`] describes a machine and how to reach it. [`RemoteTarget::prepare`] reads the keys of the target,
+//! and checks that the SSH agent responds. [`Prepared::connect`] connects, with retries until the timeout, and changes
+//! nothing on the machine. A [`RemoteSession`] runs commands and uploads files. For uploads, it uses `scp` on the
+//! machine, as OpenTofu does.
 
 #![forbid(unsafe_code)]
 

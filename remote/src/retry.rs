@@ -57,7 +57,7 @@ mod tests {
             let error = format!("no {count}");
             async move { Err(error) }
         });
-        // After 0, 1, 3 and 7 seconds.
+        // The attempts begin after 0, 1, 3 and 7 seconds.
         assert_eq!(failed.await.unwrap_err().to_string(), "timeout after 10s without a connection - last error: no 4");
     }
 

@@ -212,7 +212,8 @@ impl Scp {
     }
 }
 
-/// Returns the name if it has no line breaks, which would split a message: each message of the protocol is a line.
+/// Returns the name, or an error if the name has a line break. Each message of the protocol is one line, so a line
+/// break would split the message.
 fn checked(name: &str) -> Result<&str, RemoteCallError> {
     match name.contains('\n') || name.is_empty() {
         true => Err(RemoteCallError::Upload(format!("{name:?} cannot be the name of an uploaded file"))),

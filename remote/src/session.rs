@@ -16,7 +16,7 @@ use crate::target::Platform;
 
 /// The terminal of commands: its type, width and height, as in OpenTofu.
 const TERMINAL: (&str, u32, u32) = ("xterm", 40, 80);
-/// The modes of the terminal: no echo, and a speed.
+/// The modes of the terminal: no echo, and the speeds of input and output.
 const MODES: [(Pty, u32); 3] = [(Pty::ECHO, 0), (Pty::TTY_OP_ISPEED, 14_400), (Pty::TTY_OP_OSPEED, 14_400)];
 /// The first line that is added to a script without a `#!` line.
 const SHEBANG: &str = "#!/bin/sh\n";
@@ -69,8 +69,8 @@ impl RemoteSession {
         self.handle.channel_open_session().await.map_err(RemoteCallError::lost)
     }
 
-    /// Runs a command, with a terminal if the platform is Unix. The lines of its output are sent to `lines`. While that
-    /// channel is full, no output is read, so the command may have to wait.
+    /// Runs a command, with a terminal if the platform is Unix. The lines of its output are sent to `lines`. While the
+    /// channel `lines` is full, no output is read, so the command may have to wait.
     ///
     /// # Errors
     /// Returns an error if the command fails.

@@ -2,7 +2,7 @@
 //! identifies it, reads its input to the end, and prints its output.
 //!
 //! Invariants: nothing is sent to a program before it has identified itself. The program is killed and waited for on
-//! every exit path. Its error output is quoted without any secret of its input or output.
+//! every exit path. The error output of the program is quoted without any secret of its input or output.
 //!
 //! Source: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`).
 
@@ -99,8 +99,9 @@ pub(crate) fn run(
         (Ok(output), Some(status)) => Err(talk.failed(status, &String::from_utf8_lossy(&output))),
         (Ok(_), None) => Err(talk.late()),
         (Err(error @ CommandError::TooLong { .. }), _) => Err(error),
-        // A program that fails before its first line prints the reason on its standard error. If a signal ended the
-        // program, the signal may come from this process, which kills a program after it stopped reading the output.
+        // A program that fails before its first line prints the reason on its standard error. A status without a code
+        // means that a signal ended the program. This process may have sent that signal, so such a status does not
+        // explain the error.
         (Err(_), Some(status)) if status.code().is_some_and(|code| code != 0) => Err(talk.failed(status, "")),
         (Err(error), _) => Err(error),
     }
@@ -187,8 +188,8 @@ impl Talk {
         }
     }
 
-    /// Sends the input and closes the pipe. Runs concurrently with reading, because the input and the output may each
-    /// be larger than the buffer of a pipe.
+    /// Sends the input and closes the pipe. A thread of its own writes the input while the output is read: each of the
+    /// two may be larger than the buffer of a pipe.
     fn send(&mut self) -> Result<(), CommandError> {
         let Some(mut stdin) = self.child.stdin.take() else { return Ok(()) };
         let input = Arc::clone(&self.input);
@@ -279,7 +280,8 @@ impl Talk {
     }
 }
 
-/// A reader of a pipe. It ends when the remaining output is ignored, even if a child of the program continues to write.
+/// A reader of a pipe. After `over` is set, the reader reports the end of the input, even if a child of the program
+/// continues to write.
 struct UntilOver<P> {
     pipe: P,
     over: Arc<AtomicBool>,

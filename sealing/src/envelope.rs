@@ -36,8 +36,8 @@ const _: () = assert!(LONGEST_METADATA_KEY <= u16::MAX as usize);
 /// The only supported version of envelopes.
 const VERSION: &str = "v0";
 
-/// The version of a state during a run of Weft. It prevents OpenTofu from changing the state, because OpenTofu accepts
-/// only the version `v0`. The rest of the envelope has the usual format.
+/// The envelope version of a state while a run of Weft is open. This version prevents OpenTofu from changing the state,
+/// because OpenTofu accepts only the version `v0`. The rest of the envelope has the usual format.
 const GUARDED: &str = "v9";
 
 /// Why an envelope cannot be read.

@@ -22,10 +22,12 @@ pub const KEY_PROVIDER_MAGIC: &str = "OpenTofu-External-Key-Provider";
 /// The `magic` of a method's command.
 pub const METHOD_MAGIC: &str = "OpenTofu-External-Encryption-Method";
 
-/// The maximum output of a key provider's command: two keys and its metadata, which has a limit of its own.
+/// The maximum size of the output of a key provider's command, in bytes. The output has two keys and the metadata,
+/// which has a limit of its own.
 pub const MOST_KEYS_OUTPUT: u64 = 1 << 20;
 
-/// The maximum output of a method's command: the base64 of a sealed payload, as in an envelope.
+/// The maximum size of the output of a method's command, in bytes. The output has the base64 of a sealed payload, as an
+/// envelope does.
 pub const MOST_PAYLOAD_OUTPUT: u64 = LARGEST_ENVELOPE;
 
 /// The metadata of a command. It is preserved exactly, including the digits of numbers.
@@ -64,7 +66,7 @@ struct PayloadOutput<'a> {
     payload: Cow<'a, str>,
 }
 
-/// Requests a new key for encryption from a command. Also returns the metadata to store with the ciphertext.
+/// Asks a command for a new key to encrypt with. Also returns the metadata to store with the ciphertext.
 pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandError> {
     let output = ask_for_keys(command, "null".to_owned())?;
     let read = read_output::<KeysOutput<'_>>(command, &output)?;
@@ -76,11 +78,11 @@ pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandEr
     Ok((key, metadata))
 }
 
-/// Requests the key that this metadata describes from a command.
+/// Asks a command for the key that this metadata describes.
 pub(crate) fn key_of(command: &[String], metadata: &[u8]) -> Result<Secret, KeysError> {
     let metadata =
         serde_json::from_slice::<Metadata<'_>>(metadata).map_err(|error| KeysError::Metadata(error.into()))?;
-    // Valid UTF-8, because it is JSON that was just written.
+    // The bytes are valid UTF-8, because they are JSON that was just written.
     let input = String::from_utf8_lossy(&written(&metadata)).into_owned();
     let output = ask_for_keys(command, input)?;
     let read = read_output::<KeysOutput<'_>>(command, &output)?;

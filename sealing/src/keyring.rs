@@ -200,8 +200,8 @@ impl Keyring {
             KeySource::Service(service) => service.key_of(own).map_err(|error| not_given(name, error))?,
             KeySource::Pbkdf2(settings) => {
                 let unusable = |problem| KeyError::Metadata { provider: name.clone(), problem };
-                // Checked before the chain is used, because the chain may run a command. Invalid metadata should not
-                // have this effect.
+                // The metadata is checked before the chain is used, because the chain may run a command. Invalid
+                // metadata must not cause a command to run.
                 let derivation = Derivation::read(own).map_err(unusable)?;
                 match &settings.passphrase {
                     Passphrase::Words(words) => derivation.key(words),
@@ -238,10 +238,10 @@ impl Keyring {
         Arc::clone(opening.entry(trail).or_default())
     }
 
-    /// From now on, seals records with the key that this metadata describes. The settings must describe an equivalent
-    /// key: derived only from passphrases, with the same iterations, digest and lengths. Call this only with metadata
-    /// that has just opened a record: only someone who knows the passphrase can have written such metadata. Later calls
-    /// do not replace the first adopted key.
+    /// From now on, seals records with the key that this metadata describes. Does nothing unless the settings describe
+    /// an equivalent key: derived only from passphrases, with the same iterations, digest and lengths. Call this only
+    /// with metadata that has just opened a record: only someone who knows the passphrase can have written such
+    /// metadata. The first adopted key stays, and later calls do not replace it.
     pub(crate) fn adopt(&self, name: &KeyProviderName, metadata: &Metadata) {
         if locked(&self.adopted).contains_key(name) {
             return;

@@ -31,8 +31,8 @@ pub const RECORD_MAGIC: [u8; 8] = *b"\xc1WeftRec";
 /// The version of the format.
 pub const RECORD_VERSION: u8 = 1;
 
-/// The maximum size of a wrapped record key, in bytes. With AES-GCM, the wrapped key has 79 bytes. Commands may return
-/// a longer one.
+/// The maximum size of a wrapped record key, in bytes. With AES-GCM, the wrapped key has 79 bytes. A wrapped key from a
+/// command may be longer.
 pub const LONGEST_WRAPPED_KEY: usize = 32 << 10;
 
 /// The maximum size of a header, in bytes: metadata of the longest chain, and the wrapped key.
@@ -45,7 +45,7 @@ const _: () = assert!(LONGEST_CHAIN <= u8::MAX as usize);
 /// The number of bytes before the header.
 const START: usize = RECORD_MAGIC.len() + 1 + 4;
 
-/// The prefix of a record key's plain text. It prevents that other sealed data is mistaken for a record key.
+/// The prefix of a record key's plain text. The prefix prevents other sealed data from being mistaken for a record key.
 const LABEL: &[u8] = b"weft record key";
 
 /// Why a record cannot be read.
@@ -125,7 +125,8 @@ impl RecordKey {
         Ok(RecordKey { cipher: cipher_of(plain)?, prefix, budget: Budget::whole() })
     }
 
-    /// Takes this number of bytes from the key's budget. Returns whether the budget allows it.
+    /// Reduces the budget of the key by one seal of `bytes` bytes. Returns `false` if the rest of the budget is too
+    /// small. The first seal of a key is always allowed.
     pub(crate) fn may_seal(&self, bytes: u64, first: bool) -> bool {
         self.budget.take(bytes, first)
     }

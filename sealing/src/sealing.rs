@@ -412,7 +412,7 @@ impl Sealing {
 enum Purpose {
     /// A state or a plan.
     File,
-    /// The key of many records.
+    /// A record key, which then seals many records.
     RecordKey,
 }
 

@@ -1,7 +1,7 @@
 //! The settings of an `encryption` block, and their problems.
 //!
-//! Only settings that a target uses are checked. OpenTofu loads nothing else, so an unused provider without a
-//! passphrase is valid.
+//! Only settings that a target uses are checked. OpenTofu loads only these settings, too. So an unused provider without
+//! a passphrase is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,7 +111,7 @@ pub enum SettingsProblem {
     /// Two providers of one chain have the same metadata key.
     #[error("{one} and {other} have the same metadata key {key:?}: set different values for encrypted_metadata_alias")]
     SameMetadataKey {
-        /// The provider that is used.
+        /// The provider that has `other` in its chain.
         one: KeyProviderName,
         /// The provider in the chain of `one`.
         other: KeyProviderName,

@@ -112,7 +112,7 @@ fn handwritten_files_open() {
     assert_eq!(sealing.open_state(&cheap_envelope(CHEAP.as_bytes())).unwrap().plain.as_slice(), STATE);
     let record = cheap_record(CHEAP.as_bytes(), b"place", b"plain");
     assert_eq!(sealing.open_record(&TargetName::State, b"place", &record).unwrap().plain.as_slice(), b"plain");
-    // A key with so few iterations is weak, so it is not adopted for new records.
+    // A key that was derived with one iteration is weak, so it is not adopted for new records.
     let new = sealing.seal_record(&TargetName::State, b"place", b"plain").unwrap();
     assert!(new.windows(19).any(|window| window == b"\"iterations\":200000"));
 }

@@ -143,7 +143,7 @@ fn cycles_are_reported_once() {
     assert_eq!(circle(base().chain("pbkdf2.c", "pbkdf2.c")), "c");
     let three = base().chain("pbkdf2.c", "pbkdf2.a").chain("pbkdf2.a", "pbkdf2.b").chain("pbkdf2.b", "pbkdf2.c");
     assert_eq!(circle(three.clone()), "a b c");
-    // The cycle is also reported if a provider outside of it leads to it.
+    // The cycle is also reported if a provider outside of the cycle leads into it.
     let outside = three.chain("pbkdf2.0", "pbkdf2.b").aes("aes_gcm.other", "pbkdf2.0").both(&["aes_gcm.other"]);
     let shown = outside.problems()[0].to_string();
     assert!(

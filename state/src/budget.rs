@@ -46,7 +46,8 @@ pub struct TokenGrant {
 pub(crate) fn reserve(now: u64, full: Option<u64>, request: &TokenRequest) -> (TokenGrant, u64) {
     let interval = request.interval_us.max(1);
     let burst = u64::from(request.burst.max(1));
-    // A clock that was set back must not stop everything.
+    // After the clock was set back, `full` may be far in the future. The limit keeps the next requests from waiting for
+    // that moment.
     let latest = now.saturating_add(burst.saturating_mul(interval)).saturating_add(RESERVE_AHEAD_US);
     let full = full.unwrap_or(now).clamp(now, latest);
     let fitting = (now + RESERVE_AHEAD_US).saturating_sub(full) / interval;

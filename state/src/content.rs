@@ -140,7 +140,8 @@ pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usi
     found
 }
 
-/// The claims, sorted by subject, with each subject once. The stronger mode and the first expectation win.
+/// Combines claims of the same subject, and sorts the claims by subject. A combined claim has the strongest mode and
+/// the first expected revision.
 pub(crate) fn ordered(claims: &[Claim]) -> Vec<Claim> {
     let mut by_subject: BTreeMap<&Subject, Claim> = BTreeMap::new();
     for claim in claims {

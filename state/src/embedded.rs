@@ -1,10 +1,10 @@
 //! The embedded store: the state file, and the journal of each run beside it.
 //!
-//! Invariants that hold at whatever moment the process dies:
+//! Invariants, regardless of the moment when the process dies:
 //! - The store answers only after the journal line of the answer is on the disk. One fsync serves all waiting answers.
 //! - Before the first intent, the format digit of the state file changes to one that OpenTofu refuses. The original
-//!   digit is restored as the last step. By then, the journal is folded into the file, and no run of the file can
-//!   continue or is in doubt.
+//!   digit is restored as the last step, after the journal is folded into the file. It is restored only if no run of
+//!   the file can continue or is in doubt.
 //! - The state file is written in place, through the one locked descriptor, and only after its complete new content is
 //!   in the journal.
 //! - An edit outside of any run has no journal. Another file beside the state file holds the new content until the
@@ -96,8 +96,8 @@ impl EmbeddedStore {
     /// Locks the state file, reads it, and recovers the journal of a dead run.
     ///
     /// # Errors
-    /// Returns an error if another process has the lock, or if the state is unreadable, damaged, or not the state that
-    /// a journal began from. [`StoreError::Io`].
+    /// Returns an error if another process has the lock, or if the state is unreadable or damaged. Also returns an
+    /// error if a journal began from another state. [`StoreError::Io`] if a file operation fails.
     pub fn open(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let medium = LocalMedium::new(options.clone(), true)?;
         let name = medium.name();

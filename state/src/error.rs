@@ -6,7 +6,7 @@ use crate::remote::BackendError;
 use crate::run::{RandomError, RunId};
 use crate::tfstate::StateFileError;
 
-/// Why a store could not answer. The outcome of the pending steps is unknown. They may be sent again.
+/// Why a store could not answer. The outcome of the pending steps is unknown. These steps may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// A file operation failed.
@@ -92,7 +92,7 @@ pub enum StoreError {
     LostWrites {
         /// The run.
         run: RunId,
-        /// The last acknowledged line.
+        /// The number of the last acknowledged line.
         sequence: u64,
     },
     /// Acknowledged records of a run are lost or changed, and could not be replayed. The run is frozen until the user

@@ -18,7 +18,7 @@ pub(crate) enum Event {
     Step(StoreStep),
     /// The complete new content of the state file, which is written next.
     Image(Opaque),
-    /// The state file contains the results of all lines up to this one. The digest is that of its content.
+    /// The state file contains the results of all lines up to this one, and has the given content digest.
     Folded(Digest),
     /// The term ended and left the run with this status.
     Ended {
@@ -51,7 +51,7 @@ pub(crate) struct Began {
 pub(crate) struct Base {
     /// The lineage of the state.
     pub(crate) lineage: String,
-    /// Its serial.
+    /// The serial of the state.
     pub(crate) serial: u64,
     /// The digest of the content of the file, with 4 as the format digit.
     pub(crate) digest: Digest,
@@ -62,7 +62,7 @@ pub(crate) struct Base {
 /// A state that is saved in the middle of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Saving {
-    /// Its serial.
+    /// The serial of the state.
     pub(crate) serial: u64,
     /// The number of lines of the run's journals whose results the saved state contains.
     pub(crate) lines: u64,
@@ -144,7 +144,7 @@ pub(crate) fn step_words(
     }
 }
 
-/// The hash of a line, computed from the hash of the line before it and its own bytes.
+/// The hash of a line, computed from the hash of the previous line and the bytes of this line.
 pub(crate) fn chain(before: &Digest, line: &[u8]) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&before.0);

@@ -20,7 +20,7 @@ pub struct InstanceRecord {
     /// The address. Type and name may be any text: [`Resource::is_valid`] checks whether a configuration can have them.
     pub address: ResourceInstance,
     /// The provider instance. The state file stores the instance key of the provider with each instance, and the rest
-    /// of its address with the resource.
+    /// of the provider's address with the resource.
     pub provider: StoredProvider,
     /// The current object. It is absent if only deposed objects remain.
     pub current: Option<InstanceObject>,

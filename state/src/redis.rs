@@ -7,12 +7,12 @@
 //! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
 //! - Every script checks incarnation and token first, and validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
-//! - Each journal line carries a link: the sha1 (which scripts can compute) of the link before it and the blake3 digest
+//! - Each journal line carries a link: the sha1 (which scripts can compute) of the previous link and the blake3 digest
 //!   of the event. After a reconnect, the last acknowledged link must still exist. A line also has digests of its own
 //!   fields and of the records that the event wrote. ACQUIRE compares these digests with the records of the run, and
 //!   freezes the run if they differ.
 //! - A missing meta record is an error. It never means that the workspace is unused. Only [`RedisStore::connect`] with
-//!   `create` creates one, and only if the workspace has no other key.
+//!   `create` creates a meta record, and only if the workspace has no other key.
 
 mod address;
 mod check;
@@ -82,7 +82,7 @@ use steps::Calls;
 
 /// Claims per script call. 100,000 keys block the server for a quarter of a second, so 2,000 keys block it for 5 ms.
 const CLAIMS_AT_ONCE: usize = 2_000;
-/// Fields per request while reading a large hash, so that the server can serve others in between.
+/// Fields per request while a large hash is read, so that the server can serve other clients between the requests.
 const FIELDS_AT_ONCE: usize = 1_000;
 /// Journal lines per request.
 const LINES_AT_ONCE: usize = 5_000;

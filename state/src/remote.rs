@@ -1,7 +1,7 @@
 //! The interface to a state backend: a state document in another service, its lock, and small objects beside it.
 //!
-//! A backend treats the document and the lock as OpenTofu's backend of that type does, so that users can alternate
-//! between both tools with one state. The objects are Weft's own: they hold the journals of runs.
+//! A backend treats the document and the lock as OpenTofu's backend of that type does. So users can alternate between
+//! OpenTofu and Weft with one state. The objects are Weft's own: they hold the journals of runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub enum BackendError {
         /// What went wrong.
         error: String,
     },
-    /// The service refused the request. `error` is its message, and `advice` the remedy as a sentence.
+    /// The service refused the request.
     #[error("{place}: {doing} failed: {error}. {advice}")]
     Refused {
         /// The location, such as bucket and key, or a host. It never contains a secret.
@@ -223,8 +223,8 @@ impl UnreleasedLocks {
 pub enum LockAnswer {
     /// The caller now has the lock, and releases it with this information.
     Locked(LockInfo),
-    /// Another holder has the lock. The information is as complete as the backend can provide. If it has no `id`,
-    /// waiting is useless.
+    /// Another holder has the lock. The information is as complete as the backend can provide. If the information has
+    /// no `id`, a wait for the lock is useless.
     Held {
         /// The holder.
         holder: LockInfo,
@@ -307,7 +307,7 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Whether a run also saves the state at intervals, if there are no objects for journals.
+    /// Whether a run saves the state at intervals if the backend has no objects for journals.
     fn is_saved_midway(&self) -> bool {
         true
     }
@@ -334,8 +334,8 @@ pub trait Objects: Send + Sync + fmt::Debug {
     /// An object, or `None` if there is none.
     async fn read(&self, name: &str) -> Result<Option<Object>, BackendError>;
 
-    /// Creates an object if there is none. If a response was lost and the backend repeats the request, it finds its own
-    /// object and reports success.
+    /// Creates an object if there is none. If the response is lost, the backend repeats the request. When the repeated
+    /// request finds the object of the first request, the backend reports success.
     async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError>;
 
     /// Writes an object, whether it exists or not.

@@ -45,7 +45,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// The identity of a store. A restored store has a new one.
+/// The identity of a store. A restored store has a new identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Incarnation(pub u128);
 
@@ -89,8 +89,8 @@ pub struct Lease {
     pub token: Token,
 }
 
-/// A lease as others see it. A challenger may take over the run if token and heartbeat have not changed for a whole
-/// TTL, measured by the challenger's own monotonic clock.
+/// A lease as other processes see it. Such a process may take over the run if token and heartbeat have not changed for
+/// a whole TTL. It measures this time with its own monotonic clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseView {
     /// The holder's token.
@@ -207,7 +207,7 @@ impl ChangeTotals {
 /// The history of a run, for lists. No decision depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPast {
-    /// The last process that executed the run. Its names are empty if the store does not know it.
+    /// The last process that executed the run. The names in it are empty if the store does not know the process.
     pub holder: Holder,
     /// When the run ended, milliseconds since 1970. `None` while it is unfinished, or if the store does not know it.
     pub ended_unix_ms: Option<u64>,
@@ -252,7 +252,7 @@ pub enum OpStatus {
     Done,
     /// The provider returned an error.
     Failed,
-    /// Its worker is gone, and the outcome of the intent is unknown.
+    /// The worker has ended or does not know the outcome of the intent.
     InDoubt,
     /// An input failed or is in doubt.
     Skipped,
@@ -339,7 +339,7 @@ pub struct ChainTip {
     pub incarnation: Incarnation,
     /// The number of lines, which is also the sequence number of the next line.
     pub sequence: u64,
-    /// The hash of the last line, computed from the hash of the line before it and its content.
+    /// The hash of the last line, computed from the hash of the previous line and the content of the last line.
     pub hash: Digest,
 }
 
@@ -348,7 +348,7 @@ pub struct ChainTip {
 pub struct JournalLine {
     /// The number of the line, from 0.
     pub sequence: u64,
-    /// The hash of the line, computed from the hash of the line before it and its content.
+    /// The hash of the line, computed from the hash of the previous line and the content of this line.
     pub hash: Digest,
     /// The event in one word: `intent`, `commit`, `fail` and so on.
     pub event: &'static str,

@@ -1,10 +1,10 @@
 //! The store in Redis together with files on this machine. If there is a backend, it holds a second copy of the state.
 //!
-//! - A file on this machine, the write-ahead file ([`ahead`]), contains every acknowledged step of a term. It exists
-//!   until the run has ended and the copy contains all results. If Redis has lost its last records, the current term
-//!   replays them from this file ([`recovery`]). If the term is over, the next process that opens the store replays
-//!   them. If the replay is impossible, the run is frozen in Redis, so that no other process takes over the run and
-//!   repeats calls.
+//! - A file on this machine, the write-ahead file ([`ahead`]), contains every acknowledged step of a term. The file
+//!   exists until the run has ended and the copy contains all results. If Redis has lost its last records, the current
+//!   term replays these records from the file ([`recovery`]). If the term is over, the next process that opens the
+//!   store replays them. If the replay is impossible, the run is frozen in Redis, so that no other process takes over
+//!   the run and repeats calls.
 //! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When
 //!   the store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has
 //!   lost its last records continues from the copy and from the write-ahead files. The user gets a list of the objects
@@ -62,8 +62,8 @@ use term_file::digest_of_record;
 
 /// The time between two writes of the copy during runs: as often as OpenTofu writes states.
 pub const COPY_INTERVAL: Duration = Duration::from_secs(20);
-/// The minimum time to wait for the lock of the backend before a copy is written. Its holder only writes a state, so
-/// the wait is short.
+/// The minimum time to wait for the lock of the backend before a copy is written. Another holder of this lock only
+/// writes a state, so the wait is short.
 const LEAST_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The options for opening a store in Redis.
@@ -88,14 +88,13 @@ pub struct SecondCopyOptions {
     pub notices: CopyNotices,
 }
 
-/// A state and its runs in Redis, with write-ahead files on this machine and, if there is a backend, a second copy of
-/// the state.
+/// A state and its runs in Redis, with write-ahead files on this machine. If there is a backend, it holds a second copy
+/// of the state.
 pub struct SecondCopyStore {
     options: SecondCopyOptions,
     files: SharedFiles,
     opened: RwLock<Opened>,
-    /// Locked while lost records are replayed or the store is opened again, so that only one task at a time does
-    /// either.
+    /// Locked while lost records are replayed, and while the store is opened again. Only one task at a time does this.
     mending: Mutex<()>,
     /// The task that writes the copy at intervals.
     task: BlockingMutex<Option<JoinHandle<()>>>,
@@ -203,7 +202,7 @@ impl SecondCopyStore {
     async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
         let _one = self.mending.lock().await;
         let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;
-        // A new connection. It does not check for lines that were acknowledged on earlier connections.
+        // The new connection does not check for lines that were acknowledged on earlier connections.
         let redis =
             RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
         if redis.incarnation() != broken.incarnation() {
@@ -274,8 +273,8 @@ impl SecondCopyStore {
         blocking(move || files.get().append(&run, &entry)).await
     }
 
-    /// Ends the write-ahead file of a term. Another process writes the copy. The file stays as long as the copy may
-    /// lack results.
+    /// Ends the write-ahead file of a term. Removes the file, unless the copy lacks results of the state. In that case,
+    /// the file stays until the copy has these results.
     async fn term_ends(&self, run: &RunId, ending: TermEnding) -> Result<(), StoreError> {
         let Opened { redis, copier } = self.opened();
         let (front, marks) = redis.front().await?;

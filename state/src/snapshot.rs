@@ -33,7 +33,7 @@ pub struct StoredOutput {
 pub enum Unrelated {
     /// The plan was made for a state of another lineage.
     OtherState,
-    /// The plan was made when there was no state. Now there is one.
+    /// The plan was made when there was no state. Now there is a state.
     NoLongerNew,
 }
 

@@ -16,7 +16,8 @@ pub struct Acquire {
     pub run: RunId,
     /// The process that requests the lease.
     pub holder: Holder,
-    /// A random number, new for each attempt to acquire. A resent ACQUIRE has the same term, which makes it harmless.
+    /// A random number, new for each attempt to acquire. A resent ACQUIRE has the same term, so the store grants the
+    /// same lease again.
     pub term: u128,
     /// The lease to take over. The challenger has seen this lease unchanged for a whole TTL of its own clock. The
     /// embedded store ignores this field, because only the lock of the operating system decides.
@@ -151,7 +152,7 @@ pub enum Evidence {
 pub enum DoubtOutcome {
     /// The call took effect. The commit has the attempt and worker of the intent.
     Done(CommitRecord),
-    /// The call did not take effect, or a duplicate is accepted. The operation may be retried.
+    /// The call did not take effect, or the user accepts a possible duplicate. The operation may be retried.
     Pending,
     /// The call failed, or the user marked the operation as failed.
     Failed(Failure),

@@ -36,8 +36,9 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         self.is_sealed()
     }
 
-    /// Whether another process has taken over the lock of the state, because this one did not renew it in time. If so,
-    /// the store accepts no more writes. Always `false` for a store that locks single runs and not the state.
+    /// Whether another process has taken over the lock of the state, because this process did not renew the lock in
+    /// time. If so, the store accepts no more writes. Always `false` for a store that locks single runs and not the
+    /// state.
     fn is_superseded(&self) -> bool {
         false
     }
@@ -120,8 +121,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// RELEASE: releases the lease.
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError>;
 
-    /// WITHDRAW: removes a run that has not begun any operation, with its claims, its lease and every record of it. A
-    /// run that has begun an operation is ended as by RELEASE.
+    /// WITHDRAW: removes a run that has begun no operation, with its claims, its lease and every record of it. A run
+    /// that has begun an operation is ended as by RELEASE.
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError>;
 
     /// ABANDON: open intents become doubts. Other claims and the lease are released.

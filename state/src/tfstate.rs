@@ -1,10 +1,10 @@
 //! Reads and writes state files of version 4.
 //!
 //! Reading accepts anything that OpenTofu or Terraform writes and ignores unknown keys. Writing uses OpenTofu's own
-//! layout, byte for byte, so that users can alternate between the tools without noise in a diff. The order of keys and
-//! the rule for `provider` (on each instance if any instance of the resource has a provider instance key) are those of
-//! OpenTofu's version 4 writer. The member `weft_providers` has the memories of provider instances; OpenTofu ignores it
-//! and does not write it. Source: OpenTofu 1.12, `internal/states/statefile/version4.go`.
+//! layout, byte for byte, so that users can alternate between the tools without noise in a diff. The order of keys is
+//! that of OpenTofu's version 4 writer. So is the rule for `provider`: it is on each instance if any instance of the
+//! resource has a provider instance key. The member `weft_providers` has the memories of provider instances; OpenTofu
+//! ignores this member and does not write it. Source: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;
 mod earlier;
@@ -28,8 +28,8 @@ use crate::result::Writes;
 
 /// The version of OpenTofu whose file layout Weft writes, for `terraform_version`.
 pub const WRITER_VERSION: &str = "1.12.6";
-/// The lineage of a state whose file has none. It is a constant, so that all plans and runs over the state agree. It is
-/// never written.
+/// The lineage of a state whose file has none. The lineage is the same for all such states, so that all plans and runs
+/// over a state agree. This lineage is never written.
 const NO_LINEAGE: &str = "00000000-0000-0000-0000-000000000000";
 
 /// A state file cannot be read.
@@ -43,7 +43,7 @@ pub enum StateFileError {
         /// The problem.
         what: String,
     },
-    /// The format version is not 4.
+    /// The file has a format version that Weft cannot read.
     #[error(
         "{place} has state format version {version}; Weft reads versions 2 to 4. {way_out}",
         way_out = if *.version < 4 {
@@ -55,10 +55,10 @@ pub enum StateFileError {
     Version {
         /// The file.
         place: String,
-        /// Its version.
+        /// The format version of the file.
         version: u64,
     },
-    /// The file has the right shape, but invalid content. The text is OpenTofu's summary.
+    /// The file has the right shape, but invalid content. The problems have OpenTofu's summaries.
     #[error("{place} is not a valid state file: {}", ContentProblem::list(.problems))]
     Invalid {
         /// The file.
@@ -103,7 +103,7 @@ const MEMORIES: &str = "weft_providers";
 /// The content of a state file.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StateFile {
-    /// The version of the tool that wrote it.
+    /// The version of the tool that wrote the file.
     pub terraform_version: String,
     /// The serial, which grows by one with each change.
     pub serial: u64,
@@ -154,7 +154,7 @@ impl StateFile {
         write::to_text(self).into_bytes()
     }
 
-    /// Applies the writes of a step. Leaves the serial to the caller.
+    /// Applies the writes of a step. Does not change the serial.
     pub(crate) fn write(&mut self, writes: &Writes) {
         for write in &writes.instances {
             match &write.record {

@@ -21,7 +21,7 @@ async fn history(store: &dyn RunStore) {
     // The edit is based on an older state.
     let stale = store.edit(edit(serial, 1, Some(7))).await.unwrap();
     assert_eq!(stale, EditAnswer::Changed { serial: serial + 1 });
-    // The edit replaces the state by another one.
+    // The edit also replaces the lineage and the serial.
     let identity = Some(("11111111-2222-3333-4444-555555555555".to_owned(), 40));
     let whole = Edit { identity, ..edit(serial + 1, 1, Some(8)) };
     assert_eq!(store.edit(whole).await.unwrap(), EditAnswer::Edited);
@@ -68,7 +68,7 @@ async fn edits_back_up_the_previous_state() {
     let path = place.path().join("terraform.tfstate");
     let options = EmbeddedOptions { backup: Backup::Dated, ..EmbeddedOptions::new(&path, holder()) };
     history(&EmbeddedStore::open(options).unwrap()).await;
-    // A run that has not changed anything yet does not guard the file against OpenTofu.
+    // The run has no intent, so it does not guard the file against OpenTofu.
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 4"));
     let again = EmbeddedOptions { backup: Backup::Dated, ..EmbeddedOptions::new(&path, holder()) };
     let store = EmbeddedStore::open(again).unwrap();

@@ -70,7 +70,7 @@ async fn a_file_of_another_tool_is_not_changed() {
     let place = Place::with(RECORDED);
     let store = place.open();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
-    // A run that records intents but changes nothing in the end.
+    // This run records intents, but changes nothing.
     let lease = started(&store, "run-a", 1, &[0]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
     assert_ne!(place.text(), RECORDED);

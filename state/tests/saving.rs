@@ -24,9 +24,9 @@ struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// The save is not done.
+    /// The document is not written.
     Refused,
-    /// The save is done, but its response is lost.
+    /// The document is written, but the response is lost.
     Lost,
 }
 

@@ -207,7 +207,7 @@ impl Script {
     }
 }
 
-/// Removes epochs and incarnations, which may differ between stores. Terms may not differ.
+/// Removes epochs and incarnations, which may differ between stores. Terms must be equal.
 fn plain(text: String) -> String {
     let mut out = String::new();
     let mut words = text.split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != ':');
@@ -392,7 +392,7 @@ async fn the_embedded_store_agrees_with_the_model_after_crashes() {
         for run in runs {
             compare(seed, number, &Action::Create(run), &mut model, &mut embedded, &runs).await;
         }
-        // One lease at a time: a term of a run, then the next one after a release or a crash.
+        // One lease at a time: each round is one term of a run, which ends with a release or a crash.
         for _ in 0..6 {
             let run = script.run();
             let begin = script.acquire(run, true);
@@ -410,11 +410,11 @@ async fn the_embedded_store_agrees_with_the_model_after_crashes() {
             }
             script.runs = runs.to_vec();
             if script.dice.chance(50) {
-                // The dead process releases the lock before the next one opens the file.
+                // The dead process releases the lock before the next process opens the file.
                 embedded.store = Box::new(ModelStore::new(RevisionRule::Content, 0));
                 embedded.store = Box::new(open());
                 embedded.leases.clear();
-                // In the model, a takeover takes the lease and keeps everything, including open intents.
+                // In the model, a takeover changes only the lease. Everything else stays, including open intents.
                 let (left, right) = (picture(&model, &runs).await, picture(&embedded, &runs).await);
                 assert_eq!(left.0, right.0, "seed {seed}: state after a crash");
                 for (left, right) in left.1.into_iter().zip(right.1) {

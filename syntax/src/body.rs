@@ -76,7 +76,7 @@ pub struct Attribute {
     pub equals_span: Span,
     /// The value.
     pub expression: ExprId,
-    /// From the name to the end of the value.
+    /// The range from the name to the end of the value.
     pub span: Span,
 }
 
@@ -89,7 +89,7 @@ pub struct Block {
     pub labels: Vec<Label>,
     /// The content between the braces.
     pub body: BodyId,
-    /// From the type to the last label: the range that diagnostics about the whole block show.
+    /// The range from the type to the last label. Diagnostics about the whole block show this range.
     pub header_span: Span,
     /// The range of the opening brace.
     pub open_span: Span,
@@ -98,7 +98,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// From the type to the closing brace.
+    /// The range from the type to the closing brace.
     pub fn span(&self) -> Span {
         self.header_span.through(self.close_span)
     }
@@ -109,7 +109,7 @@ impl Block {
 pub struct Label {
     /// The text, with escapes resolved.
     pub text: SmolStr,
-    /// Its range, including quotes.
+    /// The range of the label, including quotes.
     pub span: Span,
     /// Whether the label was written with quotes.
     pub quoted: bool,

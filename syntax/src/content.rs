@@ -19,8 +19,8 @@ pub struct BodyView<'tree> {
 }
 
 impl Tree {
-    /// The content of a body. `role` returns the roles of its names. The native syntax shows the roles itself, so a
-    /// native body is returned unchanged.
+    /// The content of a body. `role` returns the roles of the body's names. The native syntax itself shows the roles,
+    /// so a native body is returned unchanged.
     pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> NameRole<'role>) -> BodyView<'tree> {
         match self.syntax {
             Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
@@ -49,7 +49,7 @@ impl Tree {
     }
 
     /// The source range for a diagnostic about a missing argument or block of a body. `None` in the native syntax,
-    /// which has no position for it.
+    /// which has no such range.
     pub fn missing_span(&self, id: BodyId) -> Option<Span> {
         (self.syntax == Syntax::Json).then(|| json::missing_of(self, id))
     }

@@ -27,7 +27,7 @@ impl ExprId {
 /// One node of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExprNode {
-    /// Its kind.
+    /// The kind of the node.
     pub kind: ExprKind,
     /// The source range of the node, without surrounding blanks.
     pub span: Span,
@@ -164,14 +164,14 @@ pub enum TemplatePart {
     Literal {
         /// The text of the result.
         text: SmolStr,
-        /// Its source range.
+        /// The source range of the text.
         span: Span,
     },
     /// `${expression}`
     Interpolation {
         /// The expression.
         expression: ExprId,
-        /// From `${` to `}`.
+        /// The range from `${` to `}`.
         span: Span,
     },
     /// `%{ if condition }...%{ else }...%{ endif }`
@@ -182,7 +182,7 @@ pub enum TemplatePart {
         then: ExprId,
         /// A [`TemplateForm::Fragment`]. `None` without `else`. In this case, the result is the empty string.
         otherwise: Option<ExprId>,
-        /// From the first marker to the end of the last one.
+        /// The range from the first marker to the end of the last marker.
         span: Span,
     },
     /// `%{ for key, value in collection }...%{ endfor }`
@@ -191,11 +191,11 @@ pub enum TemplatePart {
         key_variable: Option<Name>,
         /// The name for the element.
         value_variable: Name,
-        /// The collection. Neither name is in scope in it.
+        /// The collection. The names of the `for` are not in scope in the collection.
         collection: ExprId,
         /// A [`TemplateForm::Fragment`]. The results for all elements are joined.
         body: ExprId,
-        /// From the first marker to the end of the last one.
+        /// The range from the first marker to the end of the last marker.
         span: Span,
     },
 }
@@ -205,7 +205,7 @@ pub enum TemplatePart {
 pub struct Name {
     /// The identifier as written.
     pub text: SmolStr,
-    /// Its source range.
+    /// The source range of the identifier.
     pub span: Span,
 }
 
@@ -252,10 +252,10 @@ pub enum Key {
 pub struct Splat {
     /// The collection.
     pub source: ExprId,
-    /// Whether the notation is `[*]`. A `.*` applies only the attributes and legacy indices after it to each element.
-    /// Indices after those apply to the list that the splat returns.
+    /// Whether the notation is `[*]`. A `.*` applies only the attributes and legacy indices that directly follow it to
+    /// each element. Later indices in brackets apply to the list that the splat returns.
     pub full: bool,
-    /// The expression for each element. In it, `element` stands for the element.
+    /// The expression for each element. In this expression, `element` stands for the element.
     pub each: ExprId,
     /// The [`ExprKind::AnonymousElement`] of this splat, inside `each` (or `each` itself).
     pub element: ExprId,
@@ -298,13 +298,13 @@ pub struct For {
     pub key_variable: Option<Name>,
     /// The name for the element.
     pub value_variable: Name,
-    /// The collection. Neither name is in scope in it.
+    /// The collection. The names of the `for` are not in scope in the collection.
     pub collection: ExprId,
-    /// The key of the result. If it is set, the result is an object, otherwise a tuple.
+    /// The key of the result. With a key, the result is an object, otherwise a tuple.
     pub key: Option<ExprId>,
     /// The value of the result.
     pub value: ExprId,
-    /// The filter: elements for which it is false are left out.
+    /// The filter: elements for which the filter is false are omitted.
     pub condition: Option<ExprId>,
     /// Whether `...` groups the values of equal keys into tuples.
     pub grouping: bool,

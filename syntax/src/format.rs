@@ -1,8 +1,8 @@
 //! The canonical style of files.
 //!
 //! Only blanks change, with three exceptions. A value that is a single quoted interpolation loses its quotes. Labels of
-//! blocks get quotes. Old spellings of types in `variable` blocks become the new ones. Line breaks do not change. The
-//! layout depends only on tokens ([`layout`], [`spacing`]).
+//! blocks get quotes. Old spellings of types in `variable` blocks are replaced by new spellings. Line breaks do not
+//! change. The layout depends only on tokens ([`layout`], [`spacing`]).
 
 mod layout;
 mod spacing;

@@ -1,8 +1,8 @@
 //! Splits text into tokens.
 //!
-//! Invariants: the tokens cover the text without gaps or overlaps, and the last one is [`TokenKind::End`]. The meaning
-//! of a character depends on its context (outside, in a string, in a heredoc, in an interpolation), so the lexer keeps
-//! a stack of modes on the heap. The lexer never looks back and reads each byte a bounded number of times.
+//! Invariants: the tokens cover the text without gaps or overlaps, and the last token is [`TokenKind::End`]. The
+//! meaning of a character depends on its context (outside, in a string, in a heredoc, in an interpolation), so the
+//! lexer keeps a stack of modes on the heap. The lexer never looks back and reads each byte a bounded number of times.
 
 use crate::source::{Span, offset};
 use crate::token::{SyntaxToken, TokenKind};
@@ -67,7 +67,7 @@ pub(crate) fn begins_name(character: char) -> bool {
     character == '_' || unicode_ident::is_xid_start(character)
 }
 
-/// Whether a name can contain this character after its first one.
+/// Whether a name can contain this character after its first character.
 pub(crate) fn continues_name(character: char) -> bool {
     character == '-' || unicode_ident::is_xid_continue(character)
 }
@@ -202,7 +202,7 @@ impl<'text> Lexer<'text> {
         self.take(length, kind);
     }
 
-    /// Reads `<<TAG` with its line end. Returns whether it found one.
+    /// Reads `<<TAG` with its line end, if it comes next. Returns whether a heredoc was opened.
     fn open_heredoc(&mut self, rest: &'text str) -> bool {
         let marker = if rest.starts_with("<<-") { 3 } else { 2 };
         let Some(after) = rest.get(marker..) else { return false };
@@ -217,7 +217,7 @@ impl<'text> Lexer<'text> {
         true
     }
 
-    /// Reads `${` or `%{` if one of them comes next. Returns whether it read one.
+    /// Reads `${` or `%{`, if one of them comes next. Returns whether a sequence was opened.
     fn open_sequence(&mut self, bytes: &[u8]) -> bool {
         let kind = match bytes {
             [b'$', b'{', ..] => TokenKind::OpenInterpolation,
@@ -335,8 +335,8 @@ fn template_line(bytes: &[u8]) -> (usize, usize) {
     (at, 0)
 }
 
-/// The number of bytes from a `$` or `%` on that are literal text; 0 if a sequence begins, or if the text ends after
-/// it.
+/// The number of bytes from a `$` or `%` on that are literal text; 0 if a sequence begins at `at`, or if the text ends
+/// after the `$` or `%`.
 fn text_of_marker(bytes: &[u8], at: usize) -> usize {
     let marker = bytes.get(at);
     match (bytes.get(at + 1), bytes.get(at + 2)) {

@@ -6,11 +6,12 @@ use crate::problems::text as problems;
 use crate::source::SourceFile;
 use crate::token::{SyntaxToken, TokenKind};
 
-/// The maximum number of reports about bitwise operators. A text with more of them is probably not in this language.
+/// The maximum number of reports about bitwise operators. A text with more bitwise operators is probably not in this
+/// language.
 const MAX_BITWISE_REPORTS: usize = 4;
 
 /// Returns one error for each invalid token, in order. Tokens that often come in pairs or groups are reported less
-/// often: backticks and apostrophes at the first and the third, semicolons only at the first.
+/// often: backticks and apostrophes only for the first and the third token, semicolons only for the first.
 pub(crate) fn check(source: &SourceFile, tokens: &[SyntaxToken]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);

@@ -5,11 +5,11 @@
 //! written by hand: it turns text into tokens and tokens into nodes, in linear time, with a stack on the heap instead
 //! of recursion.
 //!
-//! Reading order: [`source`] is the text with its positions, and [`token`] divides it into tokens without gaps.
+//! Reading order: [`source`] is the text with its positions, and [`token`] divides the text into tokens without gaps.
 //! [`expression`] and [`body`] define the nodes. A [`tree`] contains all of these, and an [`Expression`] is a handle on
-//! one node that is cheap to clone. Methods of [`Expression`] read it as a traversal, call, list, map, keyword or
-//! string without evaluating it, and [`references()`] returns its references. [`format()`] writes a file in the
-//! canonical style.
+//! one node that is cheap to clone. Methods of [`Expression`] read the expression as a traversal, call, list, map,
+//! keyword or string without evaluating it, and [`references()`] returns its references. [`format()`] writes a file in
+//! the canonical style.
 //!
 //! This crate knows neither values nor schemas nor the meaning of blocks. Numbers and strings stay text. Escapes and
 //! indentation of strings are resolved here, but the code that creates a value normalizes the text.

@@ -5,8 +5,8 @@
 //!
 //! The parser reports an error once, enters recovery, and skips each open construct up to and including its closing
 //! bracket. Further reports of unexpected tokens in the same text are suppressed, because they are probably
-//! consequences of the first. The parser skips the same text as OpenTofu, because the problems of later items depend on
-//! the skipped part.
+//! consequences of the first error. The parser skips the same text as OpenTofu, because the problems of later items
+//! depend on the skipped part.
 
 mod body;
 mod brackets;
@@ -75,7 +75,7 @@ pub(crate) fn parse(source: SourceFile, goal: Goal) -> (Tree, Vec<Diagnostic>) {
     parse_within(source, goal, 0)
 }
 
-/// Parses a text that is nested `depth` levels deep in another one.
+/// Parses a text that is nested `depth` levels deep in another text.
 pub(crate) fn parse_within(source: SourceFile, goal: Goal, depth: usize) -> (Tree, Vec<Diagnostic>) {
     let start = match goal {
         Goal::File => Start::File,

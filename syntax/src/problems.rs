@@ -1,6 +1,6 @@
-//! The errors that the parsers report: one function for each, which returns it without a source range.
+//! The errors that the parsers report: one function for each error.
 //!
-//! The caller knows the source range and adds the range to the error.
+//! The functions return errors without a source range. The caller knows the source range and adds it to the error.
 
 pub(crate) mod bodies;
 pub(crate) mod collections;

@@ -18,8 +18,8 @@ enum Visit<'tree> {
 /// All traversals in an expression, in source order, except for those whose root is bound by a surrounding `for`.
 ///
 /// Branches that evaluation would not take are included. Object keys that must be evaluated are included, but bare
-/// object keys are not. The names of a `for` are not bound in the collection that it iterates over. Linear in the size
-/// of the expression, without recursion.
+/// object keys are not. The names of a `for` are not bound in the collection that it iterates over. The cost is linear
+/// in the size of the expression, and nothing recurses.
 pub fn references(expression: &Expression) -> Vec<&Traversal> {
     let mut found = Vec::new();
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();

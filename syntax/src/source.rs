@@ -55,7 +55,7 @@ impl Span {
     }
 }
 
-/// The start of a line, and stored columns along it if it is not plain ASCII.
+/// The start of a line and, for a line that is not plain ASCII, the position of its checkpoints.
 #[derive(Clone, Debug)]
 struct Line {
     start: u32,
@@ -74,7 +74,8 @@ pub struct SourceFile {
     text: std::sync::Arc<str>,
     origin: Position,
     lines: Vec<Line>,
-    /// Byte offset, and the number of grapheme clusters before it on its line.
+    /// Checkpoints of all lines: a byte offset, and the number of grapheme clusters between the start of the line and
+    /// this offset.
     checkpoints: Vec<(u32, u32)>,
 }
 

@@ -7,7 +7,7 @@ use crate::source::Span;
 pub struct SyntaxToken {
     /// The kind.
     pub kind: TokenKind,
-    /// Its range. The next token starts where this token ends.
+    /// The range of the token. The next token starts where this token ends.
     pub span: Span,
 }
 
@@ -22,7 +22,7 @@ pub enum TokenKind {
     BlockComment,
     /// The byte order mark that some editors write at the start of a file.
     ByteOrderMark,
-    /// `\n` or `\r\n` outside of templates, even if it has no meaning there.
+    /// `\n` or `\r\n` outside of templates, even where a line end has no meaning.
     Newline,
     /// The end of the text; empty.
     End,

@@ -152,7 +152,7 @@ impl Expression {
         &self.node().kind
     }
 
-    /// Another expression of the same tree.
+    /// The expression with this number in the same tree.
     pub fn child(&self, id: ExprId) -> Expression {
         self.tree.expression(id)
     }

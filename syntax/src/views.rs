@@ -1,7 +1,7 @@
 //! Reading expressions without evaluating them: as traversals, calls, lists, maps, keywords, strings.
 //!
-//! Some arguments of the language do not take values: `depends_on`, `provider`, type constraints. They are recognized
-//! by the form of the expression. Parentheses are part of the form: `(a.b)` is not a traversal.
+//! Some arguments of the language do not take values: `depends_on`, `provider`, type constraints. Such arguments are
+//! recognized by the form of the expression. Parentheses are part of the form: `(a.b)` is not a traversal.
 
 use smol_str::SmolStr;
 
@@ -13,7 +13,7 @@ impl Expression {
     /// The expression as a traversal, if it is one.
     ///
     /// `true`, `false` and `null` are names here, as in `null.x`. In the JSON syntax, a string whose text is a
-    /// traversal counts as one.
+    /// traversal counts as a traversal.
     pub fn as_traversal(&self) -> Option<Traversal> {
         if self.is_json_string()
             && let Some(inner) = self.json_traversal()

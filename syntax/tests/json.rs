@@ -257,8 +257,8 @@ fn bodies_can_have_only_arguments() {
 /// The number of repetitions in long texts.
 const LINKS: usize = 100_000;
 
-/// Far more time than any of these texts takes on a slow machine in a debug build, but far less time than a quadratic
-/// parser takes.
+/// A time limit: far more time than any of these texts takes on a slow machine in a debug build, but far less than a
+/// quadratic parser takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs `work` on a small stack, which overflows if something recurses along the text.

@@ -11,8 +11,8 @@ use weft_syntax::{MAX_NESTING, Tree, parse_expression, parse_file, parse_templat
 /// The number of links of the chains.
 const LINKS: usize = 100_000;
 
-/// Far more time than any of these texts takes on a slow machine in a debug build, but far less time than a quadratic
-/// parser takes.
+/// A time limit: far more time than any of these texts takes on a slow machine in a debug build, but far less than a
+/// quadratic parser takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn text(tree: &Tree) -> String {

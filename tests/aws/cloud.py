@@ -1,4 +1,4 @@
-"""The objects in the simulated AWS, read through its HTTP interfaces like the provider, without a library."""
+"""Reads the objects in the simulated AWS through its HTTP interfaces, as the provider does, but without a library."""
 import json
 import re
 import urllib.error
@@ -43,8 +43,7 @@ class Aws:
         return re.findall(f"<{tag}>([^<]+)</{tag}>", text)
 
     def find(self, kind, region, after):
-        """The ids, in the form for imports, of all objects that a resource of `kind` with these planned values may have
-        created."""
+        """The import ids of all objects that a resource of `kind` with the planned values `after` may have created."""
         name = after.get("name")
         match kind:
             case "aws_vpc":

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Limits on calls: 300 objects in regions that take 20 requests a second each, with budgets in `placement.toml`.
+"""Limits on calls: 300 objects in regions that accept 20 requests a second each, with budgets in `placement.toml`.
 
     call_limits.py [--bin-dir target/release] [--objects N] [--check]
 
-Measured are an apply in one process, an apply of a cluster with Redis, and two applies of two states at the same time on
-one Redis server, which share the budgets. The provider does not retry by itself (`retries = 0`), so a refused request is
-seen. With `--check`, the exit code is 1 if 1% of the requests or more were refused, or if an apply took over 15% longer than
-the budgets allow at best.
+Measures three cases: an apply in one process, an apply of a cluster with Redis, and two applies at the same time. These
+two have different states on one Redis server, and share the budgets. The provider does not retry (`retries = 0`), so
+every refused request is seen. With `--check`, the exit code is 1 if at least 1% of the requests were refused, or if an
+apply took over 15% longer than the minimum time that the budgets allow.
 """
 import argparse
 import json
@@ -21,12 +21,13 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
 from stage import ROOT, Broken, Cloud, Cluster, Redis, Stage  # noqa: E402
 
-# The regions, with the part of the objects that each has.
+# The regions, with the share of the objects that each region has.
 REGIONS = {"eu": 0.9, "us": 0.1}
 RATE = 20
-# The service has room for a second of requests, and the budget for half of it: calls take different times on their way.
+# The service accepts bursts of one second of requests, but the budget allows only half of that. The difference is a
+# reserve, because calls take different times to reach the service.
 BURST, SERVICE_BURST = 10, 20
-# The maximum part of refused requests, and how much longer than at best an apply may take.
+# The maximum share of refused requests, and the maximum time of an apply relative to the minimum time.
 REFUSED, LONGER = 0.01, 1.15
 LONG = 600
 
@@ -96,7 +97,7 @@ def rates(cloud):
 
 
 def measure(title, cloud, works):
-    """Applies all of them at the same time. Returns whether the aims are met."""
+    """Applies the plans of all `works` at the same time. Returns whether the results are within the bounds."""
     before = rates(cloud)
     begun = time.perf_counter()
     for work in works:
@@ -135,7 +136,7 @@ def cluster(bin_dir, objects):
 
 
 def two_runs(bin_dir, objects):
-    """A run of a cluster, and one of a command line, over two states of one server."""
+    """A run on a cluster and a run in one process, at the same time, over two states on one Redis server."""
     with Stage(bin_dir, prefix="weft-limits-") as stage:
         stage.cli_config([stage.mirror()])
         cloud = Cloud(stage, CLOUD)

@@ -3,8 +3,8 @@
 
     compare.py --old BIN --new BIN [--plugins DIR] [--size N] [--passes N] [--shape NAME ...] [--check]
 
-The builds take turns, so that both meet the same machine. `--check` fails if the new build needs more than 5% more
-time or memory than the old one, beyond a floor below which a difference is noise.
+The builds take turns, so that changes of the machine affect both. `--check` fails if the new build needs more than 5%
+more time or memory than the old build, beyond a floor below which a difference is noise.
 """
 import argparse
 import os
@@ -16,9 +16,9 @@ sys.dont_write_bytecode = True
 from measuring import clean_environment, median  # noqa: E402
 from shapes import SHAPES, STEPS, Engine  # noqa: E402
 
-# How much slower or larger the new build may be.
+# The maximum time and memory of the new build, as a multiple of those of the old build.
 LIMIT = 1.05
-# Differences below these are noise: seconds, and megabytes.
+# Smaller differences are noise: seconds, and megabytes.
 NOISE_SECONDS, NOISE_MEGABYTES = 0.03, 3.0
 MEGABYTE = 2**20
 
@@ -47,7 +47,7 @@ def main():
                 continue
             passes = [[], []]
             for number in range(o.passes):
-                # The first of a pass alternates: it may find cold caches.
+                # The builds alternate in running first, because the first run of a pass may find cold caches.
                 for which in (0, 1) if number % 2 == 0 else (1, 0):
                     passes[which].append(builds[which].costs(shape, o.size, work))
             for step in STEPS:

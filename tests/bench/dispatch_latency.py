@@ -4,12 +4,13 @@ Redis at `appendfsync always`.
 
     dispatch_latency.py [--bin-dir target/release] [--chains N] [--length N] [--rounds N] [--check]
 
-Operations become ready one after another, as results come back: the configuration has chains of records, each of which
-reads the one before, and a cloud that takes some time for each. Nothing waits for a free slot, so that the engine is
-measured. The first operation of each chain is not counted: a new run waits a tenth of a second, until it knows its
-workers. The times are those of the coordinator's own metric `weft_dispatch_seconds`, whose bounds include 20 ms. Prints
-the share within each bound, and the bound of the 99th percentile. With `--check`, the exit code is 1 if fewer than 99 of
-100 operations were dispatched within 20 ms, or if there were fewer than 1,000 operations per second.
+Operations become ready one after another, as results arrive: the configuration has chains of records, and each record
+reads the previous record of its chain. The simulated cloud takes some time for each record. No operation waits for a
+free slot, so only the engine is measured. The first operation of each chain is not counted, because a new run waits a
+tenth of a second until it knows its workers. The times come from the coordinator's own metric `weft_dispatch_seconds`,
+whose bounds include 20 ms. Prints the share within each bound, and the bound of the 99th percentile. With `--check`,
+the exit code is 1 if fewer than 99 of 100 operations were dispatched within 20 ms, or if there were fewer than 1,000
+operations per second.
 """
 import argparse
 import re
@@ -39,7 +40,8 @@ METRIC = "weft_dispatch_seconds"
 
 
 def configuration(chains, length):
-    """Chains of records over the provider instances. The resources of a step are one block, and read those before."""
+    """Chains of records over the provider instances. Each step of the chains is one resource block for each provider
+    instance, whose records read the records of the previous step."""
     text = ['terraform {\n  required_providers {\n    cloud = { source = "weft.test/sim/cloud" }\n  }\n}\n']
     for number in range(WORKERS):
         text.append(f'provider "cloud" {{\n  alias  = "p{number}"\n  region = "region-{number}"\n}}\n')
@@ -63,7 +65,8 @@ class MeteredCluster(Cluster):
             raise Broken(f"the coordinator did not start:\n{self.coordinator.tail()}")
 
     def histogram(self, wait=False):
-        """The numbers of operations within each bound, in seconds. `None` while nothing listens."""
+        """The numbers of operations within each bound, in seconds. `None` if `wait` is set and the metrics cannot be
+        read yet."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10) as reply:
                 text = reply.read().decode()
@@ -76,7 +79,7 @@ class MeteredCluster(Cluster):
 
 
 def settled(cluster, least):
-    """The histogram, once it has all operations: the coordinator counts four times a second."""
+    """The histogram, once it has at least `least` operations: the coordinator counts four times a second."""
     wait_until("the metrics of the run", lambda: cluster.histogram().get(float("inf"), 0) >= least, 20, 0.25)
     return cluster.histogram()
 
@@ -101,10 +104,11 @@ def measure(bin_dir, chains, length, rounds):
                 raise Broken(f"{completed} operations were completed, but {total} were planned")
             after = settled(cluster, before.get(float("inf"), 0) + total)
             histogram = {bound: count - before.get(bound, 0) for bound, count in after.items()}
-            # These are the slowest ones: they have waited for the beginning of the run.
+            # Leaves out the first operation of each chain. These are the slowest operations, because they have waited
+            # for the start of the run.
             yield {bound: min(count, total - chains) for bound, count in histogram.items()}, completed / seconds
             stage.must(0, "destroy", "-auto-approve", "-refresh=false", "-no-color", f"-parallelism={4 * chains}", **options)
-            # What the destroy adds comes with the next count.
+            # The operations of the destroy appear in the metrics with the next count.
             time.sleep(1)
             before = cluster.histogram()
 

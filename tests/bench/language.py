@@ -3,11 +3,12 @@
 
     language.py [--bin target/release/weft] [--check] [--subject NAME ...] [--no-peer] [--runs 5]
 
-Each subject is planned empty, at a tenth of its size and at its full size, several times. Medians count. The peer
-(`terraform`, and `tofu` if it is installed) plans it at full size once, within 120 s and 12 GB of address space. If it
-is stopped there, its usage so far is a lower bound. `--check` compares the result with the bounds: at least five times
-as fast as the peer with at most half its memory for each subject, and ten times the size takes at most twelve times the
-time above empty (as in shapes.py). Without `--bin`, the release build is made first.
+Each subject is planned several times: empty, at a tenth of its size and at its full size. The medians count. The peer
+(`terraform`, and `tofu` if it is installed) plans the subject at full size once, within 120 s and 12 GB of address
+space. If the peer exceeds these limits, its usage so far is a lower bound. `--check` compares the result with two
+bounds. For each subject, Weft is at least five times as fast as the peer, with at most half its memory. Ten times the
+size takes at most twelve times the time above empty (as in shapes.py). Without `--bin`, the release build is made
+first.
 """
 import argparse
 import json
@@ -144,7 +145,7 @@ def planned(binary, subject, size, work, env, runs):
 
 
 def against(bounds, subject, ours, peer, name):
-    """At least five times as fast, at most half the memory."""
+    """Checks that Weft is at least five times as fast as the peer, and needs at most half its memory."""
     if peer.why == "out of memory":
         print(f"   {name} runs out of memory")
         return

@@ -19,15 +19,17 @@ from stage import ROOT, clean_environment  # noqa: E402
 # The limits of a command: time, and address space (Go reserves more than it uses).
 SECONDS = 120
 ADDRESS_SPACE = 12 << 30
-# The smallest cost that can be measured on a machine with other processes. Growth from a smaller cost counts from here.
+# The smallest cost that can be measured on a machine with other processes. For a smaller cost, growth is computed from
+# this value.
 LEAST_SECONDS, LEAST_BYTES = 0.02, 4 << 20
 # The seconds between two reads of the memory of a process, and the number of reads between two searches for children.
 LOOK, SEARCH = 0.01, 10
-# The last read is at least this share of the peak, unless the process started a larger one.
+# The last read is at least this share of the peak, unless the process started a larger process.
 STALE = 0.95
 # Ten times the size may cost at most this many times as much.
 LINEAR = 12
-# If the load exceeds the number of processors by this much, the clock measures other processes. Our own load is one.
+# If the load exceeds the number of processors by more than this, the clock measures other processes. The measured
+# process itself is a load of one.
 SPARE_LOAD = 1
 # The options that every command gets.
 PLAIN = ("-input=false", "-no-color")
@@ -63,8 +65,8 @@ def median(costs):
 
 
 class Memory(threading.Thread):
-    """Reads the memory of a process until it ends. Then the system reports the peak of the largest process among it
-    and its children, which is its own peak only if it has none."""
+    """Reads the memory of a process until the process ends. The system itself reports only the peak of the largest
+    process among this process and its children."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -101,7 +103,8 @@ class Memory(threading.Thread):
         return bool(peak)
 
     def peaks(self, largest):
-        """The peak of the process, and of its largest child if that is larger. `largest` is from the system."""
+        """The peak of the process, and the peak of its largest child if that child is larger. `largest` is the peak
+        that the system reports."""
         return (self.own, largest) if self.started and self.own < largest * STALE else (largest, 0)
 
 
@@ -113,7 +116,7 @@ def measure(arguments, folder, env, codes=(0,)):
             arguments, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, -1)))
         memory = Memory(process.pid)
-        # The alarm kills the process, and then the wait below ends.
+        # The alarm kills the process. This ends the wait below.
         signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
         signal.alarm(SECONDS)
         _, status, usage = os.wait4(process.pid, 0)

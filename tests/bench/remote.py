@@ -13,12 +13,12 @@ from stage import ROOT, Cloud, Moto, Proxy, Stage  # noqa: E402
 # The time of a request to the object store, in milliseconds.
 REQUEST = 30
 IN_FLIGHT = 64
-# The bound: the time of the run against the embedded store.
+# The bound: the maximum time of the run, as a multiple of its time on the embedded store.
 LONGER = 1.10
 
 
 def configuration(operations):
-    """So many objects of the simulated cloud."""
+    """A configuration with this number of objects of the simulated cloud."""
     return f"""
 terraform {{
   required_providers {{
@@ -69,8 +69,8 @@ def options(usage, name, **sizes):
 
 @contextmanager
 def far_away(bin_dir, prefix, operation):
-    """A stage with a cloud whose operations take so many milliseconds, the proxy before the object store, and the
-    environment for the backend."""
+    """A stage for a bench: a cloud whose operations take `operation` milliseconds, the proxy in front of the object
+    store, and the environment for the backend."""
     with Stage(bin_dir, prefix=prefix) as stage:
         stage.cli_config([stage.mirror()])
         Cloud(stage, {"regions": {"*": {"latency_ms": operation}}})

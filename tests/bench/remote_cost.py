@@ -4,8 +4,9 @@ embedded store.
 
     remote_cost.py [--bin-dir target/release] [--operations N] [--rounds N] [--check]
 
-Each operation takes 200 ms, and 64 are in flight. Prints the medians, their ratio, and the requests for each operation.
-With `--check`, the exit code is 1 if the run takes more than 10% longer, or 0.1 requests or more for each operation.
+Each operation takes 200 ms, and 64 are in flight. Prints the medians, their ratio, and the number of requests for each
+operation. With `--check`, the exit code is 1 if the run takes over 10% longer, or if there are at least 0.1 requests
+for each operation.
 """
 import statistics
 import sys
@@ -18,7 +19,7 @@ from remote import IN_FLIGHT, LONGER, REQUEST, backend, configuration, far_away,
 
 # The time of an operation, in milliseconds.
 OPERATION = 200
-# The bound: the requests for each operation.
+# The bound: the number of requests for each operation.
 REQUESTS = 0.1
 # The maximum time of a command, in seconds.
 LONG = 300
@@ -52,7 +53,7 @@ def main():
             near.append(measure(stage, f"near-{number}", o.operations, "", {}))
             before = proxy.counts()["requests"]
             far.append(measure(stage, f"far-{number}", o.operations, backend(number), env))
-            # The run is created and destroyed, so there are two of them.
+            # There are two operations for each object: `measure` creates the objects and destroys them again.
             requests.append((proxy.counts()["requests"] - before) / (2 * o.operations))
             print(f"   {o.operations:,} operations: embedded {near[-1]:.2f} s, over the object store {far[-1]:.2f} s, "
                   f"{requests[-1]:.3f} requests for each", flush=True)

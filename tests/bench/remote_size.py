@@ -4,9 +4,9 @@ same state on the embedded store.
 
     remote_size.py [--bin-dir target/release] [--instances N] [--operations N] [--rounds N] [--check]
 
-The run changes few of the instances, but takes long enough for the state to be written several times meanwhile. Prints
-the medians of its time and of the peak memory of its process. With `--check`, the exit code is 1 if the run takes more
-than 10% longer, or needs more than half as much memory again.
+The run changes few of the instances, but takes long enough for the state to be written several times. Prints the
+medians of the time of the run and of the peak memory of its process. With `--check`, the exit code is 1 if the run
+takes over 10% longer, or needs more than 1.5 times the memory.
 """
 import json
 import statistics
@@ -22,7 +22,7 @@ from remote import IN_FLIGHT, LONGER, REQUEST, backend, far_away, options  # noq
 
 # The time of an operation, in milliseconds. 64 are in flight, so that the run takes 50 s.
 OPERATION = 5_000
-# The bound: the memory against the embedded store.
+# The bound: the maximum memory, as a multiple of the memory with the embedded store.
 MORE = 1.5
 # The text in each instance, about as long as the attributes of a small resource.
 TEXT = "text-" * 60

@@ -3,11 +3,11 @@
 
     shapes.py [--bin target/release/weft] [--plugins DIR] [--quick] [--check] [--shape NAME ...] [--no-peer]
 
-Weft runs at 0, 1,000, 2,000 and 10,000. The peer (`terraform`, and `tofu` if it is installed) runs at 1,000 and 2,000
-in the same run, within 12 GB of address space and 120 s for each command. `--quick` uses only 0 and 1,000. `--check`
-compares the result with the bounds: costs grow linearly, no command is slower than the peer's, and plan and apply of
-1,000 pairs are 20 times as fast as Terraform's. Growth is measured by the clock, or by processor time while other
-processes keep the machine busy. Without `--bin`, the release build is made first.
+Weft runs at the sizes 0, 1,000, 2,000 and 10,000. The peer (`terraform`, and `tofu` if it is installed) runs at 1,000
+and 2,000 in the same run, within 12 GB of address space and 120 s for each command. `--quick` uses only the sizes 0 and
+1,000. `--check` compares the result with the bounds: costs grow linearly, no command is slower than the peer's, and
+plan and apply of 1,000 pairs are 20 times as fast as Terraform's. Growth is measured by the clock, or by processor time
+while other processes keep the machine busy. Without `--bin`, the release build is made first.
 """
 import argparse
 import os
@@ -155,7 +155,8 @@ def all_linear(bounds, shape, step, ours):
 
 
 def against(bounds, shape, size, step, ours, peer, name):
-    """Not slower than the peer, and 20 times as fast as Terraform for plan and apply of 1,000 pairs."""
+    """Checks that Weft is not slower than the peer, and 20 times as fast as Terraform for plan and apply of 1,000
+    pairs."""
     if ours.seconds is None:
         bounds.hold(f"{shape} {size} {step}: ours did not end ({ours.why})", False)
         return
@@ -211,7 +212,7 @@ def main():
                           for _ in range(PASSES_OF_LARGEST if size == max(SIZES) else PASSES)]
                 ours[size] = {step: median([costs[step] for costs in passes]) for step in STEPS}
                 row(size, "weft", ours[size])
-            # After all runs of Weft: a machine is slower after minutes of work.
+            # The peer runs after all runs of Weft, because a machine is slower after minutes of work.
             for size in sizes:
                 for peer in others if size in PEER_SIZES else []:
                     theirs = peer.costs(shape, size, work)

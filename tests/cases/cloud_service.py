@@ -5,7 +5,7 @@
 
 Writes the certificate of its authority to `ca.pem` and, once it listens, its port to `service.port`. The organization is
 `acme`, and a token is `first-token`. As `localhost` it offers logins by OAuth; as `127.0.0.1`, it has only the API.
-It is strict: a state needs the lock, the next serial, the lineage and its MD5.
+It is strict: a write of a state needs the lock, the next serial, the lineage and the MD5 of the state.
 
     GET /-/set?workspace=NAME&ATTRIBUTE=VALUE   sets attributes of a workspace, such as execution-mode and locked
     GET /-/option?NAME=VALUE                    mode: execution mode of new workspaces; old=1: states only in requests;

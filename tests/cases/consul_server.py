@@ -3,9 +3,10 @@
 
     consul_server.py [--port-file FILE] [--socket FILE] [--token TOKEN] [--certificate FILE --key FILE]
 
-It answers like an agent of Consul, as far as backends ask: reads that wait for a change (`index`, `wait`), conditions
-(`cas`), locks (`acquire`, `release`), sessions that end after twice their TTL, the delay of locks after that, and the
-limit of 524288 bytes for values and transactions. With `--token`, other requests are refused.
+It answers like an agent of Consul, as far as backends use it: reads that wait for a change (`index`, `wait`),
+conditions (`cas`), locks (`acquire`, `release`), sessions that end after twice their TTL, the delay of locks after the
+end of a session, and the limit of 524288 bytes for values and transactions. With `--token`, requests without this token
+are refused.
 `GET /-/NAME?times=N&status=CODE` makes the next N requests to /v1/NAME fail with that status; with `status=0`, the server
 does the work and then drops the answer.
 """
@@ -25,9 +26,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 # The maximum size of a value, and of a transaction, in bytes.
 LIMIT = 524288
-# How long a read waits for a change at most, in seconds.
+# The maximum time that a read waits for a change, in seconds.
 LONGEST_WAIT = 300
-# How many times its TTL a session lives.
+# A session ends after this multiple of its TTL.
 LIVES = 2
 
 
@@ -45,7 +46,7 @@ class Refused(Exception):
 
 
 class Store:
-    """All keys and sessions. Every method is called with the condition held."""
+    """All keys and sessions. The caller of each method holds the condition variable."""
 
     def __init__(self):
         self.changed = Condition()

@@ -3,10 +3,10 @@
 
     cos_server.py --ca FILE [--port-file FILE]
 
-The tools reach it as a proxy (HTTPS_PROXY), and trust its certificate by SSL_CERT_FILE=FILE. The signatures of all
-requests are checked: the keys are `id` and `secret`, and those of the session that STS gives for the role `arn:role`.
-objects.py describes the requests to the server itself. More of them: `/-/tags` lists the tags, `/-/tag?value=V` creates
-one.
+The tools reach the server as a proxy (HTTPS_PROXY), and trust its certificate by SSL_CERT_FILE=FILE. The signatures of
+all requests are checked: the keys are `id` and `secret`, and those of the session that STS gives for the role
+`arn:role`. objects.py describes the requests to the server itself. Further requests: `/-/tags` lists the tags, and
+`/-/tag?value=V` creates a tag.
 """
 import argparse
 import hashlib

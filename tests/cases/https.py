@@ -4,8 +4,8 @@
     https.py FOLDER
 
 Writes the certificate of the authority to `ca.pem` and, once it listens, its port to `https.port`. Files with the
-ending .json or without an ending are JSON. NAME.headers beside a file is a JSON object of headers to send. The status
-is 204 if only this file exists.
+ending .json or without an ending are JSON. NAME.headers beside a file is a JSON object of headers to send. If only
+NAME.headers exists, the status is 204.
 """
 import json
 import ssl

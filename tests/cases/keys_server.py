@@ -26,7 +26,7 @@ VERSION = "0123456789abcdef0123456789abcdef"
 
 
 def mixed(name, nonce, data):
-    """Data, hidden or shown again. It is no encryption, only a text that looks otherwise."""
+    """Obscures data, or restores obscured data. This is not encryption: it only makes the text look different."""
     stream, block = b"", nonce
     while len(stream) < len(data):
         block = hashlib.sha256(name.encode() + block).digest()

@@ -3,10 +3,10 @@
 
     kubernetes_server.py [--port-file FILE] [--token TOKEN] [--certificate FILE --key FILE]
 
-It answers like the API of Kubernetes, as far as backends ask: objects by name, lists by labels in pages, also as
-metadata only, versions as conditions of writes, the rules for names, and the limit of 1048576 bytes for secrets. The
-only namespaces are `default` and `team`. It knows JSON only: OpenTofu, which writes leases as protobuf, needs a real
-cluster. With `--token`, other requests are refused.
+It answers like the API of Kubernetes, as far as backends use it: objects by name, lists by labels in pages (also with
+metadata only), versions as conditions of writes, the rules for names, and the limit of 1048576 bytes for secrets. The
+only namespaces are `default` and `team`. The server understands JSON only. OpenTofu writes leases as protobuf, so it
+needs a real cluster. With `--token`, requests without this token are refused.
 `GET /-/NAME?times=N&status=CODE` makes the next N requests to objects of that kind (`secrets`, `leases`) that change
 something fail with that status; with `status=0`, the server does the work and then drops the answer.
 """

@@ -1,5 +1,5 @@
-"""What the servers for the backends `cos` and `oss` have in common: objects by key, with versions if that is turned on,
-answers in XML, and a proxy that plays the servers of other hosts over TLS.
+"""The common part of the servers for the backends `cos` and `oss`: objects by key, with versions if versioning is
+enabled, answers in XML, and a proxy that plays the servers of other hosts over TLS.
 
 The certificates are made with `openssl`; the authority is written to a file. Requests to the server itself:
 `/-/versions` turns on versions, `/-/objects` lists the keys of all objects as JSON, `/-/drop?times=N` does the work of
@@ -44,7 +44,7 @@ def tls(ca):
 
 
 def crc64(content):
-    """The checksum that the services' own libraries want to see after a write (ECMA-182)."""
+    """The checksum that the services' own libraries expect after a write (ECMA-182)."""
     crc = 2**64 - 1
     for byte in content:
         crc ^= byte
@@ -116,7 +116,7 @@ class Objects:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers requests to itself, to itself as a proxy, and to other hosts over TLS."""
+    """Answers three kinds of requests: to the server itself, to the server as a proxy, and to other hosts over TLS."""
     protocol_version = "HTTP/1.1"
     host = None
 
@@ -179,11 +179,12 @@ class Handler(BaseHTTPRequestHandler):
         return self.answer(200)
 
     def control_more(self, word):
-        """A request to the server itself that only one of the servers has."""
+        """Answers a request to the server itself that only one of the two servers supports."""
         self.answer(404)
 
     def work_on_object(self, key, own):
-        """Reads, writes or deletes an object, or lists all. `own` begins the names of the service's headers."""
+        """Reads, writes or deletes an object, or lists all objects. `own` is the prefix of the names of the service's
+        headers."""
         objects = self.server.objects
         if not key:
             return self.answer(200, objects.listing(self.query).encode(), {"Content-Type": "application/xml"})

@@ -4,10 +4,11 @@ machine with the role `machine`.
 
     oss_server.py --ca FILE [--port-file FILE]
 
-Objects and the table are reached by the arguments `endpoint` and `tablestore_endpoint`, or as the hosts of the region
-cn-beijing by a proxy (HTTPS_PROXY, HTTP_PROXY; SSL_CERT_FILE=FILE). The signatures of all requests are checked: the
-keys are `id` and `secret`, and those of the sessions that STS gives for the role `arn:role`, and the machine for its
-own. objects.py describes the requests to the server itself. More of them: `/-/rows` lists the rows of the table.
+Objects and the table are reached by the arguments `endpoint` and `tablestore_endpoint`, or through a proxy as the hosts
+of the region cn-beijing (HTTPS_PROXY, HTTP_PROXY; SSL_CERT_FILE=FILE). The signatures of all requests are checked. The
+keys are `id` and `secret`, those of the sessions that STS gives for the role `arn:role`, and those that the machine
+gets for its own role. objects.py describes the requests to the server itself. Another request: `/-/rows` lists the rows
+of the table.
 """
 import argparse
 import base64
@@ -52,7 +53,7 @@ def message(data):
 
 
 def field(number, value):
-    """A field of a protocol buffer of bytes, at most 16383 of them."""
+    """A field of a protocol buffer whose value is bytes, at most 16383."""
     size = bytes([len(value) & 0x7F | 0x80, len(value) >> 7]) if len(value) > 0x7F else bytes([len(value)])
     return bytes([number << 3 | 2]) + size + value
 

@@ -35,8 +35,8 @@ A case begins with `#` lines that describe it. The other lines are:
     > keys                       starts services that keep keys (see keys_server.py); {keys} is their address, and
                                  {authority} the file with the authority of their certificates
     > kms                        starts moto with a key of KMS under `alias/states`; {kms} is its address
-    > s3 [OPTION ...]            starts moto with the bucket `states`; {s3} is its address. With options, it is behind
-                                 tests/chaos/proxy.py with these options, and {moto} is its own address
+    > s3 [OPTION ...]            starts moto with the bucket `states`; {s3} is its address. With options, {s3} is the
+                                 address of tests/chaos/proxy.py with these options, and {moto} that of moto
     > gcs                        starts fake-gcs-server with the bucket `states`, and sets the variable that leads to it
     > azurite                    starts Azurite with the container `states` in the account `states1`, and sets the
                                  variables that lead to it, with the key of the account
@@ -47,7 +47,7 @@ A case begins with `#` lines that describe it. The other lines are:
                                  tests/chaos/sshd.py), and {user} the user. A second time, after `> kill KILL sshd`:
                                  starts it again at the same port
     > agent KEY ...              starts an SSH agent with these keys of {ssh}, and sets the variable that leads to it
-    > coordinator [STORE]        starts a coordinator with it, or with another store; {coordinator} is its address
+    > coordinator [STORE]        starts a coordinator with {redis}, or with another store; {coordinator} is its address
     > kubernetes                 starts kube-apiserver (WEFT_KUBE_APISERVER, with etcd), or a server like it;
                                  {kubernetes} is a kubeconfig file
     > consul                     starts Consul (WEFT_CONSUL), or a server like it; {consul} is its address
@@ -172,7 +172,7 @@ class Case:
         self.check(step, done.returncode, done.stdout, done.stderr)
 
     def check(self, step, code, stdout, stderr):
-        """Compares the output of a command with the lines below it."""
+        """Compares the output of a command with the lines below the command."""
         text, position, want = flowed(stdout + "\n" + stderr), 0, "0"
         shown = f"exit code {code}\n{(stdout + stderr)[-4000:]}"
         for line in step.below:

@@ -3,10 +3,11 @@
 
     state_server.py [--port PORT] [--port-file FILE] [--file FILE]
 
-With --file, states and locks outlive the server: another one with the same file goes on with them.
-The state of any path is stored by POST or PUT, read by GET and removed by DELETE. LOCK and UNLOCK on the path hold the
-lock. A write without the id of the lock that is held is refused with 409. `GET /-/NAME?times=N&status=CODE` makes the
-next N requests to /NAME fail with that status; with `status=0`, the server does the work and then drops the answer.
+With --file, states and locks outlive the server: another server with the same file continues with them. The state of
+any path is stored by POST or PUT, read by GET and removed by DELETE. LOCK on the path takes its lock, and UNLOCK
+releases it. While a lock is held, a write without the id of the lock is refused with 409. `GET
+/-/NAME?times=N&status=CODE` makes the next N requests to /NAME fail with that status. With `status=0`, the server does
+the work and then drops the answer.
 """
 import argparse
 import json

@@ -39,7 +39,8 @@ class Azurite:
             "azurite", self.program(), "--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry",
             "--blobHost", "127.0.0.1", "--blobPort", str(self.port), "--cert", "host.pem", "--key", "host.key",
             cwd=self.folder, env=env)
-        # The seconds of `time.monotonic` between which the proxy breaks all connections.
+        # The times of `time.monotonic` at which an outage begins and ends. During an outage, the proxy breaks all
+        # connections.
         self.outage = (0, 0)
         self.proxy = ThreadingTCPServer(("127.0.0.1", 0), self.handler())
         self.proxy.daemon_threads = True
@@ -68,7 +69,7 @@ class Azurite:
                 "SSL_CERT_FILE": str(self.folder / "ca.pem"), "ARM_ACCESS_KEY": self.key}
 
     def go_down(self, begin, end):
-        """Breaks all connections between these seconds from now on."""
+        """Breaks all connections between these two times, in seconds from now."""
         now = time.monotonic()
         self.outage = (now + begin, now + end)
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Searches for secrets where they must not be: unique texts in variables, in the configuration of providers, in attributes, in
-ephemeral values, in a passphrase, in the password of Redis and in keys of certificates.
+"""Searches for secrets where they must not be. The secrets are unique texts in variables, in the configuration of
+providers, in attributes, in ephemeral values, in a passphrase, in the password of Redis and in keys of certificates.
 
     canaries.py --bin-dir target/debug --plugins target/lab-plugins [--only NAME] [--keep]
 
-Each round plans, applies, kills the apply with -9, resumes it, applies a change, and reads the state, with the most verbose
-logs. There are rounds in one process and with coordinator, worker and Redis, each with encryption and without. After each step
-every file of every process is searched, and during the apply also the arguments and the environment of all processes. A text
-counts as found as it is, in base64 and in hexadecimal digits. `PLACES` has the places where a secret may be; docs/security.md
-says so to users.
+Each round plans, applies, kills the apply with -9, resumes it, applies a change, and reads the state, with the most
+verbose logs. There are rounds in one process and rounds with coordinator, worker and Redis, each with encryption and
+without. After each step, every file of every process is searched. During the apply, the arguments and the environment
+of all processes are searched too. A secret is found in plain text, in base64 and in hexadecimal digits. `PLACES` lists
+the files that may contain a secret, as docs/security.md documents.
 """
 import argparse
 import base64
@@ -79,7 +79,8 @@ output "o" {
 }
 """
 
-# Where each secret may be, as patterns of files below the folder of a round: without encryption, and with it.
+# The files that may contain each secret, as patterns below the folder of a round: without encryption, and with
+# encryption.
 VALUES = ["work/plan*.weft", "work/terraform.tfstate", "work/terraform.tfstate.backup", "work/.weft/runs/*", "redis/*",
           "*/.terraform/weft/*", "*/weft-data/*"]
 PLACES = {
@@ -94,7 +95,8 @@ PLACES = {
 }
 # Files with the secrets as the user wrote them, and those of the test provider's service.
 GIVEN = ["*.tfvars", "tls/*.pem", "lab/*", "given/*"]
-# Which secrets a process may have in its environment: `weft` those that it was given there, and plugins none.
+# The secrets that a process may have in its environment: for `weft`, those that were passed in this way; for plugins,
+# none.
 IN_ENVIRONMENT = {"weft": {"passphrase", "password"}, "plugin": set()}
 
 
@@ -137,7 +139,7 @@ class Round:
     def __init__(self, stage, plugins, cluster, encrypted):
         self.stage, self.cluster, self.encrypted = stage, cluster, encrypted
         self.canaries, self.found, self.looked_at = Canaries(), [], 0
-        # Where secrets were seen that may be there.
+        # The secrets that were found in files that may contain them, each with the folder of the file.
         self.seen = set()
         self.work = stage.path / "work"
         for name in ("work", "tmp", "lab", "given"):
@@ -238,7 +240,7 @@ class Round:
         self.weft("runs", "runs", "show")
         self.weft("output", "output")
         self.search("end")
-        # The search works: without encryption it finds what the state has.
+        # This shows that the search works: without encryption, it must find the attribute in the state.
         place = "redis" if self.cluster else "work"
         if (("attribute", place) in self.seen) == self.encrypted:
             raise Broken(f"the attribute was {'' if self.encrypted else 'not '}found in {place}")
@@ -252,7 +254,7 @@ class Round:
         wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
 
     def end_doubts(self):
-        """Makes the run end: doubts are settled as absent, and objects that exist all the same do no harm here."""
+        """Makes the run end: resolves each doubt as absent. Objects that exist nevertheless do not matter here."""
         for _ in range(10):
             shown = self.stage.run("runs", "show", "-json", cwd=self.work)
             run = json.loads(shown.stdout)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Rounds in which Sentinels replace the Redis of a cluster during a run: failover.py --bin-dir target/debug [--rounds N]
 
-In each round, the master is killed, or paused until another one has been promoted and then resumed. Each write has waited
-for the replica, so nothing may be lost: every object is created once, and the state has all of them. The run goes on by
-itself, or it is resumed. Objects in doubt fail a round.
+In each round, the master is killed, or it is paused until another server has been promoted, and then resumed. Each
+write has waited for the replica, so nothing may be lost: every object is created once, and the state has all objects.
+The run continues by itself, or it is resumed. Objects in doubt fail a round.
 """
 import argparse
 import random
@@ -31,7 +31,7 @@ resource "cloud_network" "n" {{
   cidr  = "10.${{count.index}}.0.0/16"
 }}
 """
-# How long a run may take: a test fails instead of hanging.
+# The maximum time of a run, in seconds. After that, the test fails.
 PATIENCE = 240
 
 

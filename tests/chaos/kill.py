@@ -4,16 +4,16 @@
     kill.py --bin-dir target/debug --embedded 20 --s3 5 --dynamodb 5 --pg 5 --gcs 5 --azurerm 5 --http 5 --cluster 10
             [--seed N] [--jobs N] [--only KIND/N] [--trouble NAME] [--keep]
 
-An embedded round kills `weft apply`, and sometimes also the `weft runs resume` after it. Every fourth round kills a
+An embedded round kills `weft apply`, and sometimes also the `weft runs resume` that follows. Every fourth round kills a
 destroy. A round of `s3`, `dynamodb` (S3 with that lock), `pg`, `gcs` or `azurerm` does the same with the state in a
-backend, and each resume is in another folder with nothing but the configuration. A round of `http` goes on in the same
-folder, since it has the journals. A cluster round has Redis, a coordinator and three workers, and kills a worker, the
-coordinator and Redis in turn.
+backend. Each of its resumes is in another folder with nothing but the configuration. A round of `http` continues in the
+same folder, because only this folder has the journals. A cluster round has Redis, a coordinator and three workers, and
+kills a worker, the coordinator and Redis in turn.
 
-In many rounds, the service or the disk also makes trouble from the apply on, and often no process is killed then (see
-`TROUBLES`): it is slow and fails now and then, does not respond to a request, is away for some seconds, or no longer takes
-the credentials; or the disk of the journals is full. The command goes on, or stops and names the trouble. Before it is
-resumed, there are new credentials, and there is room on the disk.
+Many rounds have a trouble (see `TROUBLES`) with the service or the disk from the start of the apply on. In such a
+round, often no process is killed. The service is slow and fails now and then, does not answer a request, is down for
+some seconds, or no longer accepts the credentials. Or the disk of the journals is full. The command either continues,
+or stops and names the trouble. Before it is resumed, the round supplies new credentials and free space.
 
 Doubts are resolved as a user would resolve them, by looking at the cloud. Then these invariants must hold:
 
@@ -23,8 +23,8 @@ Doubts are resolved as a user would resolve them, by looking at the cloud. Then 
 - stderr names every doubt, with exit code 3, and nothing else;
 - the next plan has no changes.
 
-Except in the rounds that destroy, creates also fail after they took effect, answer late, return an object together
-with an error, or return an empty message. A new plan replaces the objects that are tainted by that.
+Except in the rounds that destroy, creates also fail after they took effect, answer late, return an object together with
+an error, or return an empty message. This taints some objects, which a new plan replaces.
 
 A seed determines the victims and the shares of the work. The timing of the operating system varies. The output is one
 line for each round, and `N passed, N failed` at the end.
@@ -59,7 +59,7 @@ TROUBLES = {
     "http": {None: 4, "faults": 3, "hang": 1, "outage": 2, "expiry": 1, "full": 2},
     "cluster": {None: 1},
 }
-# What a command that stops says of the trouble: one of these texts.
+# A command that stops because of a trouble must print one of these texts.
 NAMED = {
     "faults": ["503", "429", "connection", "HTTP"],
     "hang": ["timed out", "time", "connection"],
@@ -70,22 +70,25 @@ NAMED = {
 }
 # The share of the requests that fail in the trouble `faults`.
 FAULTS = 0.1
-# The longest outage, and the latest begin of one after the begin of an apply, in seconds.
+# The maximum length of an outage, and the maximum time from the start of an apply to the start of an outage, in
+# seconds.
 OUTAGE, FIRST_SECONDS = 8, 4
-# The time for a client to give up a request without an answer, in seconds. It is added to the maximum time.
+# The time after which a client stops waiting for the answer to a request, in seconds. It is added to the maximum time
+# of a command.
 SILENCE = 150
-# The room that a full disk has for the run, in KiB: less than the journal reserves for the results of ten intents, or
-# little more than that.
+# The free space on a full disk, in KiB: less than the journal reserves for the results of ten intents, or little more
+# than that.
 ROOM, RESERVED = (0, 160), 10 * 64
 # The latency of a request in the cloud, and its maximum variation, in milliseconds.
 LATENCY, JITTER = 40, 60
-# The time after a death in which effects may still happen: the maximum latency of requests on their way, doubled.
+# The time after the death of a process in which its requests may still take effect, in seconds: twice the maximum
+# latency.
 LATE = 2 * (LATENCY + JITTER) / 1000
 # The maximum time of an apply or resume, in seconds. A takeover from a dead coordinator waits for its lease.
 LONG = 90
 # The maximum number of resumes until a run must be done.
 ROUNDS = 30
-# The message of a resumed run about an object that a failed create left. A new plan replaces it.
+# The message of a resumed run about the object of a failed create, which a new plan replaces.
 KEPT = "Object of a failed create"
 
 TFVARS = "regions = {\n" + "".join(
@@ -110,7 +113,7 @@ def cloud_config(chance, lies):
 
 
 class Round:
-    """One round: a stage, a cloud, a configuration of its own, and what was seen on the way."""
+    """One round: a stage, a cloud, a configuration of its own, and the history of the round."""
 
     def __init__(self, template, kind, number, seed, stage, trouble=None):
         self.kind, self.number, self.stage = kind, number, stage
@@ -118,7 +121,7 @@ class Round:
         there = {name: weight for name, weight in TROUBLES[kind].items() if name != "full" or SmallDisk.there()}
         drawn = self.chance.choices(list(there), list(there.values()))[0]
         self.trouble = trouble if trouble in there else drawn
-        # How the trouble begins, and what a user does about it before the next attempt.
+        # The start of the trouble, and the action of the user before the next attempt.
         self.begin, self.repair = lambda: None, lambda: None
         self.patience = LONG + (SILENCE if self.trouble == "hang" else 0)
         self.moves = kind != "http"
@@ -132,7 +135,8 @@ class Round:
         shutil.copytree(template, self.work, symlinks=True)
 
     def make_folder(self):
-        """The folder of the configuration, on a disk that gets full if that is the trouble."""
+        """The folder of the configuration. If the trouble is a full disk, the folder is on a disk that can be
+        filled."""
         if self.trouble != "full":
             return self.stage.path / "regions"
         disk, room = SmallDisk(self.stage), self.chance.randint(*ROOM) + self.chance.choice((0, RESERVED))
@@ -157,12 +161,13 @@ class Round:
         proxy = Proxy(self.stage, port, raw=raw, **options)
         self.begin = proxy.begin
         if raw and self.trouble == "hang":
-            # This backend does not repeat requests, and the round asks it for the runs next.
+            # The backend does not retry requests. So the trouble must end before the round lists the runs.
             self.repair = proxy.end
         return proxy
 
     def outage(self):
-        """The seconds of an outage after the begin of an apply. The next attempt is after it."""
+        """Chooses the start and the end of an outage, in seconds after the start of an apply. The next attempt waits
+        for the end of the outage."""
         begin = self.chance.random() * FIRST_SECONDS
         end = begin + 0.2 + self.chance.random() * OUTAGE
         self.repair = lambda: time.sleep(end + FIRST_SECONDS)
@@ -295,8 +300,8 @@ class Round:
                 continue
             failed = [o for o in run["operations"] if o["status"] == "failed"]
             if code == 1 and failed and not doubts:
-                # A create that failed without an object may still have taken effect. Only this run repeats it with the
-                # same token, so a new plan must wait until no such create is left.
+                # A create that failed without an object may still have taken effect. Only this run repeats the create
+                # with the same token. So a new plan must wait until no such create remains.
                 if KEPT in resume.stderr() and all(o.get("object_kept") for o in failed):
                     self.story.append("planned again")
                     total = self.plan()
@@ -343,7 +348,7 @@ class Round:
             raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
 
     def stopped_by_trouble(self, process, run):
-        """Whether a process stopped because of the trouble. It must name it then."""
+        """Whether a process stopped because of the trouble. If so, the process must have named the trouble."""
         if self.trouble is None or any(o["status"] == "failed" for o in run["operations"]):
             return False
         said = " ".join(process.stderr().split())
@@ -361,11 +366,11 @@ class Round:
         self.bucket(service, 'dynamodb_table = "locks"')
 
     def bucket(self, service, lock):
-        """A round over S3 with the argument that chooses the lock."""
+        """A round over S3. `lock` is the argument of the backend that chooses the kind of lock."""
         service = self.through_proxy(service.port) or service
         self.env = {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": service.url()}
         if self.trouble == "renewal":
-            # Each time it is asked, the process has other keys.
+            # This program returns other keys at each call.
             keys = self.stage.path / "keys"
             keys.write_text('#!/bin/sh\nprintf \'{"Version": 1, "AccessKeyId": "key-%s", "SecretAccessKey": "secret", '
                             '"Expiration": "2099-01-01T00:00:00Z"}\' "$(date +%s%N)"\n')
@@ -379,7 +384,7 @@ class Round:
         self.remote(f'backend "s3" {{\n  bucket = "states"\n  key = "app"\n  {lock}\n  use_path_style = true\n}}')
 
     def log_in_again(self, **credentials):
-        """Uses new credentials from the next command on, if the old ones expire."""
+        """If the trouble is that credentials expire, the next attempt uses these credentials instead."""
         if self.trouble == "expiry":
             self.repair = lambda: self.env.update(credentials)
 
@@ -433,7 +438,7 @@ class Round:
         self.begin()
         apply = self.start("apply", "-input=false", "-no-color", "plan.weft")
         if self.trouble and self.chance.random() < 0.5:
-            # Only the trouble can end it.
+            # In this round, only the trouble can end the apply.
             apply.wait(self.patience)
         else:
             self.wait_for_share(apply, total)

@@ -5,26 +5,26 @@
              [--hang-at N] [--expire-after N] [--down FROM..TO] [--begin FILE] [--ignore-conditions]
              [--trace FILE]
 
-Each request of HTTP waits for the latency before it is forwarded. With `--faults`, that part of the requests fails in one
-of these ways, chosen at random from the seed:
+Each request of HTTP waits for the latency before it is forwarded. With `--faults`, this share of the requests fails in
+one of these ways, chosen at random from the seed:
 - `busy`: 503, and the request is not forwarded;
 - `throttled`: 429 with `Retry-After: 0`, and the request is not forwarded;
 - `broken`: the connection is closed before the request is forwarded;
-- `lost`: the request is forwarded, and the connection is closed before the answer: it took effect, and the client does
-  not know.
+- `lost`: the request is forwarded, and the connection is closed before the answer: the request took effect, but the
+  client does not know that.
 
 Further troubles:
 - `--hang-at N`: request N is not answered until the client gives up. The seed decides whether it takes effect.
 - `--expire-after N`: from request N on, the first credentials that were used have expired. Others are accepted.
-- `--down FROM..TO`: between these seconds after the first request, connections are refused, and open ones break.
+- `--down FROM..TO`: between these seconds after the first request, connections are refused, and open connections break.
 - `--ignore-conditions`: `If-Match` and `If-None-Match` are removed from writing requests, as some services ignore them.
 
 With `--begin FILE`, these troubles and the faults begin when that file exists: requests and seconds count from then on.
-With `--raw`, the proxy passes bytes on for any protocol. A request is then what the client sends at once, and only
-`--hang-at` and `--down` have an effect.
+With `--raw`, the proxy passes bytes on for any protocol. In this case, a request is the data that the client sends in
+one piece, and only `--hang-at` and `--down` have an effect.
 
-With `--trace`, each request adds a line to that file: when it came and when it was answered, in seconds, its size in
-bytes, and its first line.
+With `--trace`, each request adds a line to that file: the times when the request arrived and when it was answered, in
+seconds, its size in bytes, and its first line.
 
 The counts of requests and of troubles are in the file of `--counts` as JSON, written again after each request.
 """
@@ -43,9 +43,9 @@ from pathlib import Path
 FAULTS = ["busy", "throttled", "broken", "lost"]
 # The largest head of a request, in bytes.
 LONGEST_HEAD = 1 << 20
-# The most bytes that are passed on at once.
+# The maximum number of bytes that are passed on at once.
 CHUNK = 1 << 16
-# How often the proxy looks whether an outage begins or ends, in seconds.
+# The time between two checks whether an outage begins or ends, in seconds.
 LOOK = 0.02
 # The headers that --ignore-conditions removes.
 CONDITIONS = (b"if-match", b"if-none-match", b"x-goog-if-generation-match")
@@ -78,7 +78,8 @@ async def message(reader, answers_to=None):
 
 
 def identity(request):
-    """What proves who sends a request: the key of a signature, a token, or a password. None if nothing does."""
+    """What identifies the sender of a request: the key of a signature, a token, or a password. None if there is
+    nothing."""
     head = request.split(b"\r\n\r\n", 1)[0].decode("latin-1")
     match = re.search(r"(?im)^authorization: *(.+?)\r?$", head)
     if match is None:
@@ -105,7 +106,7 @@ def expired(request):
 
 
 def without_conditions(request):
-    """A writing request without conditions. Those of Cloud Storage are in its query."""
+    """A writing request without conditions. A condition of Cloud Storage is in the query of the request."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = head.split(b"\r\n")
     if lines[0].split(b" ")[0] in (b"GET", b"HEAD"):

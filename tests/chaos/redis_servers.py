@@ -57,7 +57,7 @@ class Authority:
 
 class RedisTls(Redis):
     """A server that speaks TLS only, with the user `weft`, who has the rights of `docs/operate.md`. The environment of
-    the stage has what is needed to log in."""
+    the stage gets the variables for logging in."""
 
     PASSWORD = "pass-w0rd"
 

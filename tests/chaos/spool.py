@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Results outlive their worker and their coordinator: a coordinator is killed while calls are running, the workers keep the
-results in their spools, and die too. Workers of the same names hand them over, and nothing is in doubt.
+"""Results outlive their worker and their coordinator. A coordinator is killed while calls are running. The workers
+write the results to their spools, and die too. Later workers of the same names hand over the results, and nothing is in
+doubt.
 
     spool.py --bin-dir target/debug [--keep] [NAME ...]
 
-    killed   coordinator and workers are killed; the workers start again before the coordinator takes the run over
-    late     the workers start only after the run has ended with doubts; the resume settles them
-    stopped  the workers end in good order (SIGTERM) while no coordinator is there
-    sealed   as `killed`, with an encrypted state: the spools are encrypted, and so is everything in them
+    killed   coordinator and workers are killed; the workers start again before the coordinator takes over the run
+    late     the workers start only after the run has ended with doubts; the resume settles these doubts
+    stopped  the workers end in an orderly way (SIGTERM) while there is no coordinator
+    sealed   like `killed`, with an encrypted state: the spools and everything in them are encrypted
 
-The objects are records, which have no client token: without the spools, each call that was running would have to be
-answered by a person. All objects are created, none twice, and the next plan has no changes.
+The objects are records, which have no client token. So without the spools, the user would have to resolve each call
+that was running. All objects are created, none twice, and the next plan has no changes.
 """
 import argparse
 import json
@@ -24,11 +25,11 @@ sys.path.insert(0, str(HERE))
 from stage import SIGTERM, Broken, Cloud, Cluster, Redis, Stage, created_twice, ids_in_state, wait_until  # noqa: E402
 
 TOTAL = 40
-# The time of a call in milliseconds, and the number of concurrent ones.
+# The time of a call in milliseconds, and the maximum number of concurrent calls.
 OPERATION, IN_FLIGHT = 1_500, 10
 # The maximum time of a command, in seconds. A takeover waits for the lease of the dead coordinator.
 LONG = 120
-# What is in each object, and must not be in an encrypted spool.
+# A text in each object, which must not be in an encrypted spool.
 CANARY = "canary-7f3a"
 CONFIGURATION = f"""
 terraform {{
@@ -108,10 +109,10 @@ class Scenario:
         apply = self.stage.weft("apply", "apply", "-input=false", "-no-color", f"-parallelism={IN_FLIGHT}", "plan.weft",
                                 cwd=self.work, env=self.env)
         wait_until("the first objects", lambda: self.created() >= TOTAL // 4 or not apply.alive(), LONG)
-        # In the middle of calls: the cloud makes an object first, and then takes its time to answer.
+        # In the middle of calls: the cloud first creates an object, and then delays its answer.
         self.cluster.coordinator.kill()
         wait_until("results in the spools", lambda: self.kept() > 0, LONG)
-        # The last replies have arrived.
+        # Waits until the last replies have arrived.
         time.sleep(2 * OPERATION / 1000)
         for path in self.spools():
             if path.stat().st_mode & 0o777 != 0o600:
@@ -135,7 +136,7 @@ class Scenario:
         return json.loads(self.must(0, "runs", "show", "-json").stdout)
 
     def finish(self, apply, doubts_first=False):
-        """Waits for the apply, and resumes its run until it is done, without any answer from a person."""
+        """Waits for the apply, and resumes its run until the run is done, without an answer from the user."""
         code = apply.wait(LONG)
         said = apply.stdout() + apply.stderr()
         if doubts_first:

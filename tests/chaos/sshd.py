@@ -14,7 +14,7 @@ class Sshd:
     user, user_rsa, user_ecdsa  private keys that it accepts, with `.pub` beside them
     signed, signed-cert.pub     a key that it accepts only with this certificate
     stranger                    a key that it does not accept
-    host.pub, other.pub         its own public key, and another one
+    host.pub, other.pub         its own public key, and another public key
     """
 
     def __init__(self, stage, name="sshd", port=0):

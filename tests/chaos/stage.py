@@ -38,7 +38,7 @@ def wait_until(what, condition, seconds=START, pause=0.02):
         time.sleep(pause)
 
 
-# Ports for servers that start again on the same one. They lie below those that systems give to outgoing connections
+# Ports for servers that restart on the same port. These ports are below those that systems give to outgoing connections
 # (32768 and up on Linux): no client can take such a port while its server is down, not even by connecting to itself.
 SERVER_PORTS = range(20000, 32000)
 
@@ -71,7 +71,7 @@ def listens(path):
         return s.connect_ex(str(path)) == 0
 
 class Process:
-    """A process with its output in LOG and its errors in LOG.err. It is ended with kill -9."""
+    """A process with its output in LOG and its errors in LOG.err. At the end of the stage, it is killed with -9."""
 
     def __init__(self, arguments, log, cwd=None, env=None, stdin=None):
         self.arguments, self.log = [str(a) for a in arguments], Path(log)
@@ -253,8 +253,8 @@ class Redis:
         return shutil.which("redis-server") is not None
 
     def start(self):
-        """Starts the server, also again with the same files."""
-        # A value with spaces has several words, as `replicaof HOST PORT`.
+        """Starts the server. When it is started again, it uses the same files."""
+        # A value with spaces consists of several words, such as `replicaof HOST PORT`.
         options = [word for key, value in self.settings.items() for word in (f"--{key}", *str(value).split())]
         self.process = self.stage.start(self.name, "redis-server", "--bind", "127.0.0.1", *self.arguments(),
                                         "--dir", self.folder, "--save", "", *options)
@@ -263,7 +263,7 @@ class Redis:
             raise Broken(f"Redis did not start:\n{self.process.tail()}")
 
     def arguments(self):
-        """Where it listens."""
+        """The options for the address at which the server listens."""
         return ["--port", str(self.port)]
 
     def url(self, state="chaos"):
@@ -308,7 +308,7 @@ class Proxy:
     def __init__(self, stage, port, **options):
         self.port_file, self.count_file = stage.path / f"proxy-{port}.port", stage.path / f"proxy-{port}.counts"
         self.begin_file = stage.path / f"proxy-{port}.begin"
-        # A port of its own: during an outage, no client can take it.
+        # A port from `SERVER_PORTS`, which no client can take during an outage.
         words = ["--to", str(port), "--port", str(free_port()), "--port-file", self.port_file, "--counts", self.count_file,
                  "--begin", self.begin_file]
         waits = options.pop("waits", False)
@@ -362,7 +362,7 @@ class StateServer:
 class SmallDisk:
     """A small file system at a folder on a stage, which can be filled. Only root can mount it."""
 
-    # The sizes in MiB: of the file system, and once there is room again.
+    # The size of the file system in MiB, at first and after `make_room`.
     SIZE, LATER = 64, 256
 
     def __init__(self, stage):
@@ -386,7 +386,7 @@ class SmallDisk:
             return done.returncode == 0
 
     def fill(self, free):
-        """Leaves this number of KiB."""
+        """Fills the file system, except for `free` KiB."""
         disk = os.statvfs(self.folder)
         size = max(disk.f_bavail * disk.f_frsize - 1024 * free, 0)
         (self.folder / "filler").write_bytes(bytes(size))

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Runs the previous version of Weft and this one side by side, each in every role, while a run is under way.
+"""Runs the previous version of Weft and the current version side by side, each in every role, while a run is under way.
 
     versions.py --bin-dir target/debug [--previous DIR] [--keep] [NAME ...]
 
 `--previous` is a folder with the programs of the previous version. Without it, they are built from the commit in
 `previous.txt`, into target/previous. The scenarios:
 
-    command      the command line is the previous version, coordinator and workers are this one
+    command      the command line is the previous version; coordinator and workers are the current version
     worker       the workers are the previous version
     coordinator  the coordinator is the previous version
-    upgrade      everything is the previous version; then, during a run, workers are replaced one by one, and the
-                 coordinator is killed and replaced by this one
-    back         the same the other way round: an upgrade that is taken back
-    plan         the previous version plans and is killed during apply; this one resumes and applies the next plan
+    upgrade      at first, everything is the previous version; during a run, the workers are replaced one by one by the
+                 current version, and the coordinator is killed and replaced
+    back         like `upgrade`, with the versions exchanged: a downgrade during a run
+    plan         the previous version plans and is killed during apply; the current version resumes and applies the next
+                 plan
 
-In each, all objects are created, none twice, and the next plan of both versions has no changes.
+In each scenario, all objects are created, none twice, and the next plan of both versions has no changes.
 """
 import argparse
 import os
@@ -30,7 +31,8 @@ sys.path.insert(0, str(HERE))
 from stage import ROOT, Broken, Cloud, Cluster, Redis, Stage, created_twice, wait_until  # noqa: E402
 
 TOTAL = 60
-# The time of an operation in milliseconds, and the number of concurrent ones: a run takes about six seconds.
+# The time of an operation in milliseconds, and the maximum number of concurrent operations: a run takes about six
+# seconds.
 OPERATION, IN_FLIGHT = 400, 4
 LONG = 240
 CONFIGURATION = f"""
@@ -77,7 +79,7 @@ class Scenario:
 
     @contextmanager
     def version(self, programs):
-        """What is started meanwhile is this version."""
+        """In this context, commands and processes are started from these programs."""
         before, self.stage.bin_dir = self.stage.bin_dir, programs
         yield
         self.stage.bin_dir = before
@@ -89,13 +91,14 @@ class Scenario:
         with self.version(workers):
             for _ in range(2):
                 self.start_worker(cluster)
-        # Its sockets are in a folder that goes with it.
+        # The cluster deletes the folder with its sockets when it is dropped, so the scenario keeps the cluster.
         self.running, self.env = cluster, cluster.env()
         return cluster
 
     @staticmethod
     def start_worker(cluster):
-        """A worker with a name, so that one of this version has a spool. An older coordinator must not mind."""
+        """Starts a worker with a name, because the current version has spools only for workers with names. An older
+        coordinator must accept such a worker."""
         cluster.start_worker("-name", f"worker-{cluster.started + 1}")
 
     def weft(self, programs, *arguments, code=0):

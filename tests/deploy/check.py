@@ -1,11 +1,12 @@
 """Checks the files of deploy/ without running them: tests/deploy/check.py --bin target/debug/weft
 
-Manifests, the compose file and pipelines fit their schemas, and the rules below: no container runs as root or can write
-to its root file system, each has limits, probes or a reason for their absence, and a network policy; every image, Secret
-and ConfigMap that is named exists; every command line and variable of weft exists in this weft. systemd checks its units.
+Manifests, the compose file and pipelines match their schemas and these rules. No container runs as root or can write to
+its root file system. Each container has limits, probes or a reason for their absence, and a network policy. Every
+image, Secret and ConfigMap that is named exists. Every command line and variable of weft exists in this weft. systemd
+checks its units.
 
-Needs PyYAML, kubernetes-validate and check-jsonschema, which scripts/test installs into target/deploy-tools. What is
-missing is skipped, and a line says so.
+Needs PyYAML, kubernetes-validate and check-jsonschema, which scripts/test installs into target/deploy-tools. A check
+whose tool is missing is skipped, and a line says so.
 """
 import argparse
 import copy
@@ -27,7 +28,7 @@ DEPLOY = ROOT / "deploy"
 OVERLAYS = ("backend", "redis", "backend-cert-manager")
 # The exposure that `systemd-analyze security` computes, times ten, above which a unit fails. 100 is the worst.
 EXPOSURE = 15
-# What Redis must be set to (state/src/redis/problems.rs).
+# The settings that Redis must have (state/src/redis/problems.rs).
 REDIS = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "save": '""'}
 # Variables of weft that no help text names.
 VARIABLES = {"WEFT_LOG", "WEFT_TOKEN", "WEFT_TOKEN_FILE", "WEFT_KEEP_RUNS_DAYS", "WEFT_REDIS_CA_FILE", "WEFT_REDIS_CERT_FILE",
@@ -35,7 +36,7 @@ VARIABLES = {"WEFT_LOG", "WEFT_TOKEN", "WEFT_TOKEN_FILE", "WEFT_KEEP_RUNS_DAYS",
              "WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE"}
 # Options that weft accepts and does not list.
 UNLISTED = {"var", "var-file"}
-# Variables of the files themselves.
+# Variables that only the files themselves use.
 OWN = {"WEFT", "WEFT_UID", "WEFT_GID", "WEFT_IMAGE", "WEFT_STATE", "WEFT_CONFIGURATION", "WEFT_OPTIONS", "WEFT_URL", "WEFT_SHA256",
        "WEFT_CA", "WEFT_COORDINATOR_ADDRESS"}
 # Secrets that a user makes by hand. References to them are optional.
@@ -302,7 +303,7 @@ class Commands:
 def script_lines(text):
     """The commands of a shell script that begin with weft, with joined lines."""
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
-        # Comments show commands, too: `# weft ...`, `$ weft ...`.
+        # Comments show commands too: `# weft ...`, `$ weft ...`.
         for part in re.split(r"\|\||&&|[;|`]|\$\(", line):
             part = re.sub(r"^\s*[#$>{\-]*\s*(?:code=\d\s*)?(?:sudo (?:-u \S+ )?)?(?:[A-Z_]+=\S+ )*", "", part)
             part = re.sub(r'^"\$weft"', "weft", part)
@@ -507,7 +508,7 @@ class Checks:
             settings = dict(line.split(maxsplit=1) for line in path.read_text().splitlines() if line and not line.startswith("#"))
             for setting, value in REDIS.items():
                 assert settings.get(setting) == value, f"{path}: {setting} is {settings.get(setting)}"
-            # Only this machine, or only TLS and users.
+            # Redis accepts only connections from this machine, or only TLS with users.
             assert settings[name].split()[0] in ("127.0.0.1", "6379"), path
             assert name == "bind" or settings["port"] == "0" and settings["aclfile"], path
         words = yaml.safe_load((DEPLOY / "compose/compose.yaml").read_text())["services"]["redis"]["command"]
@@ -590,7 +591,7 @@ class Checks:
                 done = subprocess.run(["systemd-analyze", "security", f"--root={root}", "--offline=true", "--no-pager",
                                        f"--threshold={EXPOSURE}", name], capture_output=True, text=True)
                 assert done.returncode == 0, f"{name}: {done.stdout[-400:]}{done.stderr}"
-            # The check itself: an unknown setting and an open unit are found.
+            # This checks the check itself: it must refuse a unit without protection.
             broken = units / "weft-coordinator.service"
             broken.write_text(re.sub(r"^(Protect|Restrict|SystemCall|Capability|Private).*\n", "", broken.read_text(), flags=re.MULTILINE))
             done = subprocess.run(["systemd-analyze", "security", f"--root={root}", "--offline=true", "--no-pager",
@@ -631,7 +632,7 @@ class Checks:
         assert "`deploy/`" in (ROOT / "ARCHITECTURE.md").read_text()
         text = (ROOT / "docs/operate.md").read_text()
         for path in re.findall(r"`(deploy/[^` ]+)`", text):
-            # Users write the files of variables.
+            # Files of variables need not exist, because users write them.
             assert (ROOT / path).exists() or path.endswith(".env"), f"docs/operate.md names {path}"
 
 

@@ -11,20 +11,20 @@ import socket
 import sys
 import time
 
-# The number of connections under way. The machine gives as many as it can with that.
+# The number of concurrent connections. With this number, the machine opens connections as fast as it can.
 WIDTH = 128
-# The beginning of a TLS 1.3 handshake record with a greeting of 512 bytes, of which the rest never comes.
+# The beginning of a TLS 1.3 handshake record with a greeting of 512 bytes. The rest of the greeting is never sent.
 GREETING = bytes.fromhex("16030102000100 01fc0303".replace(" ", ""))
 
 
 def begin(selector, address, number):
-    """Begins a connection. Returns whether the system has another socket."""
+    """Begins a connection. Returns whether the system had a free socket."""
     try:
         caller = socket.socket()
     except OSError:
         return False
     caller.setblocking(False)
-    # No wait for the last packets, so that ports are free again at once.
+    # Closing does not wait for the last packets, so that ports are free again at once.
     caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     if caller.connect_ex(address) not in (0, 115):
         caller.close()

@@ -1,6 +1,6 @@
 """Network namespaces for the topology tests: machines on one switch, whose cables can be pulled.
 
-Everything is inside of the namespaces, also the switch, so the network of the host is not touched. Needs root.
+Everything is inside the namespaces, including the switch, so the network of the host is not touched. Needs root.
 """
 import os
 import shutil
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The user of the processes: the one of the containers.
+# The user of the processes, which is also the user of the containers.
 USER = 65532
 # The names of machines, for `ip netns exec`, which puts these files over those in /etc.
 FILES = Path("/etc/netns")
@@ -52,7 +52,7 @@ class Network:
         return ["ip", "netns", "exec", self.space(name), *become, *map(str, words)]
 
     def cut(self, name, cut=True):
-        """Pulls the cable of a machine, or plugs it in again. No connection is closed by that."""
+        """Pulls the cable of a machine, or plugs it in again. Open connections stay open."""
         number = list(self.names).index(name)
         ip("-n", self.switch, "link", "set", f"port{number}", "down" if cut else "up")
 
@@ -69,7 +69,7 @@ class Network:
 
     @staticmethod
     def missing():
-        """Why there can be no such network here, or None."""
+        """The reason why such a network cannot be created on this machine, or None."""
         if os.getuid() != 0:
             return "network namespaces need root"
         for program in ("ip", "setpriv"):

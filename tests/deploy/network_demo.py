@@ -1,16 +1,18 @@
 """The demo over networks: scripts/demo --cluster N --network
 
-A coordinator, Redis, N workers, a command line and a cloud, each on a machine of its own: a network namespace with an
-address of its own, from which nothing but the switch is reached. Everything goes over TLS with certificates on both
-sides, and Redis over TLS with a password.
+A coordinator, Redis, N workers, a command line and a cloud run on machines of their own. Each machine is a network
+namespace with its own address, and reaches only the switch. Everything goes over TLS with certificates on both sides,
+and Redis over TLS with a password.
 
-During an apply of six regions, a worker is killed and started again under its name, another one loses its network, the
-coordinator is flooded with connections that it refuses, and then the coordinator and Redis are killed. At the end the
-ledger of the cloud shows that nothing was lost and nothing done twice. Then come callers that may not do what they ask.
+During an apply of six regions, a worker is killed and started again under its name. Another worker loses its network.
+The coordinator is flooded with connections that it refuses. Then the coordinator and Redis are killed. At the end, the
+ledger of the cloud shows that nothing was lost and nothing done twice. Then callers request operations that they are
+not allowed to perform, and are refused.
 
     network_demo.py [--bin-dir target/debug] [--workers 3] [--keep] [--check]
 
-Needs root, because network namespaces do. Where they cannot be made, it says so, and ends with 0; with --check with 1.
+Needs root, because network namespaces do. If namespaces cannot be created, prints the reason, and ends with 0, or with
+1 if --check is given.
 """
 import argparse
 import base64
@@ -28,7 +30,7 @@ from topology import (  # noqa: E402
 from stage import created_twice, ids_in_state, key_in_cloud  # noqa: E402
 
 REDIS_PORT = 6379
-# The issuer of tokens, and what their audience must be.
+# The issuer of tokens, and the required audience of the tokens.
 ISSUER, AUDIENCE = "https://ci.example.org", "weft"
 # Slow enough that everything happens in the middle of a run, and some replies are lost.
 CLOUD = {
@@ -37,9 +39,10 @@ CLOUD = {
 }
 # The maximum number of concurrent operations of the run: it takes about a minute.
 PARALLELISM = 5
-# The same for commands that are not disturbed.
+# The maximum number of concurrent operations for commands that are not disturbed.
 AT_ONCE = 60
-# The flood: its seconds, and the connections that stay open and send nothing: more than the coordinator lets in.
+# The flood: its duration in seconds, and the number of connections that stay open and send nothing. The coordinator
+# does not allow this many.
 FLOOD, SILENT = 10, 1200
 # The maximum number of resumes until the run must be done.
 RESUMES = 6
@@ -139,7 +142,8 @@ class Demo:
         return json.loads(done.stdout)
 
     def answer_doubts(self):
-        """Answers each doubt by looking at the cloud, as a person does. Only records, which have no client token."""
+        """Answers each doubt by looking at the cloud, as a user does. Only records are in doubt, because they have no
+        client token."""
         run, there, count = self.json("runs", "show", "-json"), self.objects(), 0
         for operation in run["operations"]:
             if operation["status"] != "in-doubt":
@@ -155,7 +159,8 @@ class Demo:
         return count
 
     def finish(self, apply):
-        """Waits for the apply, and resumes its run until it is done. Returns the number of answers from a person."""
+        """Waits for the apply, and resumes its run until the run is done. Returns the number of answers that a user had
+        to give."""
         code, answers = apply.wait(PATIENCE), 0
         say(f"weft apply ended with exit code {code}")
         for _ in range(RESUMES):
@@ -206,7 +211,8 @@ def encoded(data):
 
 
 def flood(demo):
-    """Floods the coordinator with connections that it refuses. The run goes on meanwhile, and other machines can connect."""
+    """Floods the coordinator with connections that it refuses. Meanwhile, the run continues, and other machines can
+    connect."""
     network, before = demo.topology.network, len(demo.topology.created())
     target = f"{network.names['coordinator']}:{COORDINATOR_PORT}"
     command = network.on("user", sys.executable, ROOT / "tests/deploy/flood.py", target, FLOOD, SILENT, root=True)

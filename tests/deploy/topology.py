@@ -3,12 +3,13 @@
 The command lines, variables, folders and certificates are those of the files: `deploy/compose/compose.yaml` for the first
 scenario, `deploy/kubernetes` for the second. Each container is a process of the same user, on a machine of its own.
 
-    compose      Redis and a coordinator on one machine, two workers, a command line, a cloud. A worker loses its network
-                 in the middle of a run, and the coordinator is killed. Everything is applied exactly once. Then callers
-                 without a certificate, with one of another authority, with an expired one and with a wrong role.
+    compose      Redis and a coordinator on one machine, two workers, a command line, a cloud. A worker loses its
+                 network in the middle of a run, and the coordinator is killed. Everything is applied exactly once. Then
+                 callers are refused: without a certificate, with one of another authority, with an expired one and with
+                 a wrong role.
     kubernetes   Two coordinators over a store in a backend. The active one loses its network, and the standby takes over.
 
-Needs root, because network namespaces do. Says so, and ends with 0, where something is missing.
+Needs root, because network namespaces do. If something is missing, prints what it is, and ends with 0.
 """
 import argparse
 import json
@@ -33,7 +34,7 @@ CLOUD_PORT, CLOUD_OWN = 7070, 7071
 # The port of the store on its machine.
 STORE_PORT = 9000
 COORDINATOR_PORT = 7438
-# How long a run may take, in seconds: the test fails instead of hanging.
+# The maximum time of a run, in seconds. After that, the test fails.
 PATIENCE = 300
 # How long a cut lasts: longer than a coordinator waits for a silent worker (8 s) and for its return (6 s).
 LONG_CUT = 20
@@ -135,7 +136,7 @@ class Topology:
         for _ in range(3):
             if code == 0:
                 break
-            # The workers that made uncertain calls are connected again, so none needs a person.
+            # The workers that made uncertain calls are connected again, so no call needs an answer from the user.
             done = self.weft("user", "runs", "resume", "-no-color", env=env)
             code = done.returncode
             print(f"the resume ended with exit code {code}")
@@ -184,11 +185,12 @@ class Compose:
         variables = dict(line.split("=", 1) for line in (self.folder / ".env").read_text().splitlines())
         if variables["WEFT_UID"] != str(USER):
             raise Broken(f".env names the user {variables['WEFT_UID']}")
-        # Only for the files of deploy/: the demo over networks uses the machines without it.
+        # PyYAML is needed only for the files of deploy/. The demo over networks uses the machines without PyYAML.
         import yaml
         self.file = substituted(yaml.safe_load((self.folder / "compose.yaml").read_text()), variables)
         self.certificates = self.folder / "certificates"
-        # Containers get the folders inside of them, which the daemon opens.
+        # The processes of the user must reach the folders inside these. With containers, the daemon opens those
+        # folders.
         for closed in (self.certificates, self.folder / "data", self.folder / "secrets"):
             closed.chmod(0o711)
         shutil.rmtree(self.folder / "providers")
@@ -206,7 +208,7 @@ class Compose:
         for target in settings.get("tmpfs", []):
             folders[target.split(":")[0]] = str(self.topology.folder(f"tmp-{service}"))
 
-        # The longest first: a folder may be inside of another one.
+        # The longest first: a folder may be inside another folder.
         pattern = "|".join(re.escape(target) for target in sorted(folders, key=len, reverse=True))
 
         def moved(text):
@@ -257,7 +259,7 @@ def compose(stage):
     topology.network.cut("worker-us")
     print("worker-us has lost its network")
     cut = time.monotonic()
-    # The other worker goes on.
+    # Meanwhile, the other worker continues.
     topology.follow(apply, len(topology.created()) + 30)
     wait_until("the end of the cut", lambda: time.monotonic() - cut > LONG_CUT, LONG_CUT + 5, 0.5)
     topology.network.cut("worker-us", cut=False)
@@ -266,7 +268,7 @@ def compose(stage):
         raise Broken("the run ended during the cut, so the rest is not tested: make the cloud slower")
     coordinator.kill()
     print("the coordinator was killed")
-    # As `restart: unless-stopped` does.
+    # This is what `restart: unless-stopped` does.
     coordinator = services.start("coordinator", "-again")
     listening(coordinator)
     wait_until("worker-us returns", lambda: workers["worker-us"].stdout().count("works for") >= 2, 60)
@@ -306,8 +308,8 @@ def drill(topology, services, redis, coordinator, user):
 
 
 def refusals(topology, certificates, user, bare="needs a certificate"):
-    """Each caller that may not do something is refused at once, and the error says why. `bare` is what a caller without a
-    certificate is told: where tokens are accepted, the request is refused and not the connection."""
+    """Each caller that may not do something is refused at once, and the error gives the reason. `bare` is the error for
+    a caller without a certificate. Where tokens are accepted, such a request is refused, but not the connection."""
     stage = topology.stage
     anonymous = {key: value for key, value in user.items() if key not in ("WEFT_TLS_CERT", "WEFT_TLS_KEY")}
     topology.refused("would not be encrypted", "runs", "list", env={"WEFT_COORDINATOR": user["WEFT_COORDINATOR"]})
@@ -423,7 +425,7 @@ def kubernetes(stage):
     if "another process has taken over the lock" not in said:
         raise Broken(f"the former coordinator ended for another reason:\n{active.tail()}")
     print("the former coordinator has ended, because it lost the lock")
-    # Kubernetes starts its container again, which waits for the lock now.
+    # Kubernetes restarts the container of the former active coordinator, which now waits for the lock.
     coordinator(replicas[0], "-again")
     topology.finish(apply, user)
     topology.judge(user)

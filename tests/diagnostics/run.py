@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the messages of validate and plan about broken configurations: every problem, its place and its summary.
+"""Checks the messages of validate and plan about broken configurations: every problem, its position and its summary.
 
     run.py --bin weft                     all tables beside this file
     run.py --bin weft NAME...             tables or cases with these names
@@ -111,7 +111,7 @@ def read(path):
 
 
 def told(problem, columns=True):
-    """A problem as one line: severity, place, summary."""
+    """A problem as one line: severity, position, summary."""
     place = "-"
     if found := problem.get("range"):
         start, end = found["start"], found["end"]

@@ -94,9 +94,11 @@ BACKENDS = {
   }""", False),
 }
 
-# The server that OpenTofu needs: the small one of the cases does not read the messages of its library.
+# The real servers that OpenTofu needs. The small server of the cases does not understand the messages of OpenTofu's
+# library.
 REAL_SERVERS = {"kubernetes": "WEFT_KUBE_APISERVER"}
-# OpenTofu reads these states before it asks for their locks. While a run of Weft is unfinished, it refuses to read them.
+# OpenTofu reads the states of these backends before it asks for their locks. While a run of Weft is unfinished,
+# OpenTofu refuses to read such a state.
 READ_FIRST = {"gcs", "azurerm", "kubernetes"}
 # The name of the first state. Those of the others end with another number.
 KEY = "weft-1"

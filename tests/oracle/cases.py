@@ -2,8 +2,8 @@
 
     {"title": ..., "steps": [...], "env": {...}, "trees": {"files": {PATH: text or bytes}, "files.1": {...}}}
 
-An id always names the same case: g12 is generated scenario 12, x12 the same of the wide family, m12 a written case that
-was changed slightly, and w-GROUP/NAME a written case as it is.
+An id always names the same case: g12 is generated scenario 12, x12 is scenario 12 of the wide family, m12 is a written
+case with a small change, and w-GROUP/NAME is a written case as it is.
 """
 import hashlib
 import json
@@ -69,8 +69,8 @@ def agreed():
 def mutation(number):
     """(case, name of the written case, description of the change). The case is None if nothing could be changed.
 
-    Each written case draws a number, and the lowest comes first. So a new case gets its share of the mutations, and the
-    others stay as they were.
+    Each written case draws a number, and the case with the lowest number is chosen. So a new case gets its share of the
+    mutations, and the mutations of other cases stay the same.
     """
     order = sorted(agreed(), key=lambda name: hashlib.sha256(f"parent-{number}-{name}".encode()).digest())
     for name in order[:MUTATION_ATTEMPTS]:

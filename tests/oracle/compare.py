@@ -7,7 +7,7 @@ A difference has a level and words. The worst level comes first:
 - exit: one fails and the other does not;
 - record: different additional facts: reasons, checks, dependencies, marks of sensitive parts;
 - diagnostic, place, wording: a problem that one does not report, reports elsewhere, or words differently;
-- text: what a command prints for people;
+- text: the text that a command prints for its user;
 - heading: the headings on stderr, which the conformance cases do not compare.
 
 The comparison of a case ends with the first step after which the two worlds have diverged.
@@ -127,14 +127,15 @@ def step_items(w, g):
 
 
 def in_order(text):
-    """A text for people with sorted lines about progress, without durations, because operations are concurrent."""
+    """The text output of a command with sorted lines about progress, without durations, because operations are
+    concurrent."""
     lines = [re.sub(r"after \d+(m\d+)?s", "after 0s", line) for line in text.splitlines(keepends=True)]
     progress = iter(sorted(line for line in lines if PROGRESS.match(line)))
     return "".join(next(progress) if PROGRESS.match(line) else line for line in lines if not line.count(": Still "))
 
 
 def comparable(r):
-    """A result without the parts that are for people only, or depend on the load of the machine."""
+    """A result without the parts that only a reader needs, or that depend on the load of the machine."""
     if r is None:
         return None
     r = difftest.comparable(r)

@@ -1,11 +1,11 @@
 """All deliberate differences between Weft and OpenTofu 1.12.6.
 
 Each has a name, a reason, and a rule that removes exactly this difference from both results of a step. The rest is
-compared as usual, so that a deliberate difference never hides another one in the same step. A rule gets the context
-({"case", "index", "names": the deliberate differences that were found before in this case}) and copies of both results.
-It changes the copies and returns true, or returns false and changes nothing.
+compared as usual, so that a deliberate difference never hides another difference in the same step. A rule gets the
+context ({"case", "index", "names": the deliberate differences that were found before in this case}) and copies of both
+results. The rule changes the copies and returns true, or it changes nothing and returns false.
 
-`ends` means that OpenTofu stops there: nothing after that step can be compared.
+`ends` means that OpenTofu stops at this step: nothing after the step can be compared.
 
 Every rule has an example in `deliberate_examples.py`, together with similar results that must still count as
 different.
@@ -47,7 +47,7 @@ def problems(result):
 
 
 def errors(result):
-    """The errors among them."""
+    """The errors among the diagnostics of a result."""
     return [d for d in problems(result) if d.get("severity") == "error"]
 
 
@@ -68,7 +68,7 @@ def beyond(longer, shorter):
 
 
 def without(items, taken):
-    """The items without those of a counter."""
+    """The items without the items of the counter `taken`."""
     taken, keep = collections.Counter(taken), []
     for i in items:
         if taken[key(i)] > 0:
@@ -214,7 +214,7 @@ def deleted_through_its_owner(context, want, got):
             continue
         one, two = sorted(x)
         for of, at in ((one, two), (two, one)):
-            # `of` owns the object. Only Weft deletes with it; OpenTofu deletes with the other instance
+            # `of` owns the object. Only Weft deletes the object with `of`. OpenTofu deletes it with `at`
             if y[of] == [*x[of], "delete"] and x[at].count("delete") == y[at].count("delete") + 1 \
                     and [c for c in x[at] if c != "delete"] == [c for c in y[at] if c != "delete"]:
                 a[f"{kind} {of}"], a[f"{kind} {at}"] = y[of], y[at]
@@ -252,7 +252,7 @@ def only_plain_warnings(a, b):
 
 
 def console_heredoc(context, want, got):
-    """A heredoc as a question: OpenTofu takes its first line as the whole question."""
+    """A heredoc in the console: OpenTofu treats its first line as the whole expression."""
     step = context["case"]["steps"][context["index"]]
     said = want.get("headings") or []
     if words(context)[0] != "console" or not re.match(r"<<-?\w+\n", step.get("stdin") or ""):
@@ -268,7 +268,7 @@ ECHO = re.compile(r'Reference to undeclared (input variable|local value)|Invalid
 
 
 def echo_without_place(context, want, got):
-    """A second error of OpenTofu about a single name: it concerns an empty name, and has no place."""
+    """A second error of OpenTofu about a single name: the error concerns an empty name, and has no position."""
     places = [{(d.get("file"), d.get("line")) for d in errors(r) if d.get("summary") == "Invalid reference"} for r in (want, got)]
     alone = places[0] & places[1]
     echoes = [d for d in errors(want) if ECHO.fullmatch(d.get("summary") or "") and not d.get("file") and not d.get("line")]
@@ -364,8 +364,8 @@ def stale_by_instance(context, want, got):
 
 
 def gone_and_selected(context, want, got):
-    """Objects of module instances that are gone: OpenTofu deletes all of a resource if it plans any of it, even those
-    that `-target` does not name or that `-exclude` does."""
+    """Objects of module instances that no longer exist. If OpenTofu plans one object of a resource, it deletes all
+    objects of the resource, even those that `-target` does not name or that `-exclude` names."""
     chosen = [w.split("=", 1) for w in words(context)[1:] if re.match("-(target|exclude)=", w)]
     if not chosen or want.get("exit") != got.get("exit") or errors(want) or errors(got):
         return False

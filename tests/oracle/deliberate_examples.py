@@ -1,7 +1,7 @@
 """For each deliberate difference: an example that it removes, and similar results that must still count.
 
 An example is {"steps", "want", "got"} and optional "files". The rule must make want and got equal (or end the
-comparison there). Each of "near" must stay different.
+comparison there). Each result in "near" must stay different.
 """
 import json
 
@@ -107,7 +107,7 @@ STALE = {"steps": [{"run": ["apply", "p1"]}], "want": {"run": ["apply", "p1"], "
 
 
 def leaving(address):
-    """The event of a delete of an object whose module instance is gone."""
+    """The event of a delete of an object whose module instance no longer exists."""
     return {"address": address, "action": "delete", "reason": "delete_because_no_module"}
 
 

@@ -24,7 +24,7 @@ CRASH_WORDS = ("panicked at", "OPENTOFU CRASH")
 
 
 class StepRunner(difftest.Runner):
-    """Runs single steps. An exception is the result of its step. Panics and the headings on stderr are kept."""
+    """Runs single steps. An exception is the result of its step. Panics and the headings on stderr are recorded."""
 
     def execute(self, args, stdin=None):
         r = super().execute(args, stdin)
@@ -54,7 +54,7 @@ class StepRunner(difftest.Runner):
 def blank(v):
     """Removes the numbers of reads that lab_echo returns, because they depend on the order."""
     if isinstance(v, str):
-        # The same in texts for people.
+        # The same numbers in text output.
         return re.sub(r"(?m)^([-+~ ]*at +[=] )\d+$(?=\n[-+~ ]*result +=)", r"\1<read>", v)
     if isinstance(v, dict):
         return {k: blank(x) for k, x in v.items() if not (k == "at" and "result" in v)}

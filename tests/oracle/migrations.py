@@ -4,7 +4,7 @@
     migrations.py --tofu FILE [--keep] [NAME ...]
 
 Both tools must ask the same questions in the same situations, and leave the same states and settings. Commands that
-begin with `: weft;` are about what Weft does otherwise on purpose, and are left out. Weft itself plays the cases with
+begin with `: weft;` test deliberate differences of Weft, and are left out. Weft itself plays the cases with
 `tests/cases/run.py`.
 """
 import argparse
@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cases"))
 from run import HERE, Case, Skipped, Stage  # noqa: E402
 
-# The begin of a command that only Weft can do.
+# The start of a command that only Weft supports.
 OWN = "$ : weft;"
 
 

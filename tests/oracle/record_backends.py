@@ -39,7 +39,7 @@ HTTP = """> states
 > env TF_HTTP_UNLOCK_ADDRESS={states}/app
 """
 PG = "> postgres\n> env PG_CONN_STR={postgres}\n"
-# moto lets clients read that seem to have signed their request.
+# moto allows reads by clients whose requests seem to be signed. It does not check the signature.
 AS_KEY = ("-H 'Authorization: AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, "
           "Signature=0'")
 # For each backend: what it needs, its block, and the commands that print the state and the lock.

@@ -55,7 +55,8 @@ def first_difference(w, g):
 
 
 def below_name(w, g):
-    """The same, without the name of its container."""
+    """The path of the first difference and its kind, as in `first_difference`, but without the name of the
+    container."""
     d = next(difftest.differences(w, g), "")
     m = re.search(r"^((?:/[^/:]+)*)(: \w+)", d)
     path = (m.group(1) if m else "").split("/")
@@ -100,7 +101,7 @@ def output_items(w, g):
 
 
 def plan_items(w, g):
-    """The differences between two plans: those of changes, or, if there are none, the others."""
+    """The differences between two plans: those of changes, or all others if the changes do not differ."""
     if (w is None) != (g is None):
         return [f"plan: {'missing' if g is None else 'extra'}"]
     if w is None or w == g:

@@ -1,4 +1,5 @@
-"""One scenario for people: its files, its steps and the differences; and the smallest reproduction of each cluster."""
+"""A readable report of one scenario: its files, its steps and the differences; and the smallest reproduction of each
+cluster."""
 import concurrent.futures
 import json
 import re

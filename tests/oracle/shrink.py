@@ -72,7 +72,7 @@ class Shrinker:
             size = size // 2 if size > 1 else 0
 
     def refresh(self, things):
-        """What can still be dropped."""
+        """The things that can still be dropped from the smaller case."""
         return things
 
     def run(self):

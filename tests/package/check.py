@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks what scripts/package makes of a program: check.py --bin target/debug/weft
 
-The Debian package is unpacked and its program started; every command has a man page that groff accepts; the same program
-gives the same packages; the completions ask the program.
+The Debian package is unpacked, and its program is started. Every command has a man page that groff accepts. The same
+program gives the same packages. The completions ask the program.
 """
 import argparse
 import gzip

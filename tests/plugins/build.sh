@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds published providers and lays them out as a filesystem mirror: build.sh DIR [SOURCE...]
 # Two come from the Go module proxy: hashicorp/time uses the plugin framework, and hashicorp/local the first SDK. Each
-# SOURCE is a git directory `[OWNER+]terraform-provider-TYPE`, or contains it as `repo`. Its newest release is built as a
-# provider of OWNER, by default hashicorp.
+# SOURCE is a git directory named `[OWNER+]terraform-provider-TYPE`, or contains such a directory as `repo`. The newest
+# release of each SOURCE is built as a provider of OWNER, by default hashicorp.
 set -eu
 [ $# -ge 1 ] || { echo "usage: $0 DIR [SOURCE...]" >&2; exit 2; }
 mkdir -p "$1"

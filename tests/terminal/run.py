@@ -26,7 +26,7 @@ from stage import ROOT, Broken, Cloud, Stage, wait_until  # noqa: E402
 PATIENCE = 60
 # How long a screen must stay the same before it is compared, in seconds.
 STILL = 0.5
-# What differs from run to run, and what the screens have in its place.
+# Text that differs from run to run, with the placeholders that the screens have instead.
 CHANGING = [
     (re.compile(r"run-[0-9a-f]{16}"), "run-ID"),
     (re.compile(r"rec-[0-9a-f]{8}"), "rec-ID"),
@@ -85,13 +85,13 @@ class Terminal:
             raise Broken(f"{text!r} did not appear:\n{self.text()}") from None
 
     def run(self, line):
-        """Runs a line on an empty screen. The text that ends it is its exit code."""
+        """Runs a command line on an empty screen, and then prints its exit code, which marks the end."""
         self.keys("C-l")
         self.tmux("clear-history")
         self.type(f"clear; {line}; echo \"exit code $?\"")
 
     def ended(self):
-        """Waits for the end of the line. Returns the exit code."""
+        """Waits for the end of the command line. Returns the exit code."""
         found = []
 
         def look():
@@ -110,7 +110,7 @@ class Terminal:
         subprocess.run(["pkill", "-KILL", "-P", shell], check=True)
 
     def keep(self, title):
-        """Compares this screen in the end, once it does not change any more."""
+        """Records the screen for comparison at the end, once the screen no longer changes."""
         before, text = None, self.text()
         while text != before:
             time.sleep(STILL)
@@ -173,7 +173,7 @@ def approval(script):
 
 
 def variables(script):
-    """Questions for variables without values, in order. The text of a sensitive one is not shown."""
+    """Questions for variables without values, in order. The value of a sensitive variable is not shown."""
     script.write("main.tf", '''
 variable "region" {
   description = "Where everything is."
@@ -256,7 +256,8 @@ def in_the_cloud(script, config):
 
 
 def doors(script):
-    """An unfinished run is met at the door, and settled one question after the other."""
+    """`apply` finds an unfinished run and asks about it. Then the user settles the doubts, one question after
+    another."""
     hangs = {"type": "dns_record", "op": "create", "nth": [1, 2], "what": "hang", "when": "after"}
     cloud = in_the_cloud(script, {"faults": [hangs]})
     t = script.open(100, 70)
@@ -284,7 +285,7 @@ def progress(script):
     t = script.open(100, 40)
     t.run("weft apply -auto-approve")
     wait_until("the calls", lambda: t.text().count("Creating...") == 3, PATIENCE)
-    # An operation whose call has not begun is withdrawn by ^C. One second is enough for all three calls.
+    # After ^C, an operation whose call has not begun does not start. One second is enough for all three calls to begin.
     for width in (60, 140, 90):
         time.sleep(0.4)
         t.resize(width, 40)
@@ -318,8 +319,8 @@ def console(script):
 
 
 def first_hour(script):
-    """From a folder with a configuration to a plan, a crash, a resume and a settled doubt. Every command but the first is
-    one that a message on the screen has proposed, and twelve are enough."""
+    """From a folder with a configuration to a plan, a crash, a resume and a settled doubt. Every command except the
+    first was proposed by a message on the screen. At most twelve commands are needed."""
     hangs = {"type": "dns_record", "op": "create", "nth": [1], "what": "hang", "when": "after"}
     cloud = in_the_cloud(script, {"faults": [hangs], "regions": {"*": {"latency_ms": 300}}})
     shutil.rmtree(script.work / ".terraform")

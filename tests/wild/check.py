@@ -3,10 +3,11 @@
 
     check.py [--bin target/debug/weft] FOLDER...
 
-Each FOLDER is a clone of a public repository of modules, with any number of folders below it. Nothing of it is stored
-here. Both programs format every file as it is, without its indentation and alignment, and with random blanks, and must
-produce the same text. Every folder with configuration files is loaded (`weft providers`). Each message must be among
-ALLOWED, or be about a folder that is not a module (two files with the same declarations).
+Each FOLDER is a clone of a public repository of modules, with any number of folders below it. Nothing of these
+repositories is stored here. Both programs format every file in three forms: as it is, without its indentation and
+alignment, and with random blanks. Both must produce the same text. Every folder with configuration files is loaded
+(`weft providers`). Each message must be among ALLOWED, or be about a folder that is not a module (two files with the
+same declarations).
 """
 import argparse
 import collections
@@ -66,7 +67,7 @@ def wide(text, rng):
 
 
 def formatted(command, files, way, folder):
-    """The output of the command for the files after this change: {number: bytes}."""
+    """The output of the command for the files after the change `way`: {number: bytes}."""
     for number, (name, text) in enumerate(files):
         path = folder / str(number) / name
         path.parent.mkdir(parents=True)

@@ -17,7 +17,7 @@ REQUIREMENT = re.compile(r'source\s*=\s*"(?:[\w.-]+/)?hashicorp/aws"\s*\n(?:\s*#
 
 
 def numbers(version):
-    """The three numbers of a version; missing ones are 0."""
+    """The three numbers of a version; missing numbers are 0."""
     parts = [int(part) for part in re.findall(r"\d+", version.split("-")[0])[:3]]
     return tuple(parts + [0] * (3 - len(parts)))
 
@@ -74,8 +74,9 @@ class Repository:
         return all(satisfies(aws, constraints) for constraints in REQUIREMENT.findall(found))
 
     def revision(self, constraints, aws):
-        """The newest release within the constraints. Preferably all its files fit, otherwise all except the examples.
-        Otherwise it may violate the constraints, so that most can be tried. None for a folder, which has one state."""
+        """The newest release within the constraints that fits the provider: if possible with all files, otherwise
+        without the examples. If there is none, uses a release outside the constraints, so that most modules can be
+        tried. None for a folder, which has only one state."""
         if self.git is None:
             return None
         if self.wanted and not constraints:

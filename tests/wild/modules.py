@@ -145,7 +145,7 @@ class Cache:
 
 
 def compare(reference, ours):
-    """The differences between two results, shortened so that similar ones form a cluster."""
+    """The differences between two results, shortened so that similar differences form a cluster."""
     if reference["init"] != ours["init"]:
         return [f"init ends with {ours['init']}, not {reference['init']}: {'; '.join(ours['said'] or reference['said'])}"]
     if reference["init"]:

@@ -116,7 +116,7 @@ def written(block, into):
 
 
 def plain(schema, read=frozenset()):
-    """A schema as JSON. A name that is a block is not an attribute too."""
+    """A schema as JSON. The name of a nested block is not also an attribute."""
     return {"attributes": sorted((schema["attributes"] | read) - set(schema["blocks"]) - META),
             "blocks": {name: plain(inner) for name, inner in sorted(schema["blocks"].items())}}
 

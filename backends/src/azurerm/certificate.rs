@@ -6,7 +6,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use p12::PFX;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Advice on how to create a readable file.
+/// Advice on how to create a file that Weft can read.
 const ADVICE: &str = "create it again, for example with: openssl pkcs12 -export -legacy -inkey key.pem -in cert.pem";
 
 /// A certificate with its key.

@@ -78,7 +78,7 @@ impl Cloud {
     }
 }
 
-/// A cloud. Its description is requested when it is first needed.
+/// A cloud whose description is requested at the first use.
 #[derive(Debug)]
 pub(super) struct Clouds {
     name: CloudName,

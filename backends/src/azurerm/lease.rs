@@ -1,9 +1,10 @@
 //! The lock of a state: an infinite lease of its blob. The metadata of the blob contains the information about the
 //! holder.
 //!
-//! The id of the lease is the id of the lock. Weft writes the information before it takes the lease. Conditions exclude
-//! that another process becomes the holder between these steps. So a process that dies between the steps never leaves a
-//! lock without information, which no user could release. OpenTofu writes the information after taking the lease.
+//! The id of the lease is the id of the lock. Weft writes the information before it takes the lease. Conditions ensure
+//! that no other process becomes the holder between these steps. A process that dies between the steps leaves no lease.
+//! OpenTofu writes the information after taking the lease. An OpenTofu process that dies between the steps leaves a
+//! lock without information, which no user can release.
 
 use std::time::Duration;
 

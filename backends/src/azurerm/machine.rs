@@ -122,7 +122,7 @@ impl Machine {
     }
 }
 
-/// The secret of the Azure Arc agent. The agent writes it to a file that only permitted users can read.
+/// The secret of the Azure Arc agent. The agent writes the secret to a file that only permitted users can read.
 async fn arc_secret(http: &reqwest::Client, url: &Url) -> Result<String, String> {
     let answer = http.get(url.clone()).header("Metadata", "true").send().await.map_err(|error| reason(&error))?;
     if answer.status() != StatusCode::UNAUTHORIZED {

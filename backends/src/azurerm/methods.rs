@@ -135,10 +135,10 @@ impl Common {
     }
 }
 
-/// A value that may be given directly or in a file. If both are given, the two values must be equal.
+/// A value that may be given directly or in a file. If the value and a file are given, their contents must be equal.
 ///
 /// # Errors
-/// Returns an error if neither is given, the file cannot be read, or the two are not equal.
+/// Returns an error if there is no value and no file, the file cannot be read, or the contents are not equal.
 pub(super) fn value_or_file(what: &str, value: Option<&str>, file: Option<&Path>) -> Result<String, String> {
     let read = file.map(std::fs::read_to_string).transpose();
     let read = read.map_err(|error| format!("error reading {what} file: {error}"))?.filter(|text| !text.is_empty());

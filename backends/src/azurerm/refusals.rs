@@ -73,7 +73,8 @@ impl Right {
 /// The maximum difference between two clocks that the service accepts, in seconds.
 const SKEW: i64 = 15 * 60;
 
-/// The difference between the clocks of this machine and of the service, in whole minutes, if it is too large.
+/// The difference between the clocks of this machine and of the service, in whole minutes. `None` if the service
+/// accepts the difference.
 fn skew(reply: &HttpReply, now: Timestamp) -> Option<i64> {
     let there = jiff::fmt::rfc2822::parse(reply.header("date")?).ok()?.timestamp();
     let seconds = now.as_second() - there.as_second();

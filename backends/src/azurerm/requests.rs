@@ -80,7 +80,7 @@ pub(super) struct Client {
     clouds: Arc<Clouds>,
 }
 
-/// The change of the lease of a blob.
+/// A change of the lease of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lease<'a> {
     /// Takes an infinite lease with this id, if the blob has this ETag.
@@ -314,7 +314,7 @@ impl Client {
         }
     }
 
-    /// The keys that begin with this prefix, and have no `/` after it.
+    /// The keys that begin with this prefix and have no `/` after the prefix.
     pub(super) async fn list_level(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError> {
         let keys = self.pages(doing, &[("prefix", prefix), ("delimiter", "/")]).await?;
         Ok(keys.into_iter().filter(|key| key.strip_prefix(prefix).is_some_and(|rest| !rest.contains('/'))).collect())
@@ -353,9 +353,10 @@ enum Fit {
 /// The outcome of a write.
 enum Uploaded {
     Done,
-    /// The condition was not met. The cause may be an earlier attempt that took effect, but whose response was lost.
+    /// The condition was not met at a retry. The cause may be an earlier attempt that took effect, but whose response
+    /// was lost.
     Perhaps,
-    /// The condition is not met.
+    /// The condition was not met at the first attempt, so the write had no effect.
     No,
 }
 

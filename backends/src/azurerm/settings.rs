@@ -101,7 +101,7 @@ pub(super) enum Proof {
 pub(super) struct Account {
     /// The resource group.
     pub(super) group: String,
-    /// The subscription, unless the Azure CLI knows it.
+    /// The subscription. `None` means the current subscription of the Azure CLI.
     pub(super) subscription: Option<String>,
 }
 
@@ -219,7 +219,7 @@ fn encryption(arguments: &mut Arguments<'_>) -> Encryption {
     }
 }
 
-/// The rules for names that become parts of addresses.
+/// The problem of the name of an account or a container, if any. The names become parts of addresses.
 fn invalid_names(account: &str, container: &str) -> Option<Diagnostic> {
     let plain = |c: char| c.is_ascii_digit() || c.is_ascii_lowercase();
     if !(3..=24).contains(&account.len()) || !account.chars().all(plain) {

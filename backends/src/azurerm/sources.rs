@@ -208,7 +208,7 @@ impl Cli {
         Ok(AccessToken::until(text, expires.unwrap_or_else(|| SystemTime::now() + CLI_LIFETIME)))
     }
 
-    /// The current subscription.
+    /// The id of the current subscription of the Azure CLI.
     async fn current(&self) -> Result<String, String> {
         let answer = self.run(&["account", "show", "-o", "json"]).await?;
         let id = answer.get("id").and_then(Json::as_str).map(str::to_owned);
@@ -229,7 +229,7 @@ impl Cli {
     }
 }
 
-/// The authorization of requests to a key vault. Tokens must be for this resource.
+/// The authorization of requests to a key vault. The tokens are valid for `resource`.
 pub(super) fn vault_tokens(
     method: &Arc<Method>,
     clouds: &Arc<Clouds>,

@@ -91,7 +91,7 @@ impl Bucket for Client {
         let index = match when {
             When::Always => None,
             When::Absent => Some(0),
-            // The version is not a number, so no object has it.
+            // A version that is not a number belongs to no object. No object has the largest index either.
             When::Is(version) => Some(version.0.parse().unwrap_or(u64::MAX)),
         };
         if let Some(index) = index {

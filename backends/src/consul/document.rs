@@ -1,8 +1,8 @@
 //! The state: one value. If the state is too large for one value, the value names chunks of the state, which are stored
 //! under other keys.
 //!
-//! The chunks are at `PATH/tfstate.MD5/NUMBER`, with the MD5 digest of the uncompressed state. In this case, the value
-//! is `{"chunks": [paths], "current-hash": MD5}`. The value is written after the chunks.
+//! The chunks are at `PATH/tfstate.MD5/NUMBER`, with the MD5 digest of the uncompressed state. The value that names the
+//! chunks is `{"chunks": [paths], "current-hash": MD5}`. The value is written after the chunks.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

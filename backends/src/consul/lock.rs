@@ -44,7 +44,8 @@ pub(super) struct Lock {
 pub(super) struct Held {
     /// The id of the lock: the first session.
     id: String,
-    /// The session that has the lock now. The keeper locks this field while it replaces the session.
+    /// The session that has the lock now. The task that renews the session locks this field while it replaces the
+    /// session.
     session: Arc<Mutex<String>>,
     keeper: JoinHandle<()>,
 }
@@ -194,7 +195,7 @@ impl Lock {
             while !self.is_kept(&current).await {
                 {
                     // The mutex is locked during the whole attempt. Otherwise, a concurrent release could see the old
-                    // session, which has lost the lock, although the new session already has it.
+                    // session, although the new session already has the lock.
                     let mut session = session.lock().await;
                     if let Some(other) = self.take_again(&current, &info).await {
                         *session = other;
@@ -249,7 +250,7 @@ impl Lock {
     /// Releases the lock of a session of any process.
     ///
     /// # Errors
-    /// Returns an error if another session has the lock, or if no session has it.
+    /// Returns an error if another session has the lock, or if no session has the lock.
     pub(super) async fn release_other(&self, session: &str) -> Result<(), BackendError> {
         let found = self.client.pair(RELEASING, &self.key()).await?.and_then(|pair| pair.session);
         let place = self.client.settings.place(&self.state);

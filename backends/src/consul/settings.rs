@@ -114,7 +114,7 @@ impl ConsulSettings {
     }
 }
 
-/// Whether a text can be a key. The key is a part of the URL's path, so not every text can be a key.
+/// Whether a string can be a key. The key is a part of the URL's path, so not every string can be a key.
 fn is_key(path: &str) -> bool {
     !path.starts_with('/') && path.split('/').all(|part| part != "." && part != "..")
 }

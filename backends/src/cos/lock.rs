@@ -13,8 +13,8 @@ use crate::digests::md5_hex;
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// The maximum number of attempts to create the tag, and the pause after each. Other processes need the tag only for a
-/// few requests.
+/// The maximum number of attempts to create the tag, and the pause after each attempt. Other processes need the tag
+/// only for a few requests.
 const ENTERING: (u32, Duration) = (6, Duration::from_secs(1));
 
 /// The holder of the lock, from the object of the lock.
@@ -79,7 +79,7 @@ async fn write(client: &Client, lock: &str, from: Option<&str>, info: &LockInfo)
     Ok(LockAnswer::Locked(info.named(id)))
 }
 
-/// Releases the lock with this id. Also removes the tag, which a process may have left behind.
+/// Releases the lock with this id. Also removes the tag, which still exists if a process died while it took the lock.
 pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
     let lock = format!("{key}{LOCK}");
     match holder(client, RELEASING, &lock).await? {

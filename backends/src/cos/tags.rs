@@ -13,7 +13,7 @@ use super::tencent::Interface;
 pub(super) const KEY: &str = "tencentcloud-terraform-lock";
 /// The error code if the tag exists.
 const EXISTS: &str = "ResourceInUse.TagDuplicate";
-/// The maximum number of attempts to remove a tag, and the pause after each.
+/// The maximum number of attempts to remove a tag, and the pause after each attempt.
 const REMOVAL: (u32, Duration) = (30, Duration::from_secs(1));
 
 /// The tags of an account.

@@ -34,7 +34,7 @@ impl Interface {
     /// The API with this name. Its requests are signed with the keys of a key ring.
     ///
     /// # Errors
-    /// Returns an error if the URL of the API is not valid. Only `name` determines this.
+    /// Returns an error if `name` cannot be part of a host name.
     pub(super) fn new(
         name: &'static str,
         region: &str,

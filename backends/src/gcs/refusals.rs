@@ -5,7 +5,7 @@ use weft_state::remote::BackendError;
 
 use crate::exchange::HttpReply;
 
-/// The id of a lock in this backend must be a number, the generation of an object.
+/// The id of a lock is not a number. In this backend, the id of a lock is the generation of its object.
 pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,

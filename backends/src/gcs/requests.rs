@@ -24,8 +24,8 @@ use crate::tokens::Bearer;
 const TEXT: &str = "text/plain; charset=utf-8";
 /// The header with the generation of an object.
 const GENERATION: &str = "x-goog-generation";
-/// The query parameter for the condition of a request: the generation that an object must have, or 0 if the object must
-/// not exist.
+/// The query parameter for the condition of a request. Its value is the generation that an object must have, or 0 if
+/// the object must not exist.
 const CONDITION: &str = "ifGenerationMatch";
 
 /// The connection to the service.
@@ -86,7 +86,7 @@ impl Client {
         refusals::refused(self.place(key), doing, &self.settings.bucket, action, reply)
     }
 
-    /// The keys of the objects that begin with this prefix and have no `/` after it.
+    /// The keys of the objects that begin with this prefix and have no `/` after the prefix.
     pub(super) async fn list_level(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError> {
         self.pages(doing, &[("prefix", prefix), ("delimiter", "/")]).await
     }

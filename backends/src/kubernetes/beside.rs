@@ -1,8 +1,8 @@
 //! Objects beside the state: secrets whose names are digests. An annotation of a secret has the name of the object.
 //!
 //! A secret can contain at most one megabyte. The parts of a larger object are in separate secrets, and the secret of
-//! the object names these. The secret of the object is written after the parts, so an object exists either completely
-//! or not at all.
+//! the object names these parts. The secret of the object is written after the parts, so an object exists either
+//! completely or not at all.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -27,7 +27,7 @@ const PART_SIZE: usize = 1_000_000;
 /// The maximum number of attempts while other processes change the same object.
 const TRIES: u32 = 5;
 
-/// A digest of a text, as a part of a name or label. Digests are used because labels have at most 63 characters, and
+/// A digest of a string, as a part of a name or label. Digests are used because labels have at most 63 characters, and
 /// names have no capital letters.
 fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..40].to_owned()

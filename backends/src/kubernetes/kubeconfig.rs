@@ -10,7 +10,7 @@ use super::cluster::{Cluster, Impersonation};
 use super::exec::Plugin;
 use super::yaml;
 
-/// The fields of a cluster and of a user that are paths. They are relative to the directory of the file.
+/// The fields of a cluster and of a user that are paths. The paths are relative to the directory of the file.
 const PATHS: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
 
 /// The selection of a context, a cluster or a user that replaces the current context of the files.

@@ -114,7 +114,7 @@ impl Client {
     }
 
     /// Sends a request. If the service rejects the credentials, and other credentials may exist, retries the request
-    /// with those.
+    /// with the other credentials.
     async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         let reply = self.service().await?.send(call).await?;
         let cluster = &self.settings.cluster;
@@ -244,7 +244,7 @@ impl Client {
     }
 }
 
-/// The version of an object. Every change of the object changes it.
+/// The version of an object. Every change of the object also changes the version.
 pub(super) fn version_of(object: &Json) -> &str {
     object.pointer("/metadata/resourceVersion").and_then(Json::as_str).unwrap_or_default()
 }

@@ -119,7 +119,7 @@ fn explicit(arguments: &mut Arguments<'_>) -> Cluster {
     Cluster { host, authority, insecure, certificate, key, username, password, token, ..Cluster::default() }
 }
 
-/// The cluster that was found. The settings in the arguments take precedence.
+/// The cluster `found`, with the settings in `explicit`, which take precedence.
 fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
     let token_file = if explicit.token.is_some() { None } else { found.token_file };
     Cluster {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 /// The maximum nesting of sequences and mappings. Kubeconfig files have five levels, and extensions some more.
 const DEEPEST_NESTING: usize = 64;
 
-/// Parses a text. An empty text is null.
+/// Parses a string. An empty string is null.
 ///
 /// # Errors
 /// Returns a message if the text is not YAML, or has features that kubeconfig files do not have.

@@ -18,7 +18,7 @@ use crate::retry::RequestRetries;
 const ADDRESS: &str = "https://127.0.0.1:8200";
 /// The default path of the transit engine.
 const ENGINE: &str = "/transit";
-/// The allowed lengths of keys in bytes. The next constant is the default length.
+/// The allowed lengths of keys in bytes, and the default length.
 const LENGTHS: [u64; 3] = [16, 32, 64];
 const LENGTH: u64 = 32;
 /// The default number of retries of a request.

@@ -1,6 +1,6 @@
 //! The messages of TableStore: protocol buffers with only the needed fields.
 
-/// The wire types.
+/// The wire types of protocol buffers.
 const VARINT: u64 = 0;
 const EIGHT: u64 = 1;
 const BYTES: u64 = 2;

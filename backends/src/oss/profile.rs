@@ -50,7 +50,7 @@ impl Profile {
         self.0.get(key).filter(|_| has)
     }
 
-    /// A text that is not empty.
+    /// A string that is not empty.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         self.value(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
     }

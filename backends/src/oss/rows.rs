@@ -46,7 +46,7 @@ impl Rows<'_> {
             Changed::Done => Ok(LockAnswer::Locked(info)),
             Changed::Conflict => {
                 let holder = self.holder(TAKING).await?.map(|(_, holder)| holder).unwrap_or_default();
-                // A lost response leads to a retry, which finds that the row already has this id.
+                // If the response was lost, the retry finds that the row already has this id.
                 if holder.id == info.id { Ok(LockAnswer::Locked(info)) } else { Ok(held(holder)) }
             }
         }
@@ -75,7 +75,8 @@ impl Rows<'_> {
         }
     }
 
-    /// The digests of the state. As in OpenTofu, a state can be read without permission to read the table.
+    /// The digests of the state. There are none if the caller may not read the table. As in OpenTofu, such a caller can
+    /// still read the state.
     pub(super) async fn stored_digests(&self) -> Result<StoredDigests, BackendError> {
         let [digest, next] = match self.table.get("reading the digest", &self.digest_name(), [MD5, NEXT]).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),

@@ -75,8 +75,8 @@ async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Client,
     }
 }
 
-/// The runtime of all connections. It lives as long as the process. The runtimes of the callers are not suitable: a
-/// backend may outlive them, and a connection ends with its runtime.
+/// The runtime of all connections. It lives as long as the process. The runtimes of the callers are not suitable,
+/// because a connection ends with its runtime, and a backend may outlive the runtime of its caller.
 fn carrier() -> Result<&'static Runtime, &'static String> {
     static CARRIER: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let start = || Builder::new_multi_thread().worker_threads(1).thread_name("weft-pg").enable_all().build();
@@ -165,7 +165,7 @@ fn fields(line: &str) -> Vec<String> {
     found
 }
 
-/// Creates the sequence, the schema, the tables and the index, unless they exist or the settings forbid it.
+/// Creates the sequence, the schema, the tables and the index, unless they exist or the settings forbid their creation.
 async fn prepare(settings: &PgSettings, client: &Client) -> Result<(), BackendError> {
     const DOING: &str = "creating the tables";
     let failed = |error| settings.failed(DOING, &error);

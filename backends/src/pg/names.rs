@@ -12,7 +12,7 @@ pub(super) struct Names {
     pub(super) schema: String,
     /// The table of the states.
     pub(super) table: String,
-    /// The index of that table.
+    /// The index of the table of the states.
     pub(super) index: String,
 }
 

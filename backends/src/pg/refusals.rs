@@ -96,8 +96,8 @@ impl PgSettings {
         )
     }
 
-    /// Advice about missing permissions. It is more precise for messages in English, from which it reads the kind of
-    /// object.
+    /// Advice about missing permissions. If the message is in English, it names the kind of object, so the advice is
+    /// more precise.
     fn grants(&self, message: &str) -> String {
         let [user, database, schema] = self.quoted_names();
         let alone = "or let an administrator create schema and tables and set skip_schema_creation, skip_table_creation \
@@ -186,7 +186,8 @@ fn advice(code: &SqlState) -> &'static str {
     ADVICE.iter().find(|(known, _)| *known == code).map_or("", |(_, advice)| advice)
 }
 
-/// A description of a session with its application, user, address and start, and of how to end it.
+/// A description of a session: its process, application, user, address and start, and the statement that ends the
+/// session.
 pub(super) fn session(pid: i32, [application, user, address, start]: [Option<String>; 4]) -> String {
     let mut text = format!(", by the session of the process {pid}");
     for (words, part) in [("application", application), ("user", user), ("from", address), ("since", start)] {

@@ -78,7 +78,7 @@ fn of_pairs(text: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(found)
 }
 
-/// The value at the start of a text, and the rest of the text.
+/// The value at the start of a string, and the rest of the string.
 fn value(text: &str) -> Result<(String, &str), String> {
     let quoted = text.starts_with('\'');
     let mut value = String::new();

@@ -16,8 +16,8 @@ use super::problems;
 use super::workspace::Workspace;
 use crate::hosts::Hosts;
 
-/// The names of the service in the discovery of a host. The first name means the service with runs, and the second name
-/// means the part without runs.
+/// The names of the service in the discovery of a host. The first name stands for the service that can execute runs.
+/// The second name stands for the part of the service that only stores states.
 const SERVICE: [&str; 2] = ["tfe.v2.1", "state.v2"];
 /// The service that `cloud` blocks use.
 const CLOUD_SERVICE: &str = "tfe.v2";
@@ -31,7 +31,7 @@ const CREATING: &str = "creating the workspace";
 const LISTING: &str = "listing the workspaces";
 const DELETING: &str = "deleting the workspace";
 
-/// An organization of a host. Its session is opened when it is first needed.
+/// An organization of a host. The session with the service is opened at the first use.
 #[derive(Debug)]
 pub(super) struct Account {
     /// The settings.
@@ -232,7 +232,7 @@ impl Session {
         self.workspaces(&[("search[tags]", &tags.join(",")), ("filter[project][id]", &project)]).await
     }
 
-    /// Deletes a workspace. If `safely` is set, the service refuses while the state has objects.
+    /// Deletes a workspace. If `safely` is true, the service refuses to delete a workspace whose state has objects.
     pub(super) async fn delete_workspace(&self, name: &str, safely: bool) -> Result<(), BackendError> {
         let mut safely = safely;
         if self.settings.flavour == Flavour::Cloud {

@@ -34,7 +34,7 @@ fn with_workspaces(required: &[&str], workspaces: &[(&str, Type)]) -> Block {
     block
 }
 
-/// A text that is set and not empty.
+/// A string that is set and not empty.
 fn text(settings: &BackendSettings, name: &str) -> Option<String> {
     settings.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }

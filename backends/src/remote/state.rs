@@ -67,7 +67,8 @@ impl Marks {
         }
     }
 
-    /// Whether the service refuses a document with these marks after the `last` document, unless the upload is forced.
+    /// Whether the service accepts a document with these marks only if the upload is forced. `last` has the marks of
+    /// the previous document.
     fn need_force(&self, last: Option<&Marks>) -> bool {
         last.is_some_and(|last| last.lineage != self.lineage || last.serial >= self.serial)
     }
@@ -158,7 +159,7 @@ fn version_of(resource: &Json) -> ObjectVersion {
     ObjectVersion(resource.get("id").and_then(Json::as_str).unwrap_or_default().to_owned())
 }
 
-/// The outputs of a document in the form that the service displays. An encrypted document has none.
+/// The outputs of a document in the form that the service displays. An encrypted document has no visible outputs.
 fn outputs(document: &Json) -> String {
     let all = document.get("outputs").and_then(Json::as_object);
     let shown = all.into_iter().flatten().map(|(name, output)| {

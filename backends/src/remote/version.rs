@@ -21,7 +21,7 @@ pub(super) enum Fit {
     Unknown,
 }
 
-/// The rule of the backend `remote`: both versions share a state format.
+/// The rule of the backend `remote`: both versions must share a state format.
 pub(super) fn of_remote(local: &str, remote: &str) -> Fit {
     if remote == LATEST {
         return Fit::Fits;

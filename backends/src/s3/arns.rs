@@ -38,7 +38,7 @@ pub(super) enum BucketName<'a> {
 }
 
 impl<'a> BucketName<'a> {
-    /// The meaning of a text.
+    /// Parses the argument `bucket`.
     pub(super) fn parse(text: &'a str) -> BucketName<'a> {
         let Some(Arn { service, region, account, resource, .. }) = Arn::parse(text) else {
             return if text.starts_with("arn:") { BucketName::Other } else { BucketName::Plain(text) };
@@ -62,8 +62,8 @@ impl<'a> BucketName<'a> {
     }
 }
 
-/// Whether a text has the form of a KMS key id: the id of a key, or an alias. As in OpenTofu, an id may be followed by
-/// other text, and an alias may be preceded by other text.
+/// Whether a string has the form of a KMS key id: the id of a key, or an alias. As in OpenTofu, an id may be followed
+/// by other text, and an alias may be preceded by other text.
 pub(super) fn is_key_id(text: &str) -> bool {
     let alias = |at: usize| text.get(at..).is_some_and(is_alias);
     text.get(..UUID.len()).is_some_and(is_uuid)

@@ -1,6 +1,6 @@
 //! Checks whether a service that is compatible with S3 supports conditional writes. Some services ignore the
-//! conditions, and write in any case. Before the first conditional write, the check writes a small object only for this
-//! purpose.
+//! conditions, and write in any case. The check takes place before the first conditional write. It uses a small object
+//! that has no other purpose, or the first object that is written beside a state.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,8 +37,8 @@ impl Client {
         }
         let ignored = self.ignored.get_or_try_init(|| async {
             let mut random = [0; 8];
-            // Without random bytes, concurrent checks may use the same object. In that case, they have no result, which
-            // is harmless.
+            // Without random bytes, concurrent checks may use the same object. In that case, the checks have no result,
+            // which is harmless.
             let _ = getrandom::fill(&mut random);
             let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
             let key = format!("{}{BESIDE}try-{random}", self.settings.key);

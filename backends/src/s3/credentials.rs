@@ -37,7 +37,7 @@ impl From<BackendError> for Failed {
     }
 }
 
-/// The failure of a request to STS. `words` makes the reported error from the original error.
+/// The failure of a request to STS. `words` converts the error to the error that is reported.
 fn failed_at_sts(error: &BackendError, words: impl FnOnce(&BackendError) -> BackendError) -> Failed {
     Failed { ended: refusals::has_ended(error), error: words(error) }
 }
@@ -170,8 +170,8 @@ impl Provider {
     /// The first source that has credentials.
     async fn chain(&self, place: &str, profiles: &Profiles, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let mut tried = vec!["the settings have no access_key".to_owned()];
-        // A profile in the settings takes precedence over keys in the environment. A profile that a variable of the
-        // environment selects does not.
+        // A profile in the settings takes precedence over keys in the environment. Keys in the environment take
+        // precedence over a profile that a variable selects.
         if self.login.profile.is_none() {
             if let Some(found) = self.of_environment() {
                 return Ok(found);
@@ -273,7 +273,7 @@ impl Provider {
         assumed.map_err(|error| failed_at_sts(&error, words))
     }
 
-    /// The first credentials of a profile, before it assumes roles.
+    /// The first credentials of a profile. The roles of the profile are assumed later, with these credentials.
     async fn of_base(&self, place: &str, base: Base, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let variable = |name: &str| self.variable(name).map(str::to_owned);
         let logins = Logins { http: &self.http, home: &self.login.home, variable: &variable };

@@ -90,7 +90,7 @@ impl Client {
         if !is_condition(&answer) {
             return Err(self.refused(&request, &answer));
         }
-        // A lost response leads to a retry, which finds that the item already has this id.
+        // If the response was lost, the retry finds that the item already has this id.
         let holder = self.item(key).await?.map(|item| item.holder).unwrap_or_default();
         Ok(Some(holder).filter(|holder| holder.id != info.id))
     }
@@ -121,7 +121,8 @@ impl Client {
         }
     }
 
-    /// The digests of a state in the table. As in OpenTofu, a state can be read without permission to read the table.
+    /// The digests of a state in the table. There are none if the caller may not read the table. As in OpenTofu, such a
+    /// caller can still read the state.
     pub(super) async fn stored_digests(&self, key: &str) -> Result<StoredDigests, BackendError> {
         let item = match self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),

@@ -129,7 +129,7 @@ pub(super) fn duration_bounds(name: &str, value: &str) -> Diagnostic {
     Diagnostic::error("Invalid Duration", detail)
 }
 
-/// A text is not an ARN.
+/// The value of an argument is not an ARN.
 pub(super) fn not_an_arn(name: &str, value: &str) -> Diagnostic {
     Diagnostic::error("Invalid ARN", format!("The argument {name:?} has the value {value:?}, which is not an ARN."))
 }

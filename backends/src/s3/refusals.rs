@@ -137,7 +137,7 @@ pub(super) fn has_ended(error: &BackendError) -> bool {
     EXPIRED.contains(&error.split(':').next().unwrap_or_default())
 }
 
-/// A request was refused because its keys have expired, and their source has no new ones.
+/// A request was refused because its keys have expired, and the source of the keys returned no new keys.
 pub(super) fn not_renewed(refused: BackendError, why: &BackendError) -> BackendError {
     match refused {
         BackendError::Refused { place, doing, error, advice } => {

@@ -156,7 +156,7 @@ fn bucket_and_key(arguments: &mut Arguments<'_>) -> (String, String) {
     (bucket, key)
 }
 
-/// Whether a text has the form of a region, such as `eu-central-1` or `us-gov-east-1`.
+/// Whether a string has the form of a region, such as `eu-central-1` or `us-gov-east-1`.
 fn is_region(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [first, middle @ .., last] = parts.as_slice() else { return false };

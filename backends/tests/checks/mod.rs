@@ -69,7 +69,8 @@ const PORTS_TRIED: usize = 5;
 const START_WITHIN: Duration = Duration::from_secs(60);
 
 /// The ports of servers. They are below the range for outgoing connections (from 32768 on Linux). In that range, a
-/// client may take a port before the server does, and a client that connects to a free port can reach itself.
+/// client may take a port before the server does. A client that connects to a free port in that range can even reach
+/// itself.
 const PORTS: std::ops::Range<u16> = 12_000..20_000;
 
 /// A free port that no other test of this process has used. Tests run concurrently, so a server that starts late could
@@ -207,7 +208,7 @@ pub async fn contended_locks(state: &Arc<dyn RemoteState>) {
     state.unlock(&holder.id).await.unwrap();
 }
 
-/// Checks that workspaces are listed, and that they are deleted together with their locks and the objects beside them.
+/// Checks that workspaces are listed. Deleting a workspace must also delete its lock and the objects beside its state.
 /// `deletes_default` is the error for the workspace that cannot be deleted.
 pub async fn workspaces(backend: &dyn Backend, deletes_default: &str) {
     assert_eq!(backend.workspaces().await.unwrap(), ["default"]);

@@ -1,5 +1,5 @@
-//! The results of conditions that are known at plan time, for the state. The coordinator adds the results that a run
-//! determines.
+//! Stores results of conditions in the state, if these results are known at plan time. The coordinator adds the results
+//! that a run determines.
 
 use weft_coordinator::outline::planned_checks;
 use weft_graph_format::plan_file::{CheckResult, PlanFile};
@@ -7,7 +7,7 @@ use weft_state::{Edit, EditAnswer, RunStore, StoreError, Writes};
 
 use crate::options::Arguments;
 
-/// The results of conditions that are known at plan time.
+/// The results of conditions, as far as they are known at plan time.
 #[derive(Clone, Debug)]
 pub struct PlanChecks {
     checks: Vec<CheckResult>,
@@ -25,7 +25,8 @@ impl PlanChecks {
 /// # Errors
 /// Returns an error if the store cannot be read or written.
 pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), StoreError> {
-    /// The maximum number of attempts. Rarely, another process writes between the read and the write.
+    /// The maximum number of attempts. An attempt fails if another process writes the state between the read and the
+    /// write.
     const ATTEMPTS: usize = 3;
     let records = planned_checks(&known.checks);
     for _ in 0..ATTEMPTS {
@@ -51,7 +52,7 @@ pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), Store
 /// Returns an error if the store cannot be read or written.
 pub async fn begin_state(store: &dyn RunStore, arguments: &Arguments) -> Result<(), StoreError> {
     let now = store.snapshot().await?;
-    // The lock has created the file, but nothing was written to it.
+    // An empty file is new: the lock has created the file, but nothing was written to the file yet.
     let is_new = |path: &str| std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0);
     if !now.is_empty() && arguments.text("state-out").is_some_and(is_new) {
         let identity = Some((now.lineage, now.serial));

@@ -42,8 +42,8 @@ pub fn coordinator(arguments: &Arguments) -> Option<String> {
     given.or_else(|| environment("WEFT_COORDINATOR")).filter(|address| !address.is_empty())
 }
 
-/// Submits a plan. With `detach`, it returns immediately. Otherwise it watches the run until its end, with a local
-/// worker for the operations that must run at home.
+/// Submits a plan. With `detach`, the function returns immediately. Otherwise it watches the run until its end, with a
+/// local worker for the operations that must run at home.
 ///
 /// # Errors
 /// Returns an error if the run did not begin.
@@ -72,8 +72,8 @@ pub async fn submit(
     attend(&mut client, (dialer, address), &run, &work.plan, &BTreeSet::new(), (context, view), packages).await
 }
 
-/// Resumes a run of the coordinator: by default the newest unfinished one. With `detach`, it returns immediately.
-/// Otherwise it watches the run like [`submit`]. Returns `None` if no run can be resumed.
+/// Resumes a run of the coordinator: by default the newest unfinished one. With `detach`, the function returns
+/// immediately. Otherwise it watches the run like [`submit`]. Returns `None` if no run can be resumed.
 ///
 /// # Errors
 /// Returns an error if the run was not resumed.
@@ -195,9 +195,9 @@ pub async fn follow(
 
 /// The outcome of a batch of events.
 enum Shown {
-    /// No events are left.
+    /// The batch has no events, so the watch has ended.
     Nothing,
-    /// The run continues.
+    /// The batch has events, and the run continues.
     Events,
     /// The run's term ended.
     End(Box<WatchEnd>),

@@ -24,7 +24,7 @@ const PRIVATE: u32 = 0o600;
 /// everything is saved.
 pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome) -> Option<Diagnostic> {
     let error = outcome.store_error.as_ref()?;
-    // The store itself has written the state to a file, and the error names this file.
+    // The store has already written the state to a file, and the error names this file. No second file is needed.
     if matches!(error, StoreError::Replaced { .. }) {
         return None;
     }
@@ -72,7 +72,7 @@ fn put(path: &Path, earlier: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&fresh, path)
 }
 
-/// The instances that these steps write, in order and without duplicates.
+/// The instances that `steps` write, in order and without duplicates.
 fn instances(steps: &[StoreStep]) -> Vec<String> {
     let mut names = Vec::new();
     for step in steps {

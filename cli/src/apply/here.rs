@@ -33,7 +33,7 @@ use crate::view::View;
 
 /// The name of the worker inside this process.
 const WORKER: &str = "home";
-/// The time that providers have to end after the user has quit a run. Weft has already asked the providers to stop.
+/// How long providers may take to end after the user has quit a run. Weft has already asked the providers to stop.
 const LEAVING_WAIT: Duration = Duration::from_secs(1);
 /// The capacity of the queue of interrupts by the user.
 const WISHES: usize = 4;
@@ -74,7 +74,7 @@ pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<
     run_to_end(run, plan, &BTreeSet::new(), known, RunOptions::in_process(), place).await
 }
 
-/// The lines about imported objects. The first write of the run adds them to the state.
+/// The lines about imported objects. The first write of the run adds these objects to the state.
 fn import_lines(changes: &Changes) -> Vec<String> {
     let of_change = |change: &ResourceChange| {
         let name = match change.importing.as_deref()? {
@@ -229,8 +229,8 @@ impl Home {
         (ours, Home { working, messages })
     }
 
-    /// Ends the worker and its providers. `left` says whether the user has quit the run. If so, this takes at most
-    /// [`LEAVING_WAIT`].
+    /// Ends the worker and its providers. `left` says whether the user has quit the run. If so, the function waits at
+    /// most [`LEAVING_WAIT`].
     async fn close(self, left: bool, progress: &mut Progress<'_>) {
         let Home { working, mut messages } = self;
         let closing = async move {

@@ -64,7 +64,7 @@ struct OperationOutcomes {
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
     /// What is known about each object in doubt.
     doubts: BTreeMap<String, ActionInDoubt>,
-    /// The number of operations that were seen to finish.
+    /// The number of operations whose end an event has reported.
     done: u32,
     skipped: usize,
     /// The number of reported errors that do not belong to an operation.
@@ -219,8 +219,8 @@ impl<'a> Progress<'a> {
         &self.results.counts
     }
 
-    /// The number of operations that were seen to finish. More operations of the run may have finished: before the
-    /// display began, or because some events did not arrive.
+    /// The number of operations whose end an event has reported. The run may have finished more operations: some before
+    /// the display began, and some whose events did not arrive.
     pub fn done(&self) -> u32 {
         self.results.done
     }
@@ -299,7 +299,7 @@ impl<'a> Progress<'a> {
             self.underway.held.insert(happening.address, (hook, since));
         } else if !was_nothing && !unread {
             self.count(&hook);
-            // OpenTofu has events only for calls of providers.
+            // OpenTofu has events only for calls of providers. A `forget` calls no provider.
             if hook.action != "forget" {
                 self.view.event(events::apply_complete(&hook));
                 self.say(|| lines::done_line(&hook));
@@ -342,7 +342,7 @@ impl<'a> Progress<'a> {
         self.view.aside(&text);
     }
 
-    /// Reports the operations that are still running. Call it every [`REMIND`].
+    /// Reports the operations that are still running. The caller calls this function every [`REMIND`].
     pub fn remind(&mut self) {
         let mut long = false;
         for running in self.underway.operations.values_mut() {
@@ -397,8 +397,8 @@ impl<'a> Progress<'a> {
         eprintln!("\n{text}\nTo continue later: weft runs resume {run}");
     }
 
-    /// Counts an event for its provider instance. If an operation ends but its start was not seen, it began before the
-    /// display.
+    /// Counts an event for its provider instance. An operation may end although no event has reported its start. Such
+    /// an operation began before the display.
     fn tally(&mut self, happening: &ShownEvent, what: &OperationEventKind) {
         let instance = happening.provider_instance.as_str();
         let begun = self.underway.begun.contains(&happening.operation);

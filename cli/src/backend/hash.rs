@@ -56,7 +56,7 @@ fn write(value: &Json, ty: &Type, text: &mut String) {
             }
             text.push('}');
         }
-        // No argument has a type that is not covered above.
+        // The cases above cover the types of all arguments.
         (Json::Array(_), _) => text.push('?'),
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::super::local::schema as local;
     use super::*;
 
-    /// As recorded from OpenTofu 1.12.6.
+    /// The expected texts were recorded from OpenTofu 1.12.6.
     #[test]
     fn numbers_are_those_of_opentofu() {
         let http = weft_backends::catalog::schema("http").unwrap();

@@ -1,4 +1,4 @@
-//! Services of hosts, and tokens for them, for backends. Both come from the CLI configuration.
+//! The services of hosts, and the tokens for these hosts, as backends need them. The CLI configuration contains both.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -41,7 +41,7 @@ fn host_of(name: &str) -> Result<Host, NoService> {
 impl Hosts for CliHosts {
     async fn service(&self, host: &str, service: &str) -> Result<Url, NoService> {
         let (discovery, host, service) = (Arc::clone(&self.network().discovery), host_of(host)?, service.to_owned());
-        // This runs on a thread that may block, because the request cannot move between threads.
+        // The request runs on a thread that may block, because its future cannot move between threads.
         let runtime = tokio::runtime::Handle::current();
         let asked =
             tokio::task::spawn_blocking(move || runtime.block_on(async { discovery.service(&host, &service).await }));

@@ -108,7 +108,7 @@ pub enum SettingsChange {
     Added(SmolStr),
     /// The block was removed. Holds the type of the saved settings.
     Removed(SmolStr),
-    /// The block has another type. Holds the type before and the one now.
+    /// The block has another type. Holds the type of the saved settings and the type of the block.
     Kind(SmolStr, SmolStr),
     /// The block has other settings.
     Settings,

@@ -88,7 +88,7 @@ impl SavedBackend {
         }
     }
 
-    /// Whether these settings came from this block, according to its hash.
+    /// Whether these settings came from the block of `written`, according to the hash of the block.
     pub fn is_from(&self, written: &WrittenBackend) -> bool {
         self.kind == written.kind && self.hash == Some(u64::from(written.hash))
     }

@@ -13,7 +13,7 @@ use super::hosts::CliHosts;
 use super::written::json_of;
 use crate::context::environment;
 
-/// All backends that Weft has.
+/// All types of backends that this build supports, except `cloud`.
 #[derive(Debug)]
 pub struct AllBackends;
 

@@ -31,8 +31,8 @@ pub fn schema(kind: &str) -> Option<Block> {
 }
 
 impl WrittenBackend {
-    /// Reads the block of a root module, or `None` if it has none. `init` says whether the command is `init`, which has
-    /// its own message for an unknown type.
+    /// Reads the block of a root module. `None` if the module has no such block. `init` says whether the command is
+    /// `init`, which has its own message for an unknown type.
     ///
     /// # Errors
     /// Returns everything that is wrong with the block. Missing arguments are not errors, because `-backend-config` may
@@ -57,7 +57,7 @@ impl WrittenBackend {
         Ok(Some(WrittenBackend { kind: block.kind.clone(), settings, hash }))
     }
 
-    /// The type of the block, if it has values that do not fit the schema of the type.
+    /// The type of the block, if the block has values that do not fit the schema of this type.
     pub fn unfit(root: &CompiledModule) -> Option<SmolStr> {
         let block = root.settings.cloud.as_ref().or(root.settings.backend.as_ref())?;
         let schema = schema(block.kind.as_str())?;

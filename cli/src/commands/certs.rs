@@ -161,7 +161,7 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic> {
     written.map_err(|error| problems::not_written(path, &error))
 }
 
-/// Replaces a file atomically, so that a program that reloads it never reads a part of it.
+/// Replaces a file atomically, so that a program never reads an incomplete file.
 fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic> {
     let failed = |error: std::io::Error| problems::not_written(path, &error);
     let mut beside = path.as_os_str().to_owned();

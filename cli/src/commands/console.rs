@@ -222,7 +222,8 @@ async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
         };
         let Some(line) = line else {
             if lines.rest().is_some() {
-                // As in OpenTofu, this is not an error.
+                // As in OpenTofu, an incomplete expression at the end of the input is reported, but the command
+                // succeeds.
                 invocation.view.diagnostics(&[problems::input_ends_within()]);
             }
             return Exit::DONE;

@@ -29,7 +29,7 @@ const FORMS: &str = "unix:PATH for this user's processes on this machine, or IP:
 const PRIVATE: u32 = 0o700;
 /// The file name of the default socket, in the directory for sockets of the user.
 const SOCKET: &str = "weft-coordinator.sock";
-/// The time that operations have to end before the coordinator leaves its runs to a successor.
+/// How long a coordinator waits for its operations to end before it leaves its runs to a successor.
 const DRAIN: Duration = Duration::from_secs(30);
 /// The pause between two checks whether all runs have drained.
 const LOOK: Duration = Duration::from_millis(100);
@@ -85,9 +85,9 @@ fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 /// Where a coordinator listens.
 enum Door {
-    /// At an address.
+    /// The coordinator listens at an address.
     At(Address),
-    /// On a socket that the service manager has opened.
+    /// The coordinator listens on a socket that the service manager has opened.
     Inherited(Inherited),
 }
 

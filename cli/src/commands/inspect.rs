@@ -145,7 +145,8 @@ fn shards(plan: &PlanFile) -> String {
 /// A budget as text: `hashicorp/aws region=eu (20 per second, burst 10)`.
 fn budget_text(budget: &CallBudget) -> String {
     let rate = 1_000_000.0 / budget.interval_us.max(1) as f64;
-    // Three digits are as precise as the interval.
+    // The interval is in whole microseconds. More than three decimals of the rate would only show the rounding of the
+    // interval.
     let rate = (rate * 1000.0).round() / 1000.0;
     let each = match budget.tokens_per_call {
         1 => String::new(),

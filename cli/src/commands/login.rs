@@ -20,7 +20,7 @@ use crate::runtime::block_on;
 
 /// The service of a host whose users create tokens on a web page.
 const TOKENS: &str = "tfe.v2";
-/// The path of this web page.
+/// The path of the web page where users of this service create tokens.
 const TOKENS_PAGE: &str = "/app/settings/tokens?source=terraform-login";
 /// The only host for which a login by password is allowed, as in OpenTofu.
 const PASSWORD_HOST: &str = "app.terraform.io";
@@ -125,9 +125,9 @@ fn login(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 /// How the user gets a token.
 enum Way {
-    /// With OAuth.
+    /// The host issues a token with OAuth.
     Login(LoginClient),
-    /// On a web page of this service.
+    /// The user creates a token on a web page of this service.
     Page(Url),
 }
 

@@ -132,9 +132,9 @@ fn made(
 pub struct Loaded {
     /// The configuration.
     pub project: Project,
-    /// Its variables.
+    /// The variables of the configuration, with their values.
     pub gathered: Gathered,
-    /// The location of its state.
+    /// The location of the state of the configuration.
     pub place: StoreLocation,
 }
 

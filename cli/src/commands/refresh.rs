@@ -95,8 +95,8 @@ async fn refreshed(
     if let Some(text) = text {
         let found = StateFile::parse(text.as_bytes(), "the refreshed state")
             .map_err(|error| one(problems::state_not_saved(&error)))?;
-        // As in OpenTofu, an output is stored with its planned value if that is known. Only an apply stores results of
-        // checks.
+        // As in OpenTofu, an output is stored with its planned value if this value is known. Only an apply stores
+        // results of checks.
         let file = StateFile { instances: found.instances, outputs: found.outputs, checks: None, ..file_of(&snapshot) };
         let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
         let answer = store.edit(edit).await.map_err(of_store)?;

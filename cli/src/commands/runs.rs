@@ -312,7 +312,7 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
 }
 
 /// Abandons a run whose journal does not belong to the state file. Moves the files of the run away, and lists the
-/// objects that it may have changed.
+/// objects that the run may have changed.
 fn set_aside(invocation: &Invocation<'_>, place: &StoreLocation, run: &RunId, error: &StoreError) -> Outcome {
     let foreign = match error {
         StoreError::StateMismatch { run: of, .. } => of == run,

@@ -16,8 +16,8 @@ use crate::signature;
 
 /// The default validity of a signature, in hours.
 const HOURS: usize = 24;
-/// The maximum validity, in hours. Stores delete finished runs after 30 days. From then on, they cannot detect that a
-/// plan was already applied.
+/// The maximum validity, in hours. Stores delete finished runs after 30 days. After that time, a store cannot detect
+/// that a plan was already applied.
 const MAX_HOURS: usize = 30 * 24;
 
 /// The command.

@@ -42,7 +42,7 @@ pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) 
     report_stalled(&invocation.view, headers);
     let Some(newest) = unfinished(headers).first().copied() else { return true };
     let approved = invocation.arguments.switch("auto-approve", false);
-    // A script may pipe its answers, and does not know this question.
+    // A script may pipe the answers to other questions, and does not expect this question.
     if approved || !invocation.asks() || !std::io::stdin().is_terminal() {
         return true;
     }

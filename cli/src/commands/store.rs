@@ -59,7 +59,7 @@ fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) 
 struct Opened {
     store: RedisStore,
     workspace: String,
-    /// The location of its second copy, if it has one.
+    /// The location of the second copy of the state, if there is one.
     copy: Option<String>,
 }
 

@@ -29,7 +29,8 @@ use crate::view::View;
 const RECONNECT: Duration = Duration::from_millis(500);
 /// How long providers may take to end when the worker ends.
 const LEAVE: Duration = Duration::from_secs(3);
-/// How long a stopping worker tries to deliver its results. A coordinator that restarts is available again by then.
+/// How long a stopping worker tries to deliver its results. A coordinator that restarts is available again within this
+/// time.
 const DELIVER: Duration = Duration::from_secs(5);
 
 /// The command.
@@ -235,7 +236,7 @@ fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
 }
 
 impl Serving<'_> {
-    /// Connects to the first coordinator that responds. `None` if none does.
+    /// Connects to the first coordinator that responds. `None` if no coordinator responds.
     ///
     /// # Errors
     /// Returns an error if retries cannot help.
@@ -264,8 +265,9 @@ impl Serving<'_> {
         }
     }
 
-    /// Whether a worker without a connection may end. It may end if it was asked to stop and has no results. With
-    /// results, it may end after it has waited [`DELIVER`] for a coordinator.
+    /// Whether a worker without a connection may end, after it was asked to stop. It may not end while calls are
+    /// running. A worker without results may end immediately. A worker with results first waits [`DELIVER`] for a
+    /// coordinator.
     fn may_leave(&mut self, worker: &mut Worker) -> bool {
         if !*self.ended.borrow() {
             return false;

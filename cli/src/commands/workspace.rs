@@ -251,7 +251,7 @@ fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
     not_overridden(invocation, None, ("selected workspace", problems::OVERRIDDEN_SELECTED_MESSAGE))?;
     let known = exists(invocation, name)?;
-    // This also succeeds if the workspace no longer exists.
+    // If the workspace is already selected, the command succeeds, even if the workspace no longer exists.
     if selected(invocation)? == name {
         return Ok(Exit::DONE);
     }

@@ -29,9 +29,9 @@ const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// An address where metrics are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricsAddress {
-    /// At an IP address.
+    /// An IP address and a port.
     Tcp(SocketAddr),
-    /// At a Unix socket of this machine.
+    /// A Unix socket of this machine.
     Unix(PathBuf),
 }
 
@@ -106,7 +106,7 @@ pub async fn serve(
 fn remove_socket(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
-        // If the file cannot be removed, the bind that follows reports it.
+        // If the file cannot be removed, the following bind fails and reports the problem.
         let _ = std::fs::remove_file(path);
     }
 }
@@ -130,7 +130,7 @@ async fn accept(listener: Listener, render: Arc<dyn Fn() -> String + Send + Sync
         let render = Arc::clone(&render);
         tokio::spawn(async move {
             let _permit = permit;
-            // If the scraper disconnects, it needs no response.
+            // A scraper that disconnects needs no response.
             let _ = timeout(REQUEST_TIME, answer(stream, render.as_ref())).await;
         });
     }

@@ -100,7 +100,8 @@ impl<'a> ModuleInstaller<'a> {
         Ok(ModuleInstaller { context, upgrade, report, manifest, failed: false, fetching: None })
     }
 
-    /// Fetches a module into the new directory `to`. Returns the directory of the module, which may be below it.
+    /// Fetches a module into the new directory `to`. Returns the directory of the module, which may be a subdirectory
+    /// of `to`.
     ///
     /// # Errors
     /// Returns an error if the module cannot be fetched.

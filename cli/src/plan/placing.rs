@@ -50,7 +50,7 @@ impl Placing {
         self.rules.budgets_of(instance, config)
     }
 
-    /// Adds the labels that workers need and the limits on calls to a plan. Returns warnings.
+    /// Adds to `plan` the labels that workers need, and the limits on calls. Returns warnings.
     ///
     /// # Errors
     /// Returns an error if a placeholder in a label has no value in the plan.

@@ -18,15 +18,15 @@ use weft_state::{LocalBudgets, RunStore, StoreError, TokenGrant, TokenRequest};
 use super::Placing;
 use crate::store::{StoreLocation, problem};
 
-/// The number of reads for which one request reserves tokens. The store grants the tokens that become free within half
-/// a second. Reserved tokens that planning does not use are lost.
+/// The number of reads for which one request reserves tokens. The store grants only the tokens that become free within
+/// half a second. Reserved tokens that planning does not use are lost.
 const READS_AT_ONCE: u32 = 32;
 
 /// The location of the tokens.
 enum Buckets {
     /// In the store. All processes that use the store share the tokens.
     Store(Arc<dyn RunStore>),
-    /// In this process. This is for stores that have budgets only while they are locked.
+    /// In this process, for stores in files or backends. Such stores have budgets only while they are locked.
     Here(LocalBudgets),
 }
 

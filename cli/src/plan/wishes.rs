@@ -28,7 +28,7 @@ pub struct Wishes {
     pub importing: bool,
     /// The instances to replace.
     pub replace: Vec<ResourceInstance>,
-    /// The selected part, as given: options with addresses.
+    /// The options that select a part of the configuration, with their addresses as given.
     pub selected: Vec<(&'static str, String)>,
     /// The maximum number of concurrent provider calls.
     pub parallelism: usize,
@@ -73,7 +73,7 @@ impl Wishes {
         problems
     }
 
-    /// Reads the options of `plan`, `apply` and `destroy`. They must have no [`Wishes::mistakes`].
+    /// Reads the options of `plan`, `apply` and `destroy`. The options must have no [`Wishes::mistakes`].
     pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
         let arguments = &invocation.arguments;
         Wishes::of(arguments, destroy).map_err(|problems| invocation.mistakes(&problems))
@@ -178,7 +178,7 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
 fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         match error.kind() {
-            // This is OpenTofu's only text for this case.
+            // As in OpenTofu, a missing file has its own message.
             std::io::ErrorKind::NotFound => problems::no_address_file(path),
             _ => problems::address_file_unreadable(path, &error),
         }

@@ -4,7 +4,7 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
 use weft_graph_format::graph::Action;
 
-/// The numbers of objects that an operation adds, changes and so on.
+/// The numbers of objects that a plan or an apply adds, changes and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeCounts {
     /// The number of created objects.

@@ -24,13 +24,13 @@ pub use schema::{object, untyped_object};
 /// What happens to a part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It does not change.
+    /// The part does not change.
     Same,
-    /// It is created.
+    /// The part is created.
     Added,
-    /// It is removed.
+    /// The part is removed.
     Removed,
-    /// It is changed.
+    /// The part is changed.
     Changed,
 }
 
@@ -48,9 +48,9 @@ impl Effect {
 /// A change of the sensitivity of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SensitivityChange {
-    /// It becomes sensitive.
+    /// The value becomes sensitive.
     BecomesSensitive,
-    /// It is no longer sensitive.
+    /// The value is no longer sensitive.
     BecomesPlain,
 }
 
@@ -59,7 +59,7 @@ pub enum SensitivityChange {
 pub struct DifferenceNode {
     /// What happens to this part.
     pub effect: Effect,
-    /// Whether it forces the replacement of the whole object.
+    /// Whether this part forces the replacement of the whole object.
     pub forces: bool,
     /// The contents.
     pub shape: NodeShape,

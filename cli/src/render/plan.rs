@@ -79,7 +79,7 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
     text
 }
 
-/// The changes as text, one string for each change. With `-compact`, equal changes have one string.
+/// The changes as text, one string for each change. With `-compact`, equal changes share one string.
 fn changes(plan: &PlanFile, shown: &[&ResourceChange], style: &Style) -> Vec<String> {
     let told = |change: &ResourceChange| {
         let written = change.action.is_no_op() && plan.manifest.generated.contains_key(&change.address.to_string());

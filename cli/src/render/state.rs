@@ -67,7 +67,7 @@ fn module_path(record: &InstanceRecord) -> Vec<String> {
     record.address.module.0.iter().map(|step| format!("{}{}", step.name, step.key)).collect()
 }
 
-/// One instance: its current object, then the deposed ones. Each ends with a newline.
+/// One instance: its current object, then the deposed ones. The text of each object ends with a newline.
 pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> String {
     let schema = schema_of_record(schemas, record);
     let resource = &record.address.resource;

@@ -14,7 +14,7 @@ fn revealed(value: &Value, indent: usize) -> String {
     text
 }
 
-/// One value. Known sensitive and ephemeral parts are named as such, and shown only with `reveal`.
+/// One value. Unless `reveal` is set, a placeholder replaces each known part that is sensitive or ephemeral.
 pub fn shown(value: &Value, reveal: bool) -> String {
     let mut text = String::new();
     write(value, 0, !reveal, &mut text);

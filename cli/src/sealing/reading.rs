@@ -32,7 +32,7 @@ impl<'a> Reading<'a> {
         Reading { what, part, read: BTreeSet::new(), problems }
     }
 
-    /// The arguments of a key provider that is a remote service, in the form that its client expects.
+    /// The arguments of a key provider that is a remote service, in the form that the client of the service expects.
     pub(super) fn service(&mut self, schema: &Block) -> Option<keys::BackendSettings> {
         let before = self.problems.len();
         let mut settings = keys::BackendSettings::new();
@@ -47,7 +47,7 @@ impl<'a> Reading<'a> {
         (self.problems.len() == before).then_some(settings)
     }
 
-    /// Reports attributes of an object that its type does not have.
+    /// Reports attributes in the value of the argument `name` that the object type `ty` does not have.
     fn check_parts(&mut self, name: &str, ty: &Type) {
         let (Type::Object(wanted), Some((EncryptionSetting::Value(value), range))) = (ty, self.part.settings.get(name))
         else {

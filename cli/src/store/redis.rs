@@ -1,5 +1,5 @@
-//! The credentials for Redis. Passwords and the paths of files come from the environment, not from addresses. Plans
-//! record addresses, and other users can see the arguments of a process.
+//! The credentials for Redis. Passwords and the paths of files come from the environment, not from addresses. The
+//! reason is that plans record addresses, and that other users can see the arguments of a process.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Secret;
@@ -19,7 +19,7 @@ const KEY_FILE: &str = "WEFT_REDIS_KEY_FILE";
 const SERVER_NAME: &str = "WEFT_REDIS_SERVER_NAME";
 /// The variables with the password, and with a file that contains the password.
 const PASSWORD: [&str; 2] = ["WEFT_REDIS_PASSWORD", "WEFT_REDIS_PASSWORD_FILE"];
-/// The variables with the password for Sentinels, and with a file that contains it.
+/// The variables with the password for Sentinels, and with a file that contains this password.
 const SENTINEL_PASSWORD: [&str; 2] = ["WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE"];
 
 /// The server at an address in the options or the environment.

@@ -11,9 +11,9 @@ use crate::runtime::block_on;
 /// The location of the states of all workspaces.
 #[derive(Clone, Debug)]
 pub enum Workspaces {
-    /// In a backend.
+    /// The states are in a backend.
     Backend(StateBackend),
-    /// In Redis.
+    /// The states are in Redis.
     Store {
         /// The server, as `redis://HOST/DB?state=NAME`, and how to log in to it.
         server: RedisServer,
@@ -23,8 +23,8 @@ pub enum Workspaces {
 }
 
 impl Workspaces {
-    /// The names of all workspaces, the default one first. A workspace may exist only in the backend with the second
-    /// copies.
+    /// The names of all workspaces, the default one first. This includes workspaces that exist only in the backend with
+    /// the second copies.
     ///
     /// # Errors
     /// Returns errors of the services.

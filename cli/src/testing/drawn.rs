@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 const LONG: usize = 607;
 /// The lag of the second summand.
 const SHORT: usize = 273;
-/// The number of steps before the fixed numbers.
+/// The number of steps after which the additive generator with the seed 1 produces the fixed numbers.
 const STEPS: u64 = 7_800_000_000_000;
 /// The modulus of the congruential generator.
 const MODULUS: u64 = (1 << 31) - 1;
@@ -30,7 +30,8 @@ type Numbers = [u64; LONG];
 /// The position in the ring of the first number that is drawn.
 const FIRST_PLACE: usize = LONG - SHORT - 1;
 
-/// A ring from the congruential generator. Three of its numbers make one number of the ring.
+/// A ring of numbers from the congruential generator. Each number of the ring combines three numbers of the generator,
+/// two of them shifted by `shifts`.
 fn beginning(seed: u64, shifts: [u32; 2]) -> Numbers {
     let mut last = seed;
     let mut next = || {
@@ -64,7 +65,7 @@ fn product(one: &Numbers, other: &Numbers) -> Numbers {
 static FIXED: LazyLock<Box<Numbers>> = LazyLock::new(|| {
     let placed = beginning(1, [20, 10]);
     let place = |step: usize| (FIRST_PLACE + 2 * LONG - step % LONG) % LONG;
-    // In the order of their steps: the 607 numbers before the first step, and the 607 numbers after them.
+    // In the order of their steps: the 607 numbers of the ring, and the 607 numbers that the next steps add.
     let mut numbers: Vec<u64> = (0..LONG).map(|step| placed[place(step)]).collect();
     for at in LONG..2 * LONG {
         numbers.push(numbers[at - LONG].wrapping_add(numbers[at - SHORT]));

@@ -69,7 +69,7 @@ pub struct Engine<'a> {
 pub struct Tested {
     /// The configuration.
     pub root: Arc<CompiledModule>,
-    /// The values of its variables.
+    /// The values of the variables of the configuration.
     pub given: GivenVariables,
     /// The stand-ins for providers and resources.
     pub stand_ins: Arc<TestStandIns>,

@@ -47,7 +47,7 @@ fn means(expected: &str, object: &str) -> bool {
 /// Removes expected failures, turns other problems of check blocks into errors, and adds errors for missing failures.
 pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let twice = |place: usize| expected[..place].iter().any(|one| one.object == expected[place].object);
-    // If an object is named twice, only the first expectation must be met.
+    // If several expectations name the same object, only the first expectation must be met.
     let mut came: Vec<bool> = (0..expected.len()).map(twice).collect();
     let mut left = Vec::new();
     for mut problem in problems {

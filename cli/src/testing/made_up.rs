@@ -1,4 +1,4 @@
-//! Objects of mocked providers. Their values come from the configuration, from the test, or are made up.
+//! Objects of mocked providers. Each value comes from the configuration or from the test, or is made up.
 //!
 //! If an attribute is not in the configuration and a provider could compute it, the test may set it. All other computed
 //! attributes are made up: strings of 4 to 15 letters and digits, the number 0, false, and empty collections. The same
@@ -87,7 +87,8 @@ impl Maker {
     }
 
     fn attribute(&mut self, name: &str, attribute: &Attribute, config: Option<Value>, given: Option<&Value>) -> Value {
-        // Null means not set. Attributes that only the provider sets never get their values from the configuration.
+        // Null means that the configuration does not set the attribute. Attributes that only the provider sets never
+        // get their values from the configuration.
         let decides = attribute.computed && !attribute.optional;
         let config = config.filter(|value| !value.is_null() && !decides);
         let given = given.map(|given| self.given(name, attribute, config.is_some(), given));

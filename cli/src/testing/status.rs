@@ -34,7 +34,7 @@ impl TestStatus {
         }
     }
 
-    /// The word in text output. The messages show the kind of failure.
+    /// The word in text output. Both kinds of failure have the same word, because the messages show the difference.
     pub fn shown(self) -> &'static str {
         if self == TestStatus::Error { "fail" } else { self.word() }
     }

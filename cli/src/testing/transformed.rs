@@ -1,5 +1,5 @@
-//! The configuration that a run tests. It is the loaded configuration with three changes. It has the providers of the
-//! test. Overridden modules have only their outputs. The additional declarations of the run are added.
+//! The configuration that a run tests. It is the loaded configuration with three changes: its providers are those of
+//! the test, overridden modules have only their outputs, and variables that only the test declares are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -73,7 +73,8 @@ fn providers(
         let config =
             ProviderConfig { module: Module::root(), source: module.provider_source(&name.0), alias: name.1.clone() };
         let block = match (file.providers.get(from), file.mocks.get(from)) {
-            // As in OpenTofu, the test file's `provider` blocks have no instances with keys. Only mocks can have them.
+            // As in OpenTofu, the test file's `provider` blocks have no instances with keys. Only mocks can have such
+            // instances.
             (Some(block), _) => block.once(),
             (None, Some(mock)) => {
                 stand_ins.providers.insert(config, mock.clone());

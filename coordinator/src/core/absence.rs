@@ -11,7 +11,7 @@ pub(super) struct Absence {
 }
 
 impl Absence {
-    /// Ends the absence: a worker is connected, or none is needed.
+    /// Ends the absence: a worker is connected, or no work waits for a worker.
     pub(super) fn ends(&mut self) {
         *self = Absence::default();
     }

@@ -1,8 +1,9 @@
 //! Intents that are written ahead of free slots.
 //!
-//! A worker has a slot for each operation that it prepares or carries out. While an intent is on its way to the store,
-//! its slot is free for another operation. Otherwise a store that takes as long as a call would halve the rate. When
-//! the intent is durable, its call waits for a slot, so there are never more calls than slots.
+//! A worker has a slot for each operation that it prepares or carries out. While the intent of an operation is on its
+//! way to the store, the slot of this operation is free for another operation. Otherwise a store that takes as long as
+//! a call would halve the rate. When the intent is durable, its call waits for a slot, so there are never more calls
+//! than slots.
 //!
 //! The number of intents that may be ahead follows from the times of the store and of the calls: enough to fill the
 //! slots that become free while an intent is being written. Each intent ahead can be one more operation in doubt after

@@ -24,7 +24,7 @@ pub(super) struct CommittedResult {
     pub(super) intended: bool,
     /// How progress lines name the object.
     pub(super) shown: Option<ShownName>,
-    /// The worker that produced the result. It already has the values.
+    /// The worker that produced the result. This worker already has the values of the result.
     pub(super) by: Option<WorkerIndex>,
 }
 

@@ -61,7 +61,7 @@ pub(super) enum Work {
     Settle(Position),
 }
 
-/// All shards, and those of them that need a worker.
+/// All shards of a run, and which of these shards need a worker.
 #[derive(Debug)]
 pub(super) struct Backlog {
     shards: Table<ShardIndex, Shard>,
@@ -207,17 +207,17 @@ impl Backlog {
         }
     }
 
-    /// Takes the offered shards. The caller gives each to a worker or makes it an orphan.
+    /// Takes the offered shards. The caller gives each shard to a worker or makes it an orphan.
     pub(super) fn take_offered(&mut self) -> BTreeSet<ShardIndex> {
         std::mem::take(&mut self.offered)
     }
 
-    /// Whether a shard is offered.
+    /// Whether any shard is offered.
     pub(super) fn is_offering(&self) -> bool {
         !self.offered.is_empty()
     }
 
-    /// Whether a shard with work has no worker.
+    /// Whether any shard with work has no worker.
     pub(super) fn waits(&self) -> bool {
         !(self.offered.is_empty() && self.orphans.is_empty())
     }

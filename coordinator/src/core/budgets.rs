@@ -209,8 +209,8 @@ impl Budgets {
         ready
     }
 
-    /// The next request to the store, if one is due and none is on its way. `demand` is the number of operations of a
-    /// shard that can start.
+    /// The next request to the store, if a request is due and no request is on its way. `demand` is the number of
+    /// operations of a shard that can start.
     pub(super) fn request(&mut self, now: u64, demand: impl Fn(ShardIndex) -> u32) -> Vec<TokenRequest> {
         if !self.asked.is_empty() {
             return Vec::new();

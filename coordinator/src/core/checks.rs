@@ -89,9 +89,11 @@ struct ObjectChecks<'op> {
 /// Objects that the run did not finish.
 #[derive(Default)]
 struct Undone<'op> {
-    /// Addresses of these objects: each without keys, and again with its last key only.
+    /// The configuration addresses of the objects that the run did not finish. An object with a key has two: the
+    /// address without keys, and the address with only its own key.
     configured: BTreeSet<CheckedConfig>,
-    /// Objects that do not exist. After a create that failed halfway, the object exists.
+    /// The objects that do not exist, because the run did not create them. A create that failed halfway leaves an
+    /// object, so its object is not in this set.
     objects: BTreeSet<&'op CheckedObject>,
 }
 
@@ -182,7 +184,7 @@ impl<'run> FinishedRun<'run> {
                 let (checked, unread) = (checked.get(address), unread.get(address));
                 let missing = after_itself && undone.objects.contains(address);
                 if checked.is_some() && record.object_kind == CHECK {
-                    // Apply evaluates the whole block again.
+                    // Apply evaluates the whole check block again, so the result in the plan does not count.
                     forget(object);
                 }
                 match checked {
@@ -226,7 +228,7 @@ fn forget(object: &mut CheckObject) {
     object.failure_messages.clear();
 }
 
-/// The rank of a status. A higher rank hides a lower one.
+/// The rank of a status. A higher rank hides a lower rank.
 fn rank(status: &StoredStatus) -> u8 {
     match status {
         StoredStatus::Pass | StoredStatus::Other(_) => 0,

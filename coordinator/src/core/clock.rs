@@ -20,7 +20,8 @@ impl Clock {
         self.now
     }
 
-    /// Sets the time of an event. A time before the last one is replaced by the last one.
+    /// Sets the time of an event. A time that lies before the time of the last event counts as the time of the last
+    /// event.
     pub(super) fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
     }

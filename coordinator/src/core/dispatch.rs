@@ -147,7 +147,7 @@ impl Coordinator {
         };
         let Some(work) = self.backlog.next(shard, self.roster.may_settle(index)) else {
             // The shard has the maximum number of tasks, or it has only doubts and the worker already settles the
-            // maximum number of them. When a task or the search for evidence ends, the shard is marked as busy again.
+            // maximum number of doubts. When a task or the search for evidence ends, the shard is marked as busy again.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);
@@ -162,7 +162,7 @@ impl Coordinator {
             }
         }
         if !self.pace.budgets.take(shard, self.calls(work), self.clock.now()) {
-            // The shard waits for tokens. When they arrive, it is marked as busy again.
+            // The shard waits for tokens. When the tokens arrive, the shard is marked as busy again.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);

@@ -31,7 +31,7 @@ impl Heirs {
         }
     }
 
-    /// Records that a worker disconnected. Returns the processes whose unacknowledged results it had.
+    /// Records that a worker disconnected. Returns the processes whose unacknowledged results the worker had.
     pub(super) fn disconnected(&mut self, heir: WorkerIndex) -> Vec<WorkerIndex> {
         self.makers.retain(|(of, _), _| *of != heir);
         let mut makers: Vec<WorkerIndex> =

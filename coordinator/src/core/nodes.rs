@@ -187,8 +187,8 @@ impl Nodes {
         turned
     }
 
-    /// The operations that must be computed again. The results of these operations are lost (`lost`), but another
-    /// operation may read them. That operation is not done, or must be computed again itself.
+    /// The done operations that must be computed again. Their results are lost (`lost`), but another operation still
+    /// reads them: an operation that is not done, or that must be computed again itself.
     pub(crate) fn needed_again(
         &self,
         done: impl Fn(Position) -> bool,

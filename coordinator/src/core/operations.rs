@@ -129,7 +129,8 @@ impl Operations {
         let last = &mut self.operations[position].last;
         last.number = attempt;
         last.holder = by;
-        // If the operation is in doubt, its worker may already have received the order to forget the result.
+        // If the operation is in doubt, its worker may already have received the order to forget the result. So the
+        // result is not expected from this worker again.
         last.reported = to.status() == Status::InDoubt;
         self.operations[position].tried = to.status() == Status::Failed;
         self.set(position, to)

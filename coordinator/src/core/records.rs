@@ -49,7 +49,7 @@ impl Records {
         self.revisions.get(&subject).copied()
     }
 
-    /// Sets the revisions from one answer of the store. It has one revision for each instance of the write.
+    /// Sets the revisions from one answer of the store. The answer has one revision for each instance of the write.
     pub(crate) fn set_revisions(&mut self, revisions: Vec<(Subject, Revision)>) {
         for (subject, revision) in revisions {
             if let Some(count) = self.unanswered.get_mut(&subject) {

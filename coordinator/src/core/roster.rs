@@ -174,7 +174,7 @@ impl Roster {
         connected.map(|worker| (worker.id.clone(), u32::try_from(worker.tasks.len()).unwrap_or(u32::MAX))).collect()
     }
 
-    /// Records that the stream of a worker broke. Returns whether it was connected.
+    /// Records that the stream of a worker broke. Returns whether the worker was connected.
     pub(super) fn disconnect(&mut self, worker: WorkerIndex, now: u64) -> bool {
         let was_connected = self.is_connected(worker);
         if was_connected {
@@ -251,7 +251,7 @@ impl Roster {
     }
 }
 
-/// Tasks.
+/// The tasks of the workers.
 impl Roster {
     /// Gives a task to a worker. Returns `false` if the worker already had the task.
     pub(super) fn add_task(&mut self, worker: WorkerIndex, position: Position) -> bool {
@@ -260,7 +260,7 @@ impl Roster {
         is_new
     }
 
-    /// Takes a task from a worker. Returns whether it had the task.
+    /// Takes a task from a worker. Returns whether the worker had the task.
     pub(super) fn remove_task(&mut self, worker: WorkerIndex, position: Position) -> bool {
         let worker = &mut self.workers[worker];
         let had = worker.tasks.remove(&position);
@@ -306,7 +306,7 @@ impl Roster {
     }
 }
 
-/// Doubts.
+/// The doubts of the workers: those for which a worker looks for evidence, and those that a worker's attempt caused.
 impl Roster {
     /// Records that a worker looks for evidence.
     pub(super) fn begin_settling(&mut self, worker: WorkerIndex, position: Position) {
@@ -359,7 +359,7 @@ impl Roster {
     }
 }
 
-/// Shards, and the order of turns.
+/// The shards of the workers, and the order in which workers and shards take turns.
 impl Roster {
     /// Whether a shard that requires these labels and packages may be assigned to a worker.
     pub(super) fn fits(&self, worker: WorkerIndex, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
@@ -380,7 +380,7 @@ impl Roster {
         fitting.min_by_key(|index| self.workers[*index].load)
     }
 
-    /// Gives a shard to a worker. `open` of its operations are not at rest.
+    /// Gives a shard to a worker. `open` operations of the shard are not at rest.
     pub(super) fn hold(&mut self, worker: WorkerIndex, shard: ShardIndex, open: u32) {
         let worker = &mut self.workers[worker];
         if worker.shards.insert(shard) {
@@ -388,7 +388,7 @@ impl Roster {
         }
     }
 
-    /// Takes a shard from a worker. `open` of its operations are not at rest.
+    /// Takes a shard from a worker. `open` operations of the shard are not at rest.
     pub(super) fn release(&mut self, worker: WorkerIndex, shard: ShardIndex, open: u32) {
         let worker = &mut self.workers[worker];
         worker.busy_shards.remove(&shard);

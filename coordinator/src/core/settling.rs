@@ -92,8 +92,8 @@ impl Coordinator {
     }
 
     /// Handles a doubt from an earlier term. The worker that made the attempt may be alive and have the result, so the
-    /// run first waits for its report. The wait ends when the worker has not reconnected in time, but not while the
-    /// call of a connected worker still runs.
+    /// run first waits for a report of this worker. The wait ends when the worker has not reconnected in time. The wait
+    /// does not end while the worker is connected and its call still runs.
     pub(super) fn await_holder(&mut self, position: Position) -> Handled {
         let holder = self.operations.holder(position).filter(|holder| !self.roster.is_dead(*holder));
         // In one process every worker is new, so no worker of an earlier term can reconnect.
@@ -108,7 +108,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles an awaited worker that reports nothing, or does not reconnect.
+    /// Handles a worker that reports nothing about an awaited doubt, or that does not reconnect.
     pub(super) fn holder_is_silent(&mut self, position: Position) -> Handled {
         if self.operations.state(position) != State::InDoubt(Doubt::AwaitsHolder) {
             return Ok(());
@@ -204,7 +204,7 @@ impl Coordinator {
         if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
     }
 
-    /// Handles the death of the process that made the attempts. If an object was not found, it may now count as not
+    /// Handles the death of the process that made the attempts. An object that was not found may now count as not
     /// created.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) -> Handled {
         for position in self.roster.doubts(holder) {

@@ -141,7 +141,8 @@ fn parallelism_limits_the_number_of_running_operations() {
     instructions.extend(core.step(0, hello("v")));
     let tasks = started(&instructions);
     assert_eq!(tasks.len(), 3);
-    // A result frees its slot before it is durable, and only once.
+    // The arrival of a result frees the slot of its operation, even before the result is durable. The second arrival of
+    // the same result frees no slot.
     let mut instructions = core.step(1, said("w", done(tasks[0])));
     instructions.extend(core.step(1, said("v", done(tasks[0]))));
     assert_eq!(started(&instructions).len(), 1);

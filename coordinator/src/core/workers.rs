@@ -99,7 +99,7 @@ impl Coordinator {
             match (self.operations.state(position), task.map(|task| task.phase)) {
                 // The order to start the operation never reached the worker.
                 (State::Leased(Leased::AtWorker), None) => self.unlease(position)?,
-                // The worker never received the grant, and will not act on a later one.
+                // The worker never received the grant, and will not act on a later grant.
                 (State::Intended(Intended::AtWorker), None) => {
                     self.never_called(position, "the worker never had the grant")?;
                 }
@@ -145,8 +145,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles a worker that is about to leave. Its shards go to others, but it finishes what it began, and its results
-    /// count.
+    /// Handles a worker that is about to leave. Its shards go to other workers. The worker finishes the operations that
+    /// it began, and their results count.
     pub(super) fn leaving(&mut self, id: &WorkerId) -> Handled {
         match self.roster.find(id) {
             Some(index) if self.roster.begin_to_leave(index) => self.take_shards(index),
@@ -191,8 +191,8 @@ impl Coordinator {
     pub(super) fn dead(&mut self, id: &WorkerId) -> Handled {
         let Some(index) = self.roster.find(id) else { return Ok(()) };
         if self.roster.is_dead(index) {
-            // The worker is already known to be dead. Looking for evidence again would reopen and skip its dependents
-            // without end.
+            // The worker is already known to be dead. Another search for evidence would reopen the dependents of its
+            // doubts and skip them again, without end.
             return Ok(());
         }
         self.outbox.drop_orders(index);

@@ -47,7 +47,7 @@ impl Notices {
         (sender, Notices(receiver))
     }
 
-    /// The next notice, or `None` after the last one. A reader that is too slow misses the oldest notices.
+    /// The next notice, or `None` after the last notice. A reader that is too slow misses the oldest notices.
     pub async fn recv(&mut self) -> Option<RunEvent> {
         loop {
             match self.0.recv().await {

@@ -39,13 +39,13 @@ const SHORTEST_PATTERN: usize = 4;
 pub(super) struct LimitRule {
     /// The source of the provider, with or without its host.
     provider: Pattern,
-    /// As in a [`Rule`].
+    /// The module instance of the provider block, as in a [`Rule`].
     module: Option<Pattern>,
-    /// As in a [`Rule`].
+    /// The alias of the provider, as in a [`Rule`].
     alias: Option<Pattern>,
-    /// As in a [`Rule`].
+    /// The key of `for_each`, as in a [`Rule`].
     key: Option<Pattern>,
-    /// As in a [`Rule`].
+    /// String arguments of the provider block, as in a [`Rule`].
     #[serde(default)]
     arguments: BTreeMap<String, Pattern>,
     /// Labels that distinguish budgets of a provider, such as `account` and `region`. Filled like the labels of a
@@ -134,7 +134,7 @@ pub(super) struct RetryRule {
     provider: Pattern,
     /// The maximum number of retries. 0 disables retries.
     attempts: Option<u32>,
-    /// The time in seconds after the first refusal in which retries may begin.
+    /// The time in seconds after the first refusal during which retries may begin.
     seconds: Option<u32>,
     /// Strings in errors that count as refusals, in addition to the known strings.
     #[serde(default)]

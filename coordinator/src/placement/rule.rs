@@ -71,7 +71,7 @@ impl Rule {
     /// Checks only the labels.
     ///
     /// # Errors
-    /// Errors of [`Rule::check`].
+    /// Returns the same errors as [`Rule::check`].
     pub(super) fn check_labels(&self) -> Result<(), String> {
         if self.labels.keys().any(String::is_empty) {
             return Err("has a label without a name".to_owned());

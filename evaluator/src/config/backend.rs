@@ -74,7 +74,7 @@ impl BackendBlock {
 /// The values of a body, before its schema is known.
 #[derive(Clone, Debug, Default)]
 struct Evaluated {
-    /// The values of the arguments that could be evaluated. In the JSON syntax, they include nested blocks.
+    /// The values of the arguments that could be evaluated. In the JSON syntax, nested blocks are among these values.
     values: BTreeMap<SmolStr, Value>,
     /// The nested blocks in order.
     blocks: Vec<Evaluated>,
@@ -199,8 +199,9 @@ impl SettingsReader<'_> {
     }
 }
 
-/// The value of blocks in the JSON syntax, in the form of the nesting. In this syntax, a block with single nesting may
-/// be in a list, and a single block with another nesting may be written without a list.
+/// Brings a value of the JSON syntax that stands for blocks into the form that `nesting` requires. The JSON syntax
+/// allows a list around a block with single nesting. It also allows a single block with another nesting to be written
+/// without a list.
 fn as_blocks(value: &Value, nesting: Nesting) -> Value {
     let single = matches!(nesting, Nesting::Single | Nesting::Group);
     match (value.as_items(), single) {
@@ -210,7 +211,8 @@ fn as_blocks(value: &Value, nesting: Nesting) -> Value {
     }
 }
 
-/// The type of objects that are written in place of blocks. Missing optional attributes become null.
+/// The type of the values that can be written in place of nested blocks of the type `rule`. Missing optional attributes
+/// become null.
 pub fn constraint_of(rule: &NestedBlock) -> Type {
     let Block { attributes, blocks, .. } = &rule.block;
     let nested = blocks.iter().map(|(name, rule)| (name.clone(), constraint_of(rule)));

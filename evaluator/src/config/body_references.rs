@@ -15,12 +15,12 @@ enum Pending {
     Block(Arc<Tree>, Block, Vec<SmolStr>),
 }
 
-/// The roles of names if only `dynamic` blocks matter.
+/// The role of a name in a body without a schema: only `dynamic` blocks are recognized.
 fn with_dynamic(name: &str) -> NameRole<'static> {
     if name == "dynamic" { NameRole::Block(&["type"]) } else { NameRole::Unknown }
 }
 
-/// The roles of names in a `dynamic` block.
+/// The role of a name in a `dynamic` block.
 fn in_dynamic(name: &str) -> NameRole<'static> {
     match name {
         "for_each" | "iterator" | "labels" => NameRole::Argument,
@@ -86,7 +86,7 @@ impl Search<'_> {
         inner_bound.extend(iterator.clone().or(label));
         for attribute in &inside.attributes {
             match attribute.name.text.as_str() {
-                // The expression belongs to the outer scope.
+                // The block does not bind names in its own `for_each`.
                 "for_each" => self.note(&tree.expression(attribute.expression), &bound),
                 "labels" => self.note(&tree.expression(attribute.expression), &inner_bound),
                 _ => {}
@@ -100,8 +100,8 @@ impl Search<'_> {
         self.pending.extend(contents.map(|inner| Pending::Body(tree.clone(), inner.body, inner_bound.clone())));
     }
 
-    /// Collects the references of an argument. In the JSON syntax, it may consist of blocks that contain `dynamic`
-    /// blocks.
+    /// Collects the references of an argument. In the JSON syntax, the argument may consist of blocks that contain
+    /// `dynamic` blocks.
     fn argument(&mut self, expression: &Expression, bound: &[SmolStr]) {
         let mut values = vec![expression.id];
         while let Some(id) = values.pop() {

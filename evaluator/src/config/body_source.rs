@@ -77,7 +77,8 @@ impl BodySource {
         self.merged(&|tree, body, escaped| tree.arguments(body, &|name| !escaped && self.is_taken(name)))
     }
 
-    /// The source range of a path in the decoded body: the value of an attribute, or the header of the block around it.
+    /// The source range of a path in the decoded body: the value of an attribute, or the header of the block that
+    /// contains the path.
     pub fn locate(&self, path: &Path) -> SourceRange {
         let tree = &self.tree;
         if let Some(value) = tree.body_value(self.body) {
@@ -96,7 +97,7 @@ impl BodySource {
                 return match rest.as_slice() {
                     [] => value.range(),
                     [ValueStep::Attribute(_), .., ValueStep::Attribute(last)] | [ValueStep::Attribute(last)] => {
-                        // As in OpenTofu, which treats all names but the last as blocks.
+                        // Like OpenTofu, treat all names but the last as blocks.
                         named(last).unwrap_or(range)
                     }
                     [step] => element(&value, step).unwrap_or(value).range(),
@@ -209,8 +210,8 @@ fn add_escaped(found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
     found.blocks.extend(body.blocks.iter().map(|block| (tree.clone(), block.clone())));
 }
 
-/// The source range of the value at a path in a body of the JSON syntax. Where the value is not literal, the range of
-/// the last literal part.
+/// The source range of the value at a path in a body of the JSON syntax. If part of the path is not written literally,
+/// the range of the last literal part.
 fn locate_value(body: Expression, path: &Path, whole: &SourceRange) -> SourceRange {
     let mut here = body;
     let mut range = whole.clone();
@@ -222,7 +223,7 @@ fn locate_value(body: Expression, path: &Path, whole: &SourceRange) -> SourceRan
                 .map(|(_, value)| value),
             ValueStep::Index(index) => match here.as_list() {
                 Some(items) => usize::try_from(*index).ok().and_then(|index| items.into_iter().nth(index)),
-                // A single block needs no array.
+                // In the JSON syntax, a single block needs no array.
                 None => Some(here.clone()),
             },
         };

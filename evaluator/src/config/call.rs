@@ -34,7 +34,7 @@ const MODULE: ContentRules = ContentRules {
 /// Arguments of a call that are not variables of the module.
 pub(super) const MODULE_ARGUMENTS: &[&str] = &["source", "version", "count", "for_each", "providers", "depends_on"];
 
-/// The name of the type of block.
+/// The block type, as written in a configuration.
 const MODULE_BLOCK: &str = "module";
 
 const MODULE_BLOCKS: &[&str] = &["lifecycle", "_", "locals", "provider"];
@@ -107,7 +107,8 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     compiling.module.calls.insert(name, Arc::new(call));
 }
 
-/// The references in the key of a provider instance. A literal key has none, because it is part of the provider's name.
+/// The references in the key of a provider instance. A literal key has no references: it is part of the provider's
+/// name.
 pub(super) fn provider_key_references(
     compiling: &mut Compiling<'_>,
     key: &ProviderKey,

@@ -12,8 +12,8 @@ use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::top_level::blocks_of;
 
-/// Compiles all files of a module. The loader adds the called modules. The second value has the problems that only
-/// appear when all blocks are combined.
+/// Compiles all files of a module. The loader adds the called modules. The second part of the result contains the
+/// problems that only appear when all blocks are combined.
 pub(super) fn compile_module(
     path: Module,
     dir: &str,

@@ -71,7 +71,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// The body of the escaping block among these blocks. At most one is allowed.
+    /// The body of the escaping block among these blocks. At most one escaping block is allowed.
     pub(super) fn escaped(&mut self, blocks: &[FoundBlock]) -> Vec<OverrideBody> {
         let mut escaping = blocks.iter().filter(|block| block.block_type == ESCAPE);
         let Some(first) = escaping.next() else { return Vec::new() };
@@ -110,7 +110,7 @@ impl Compiling<'_> {
         self.unfinished.get(&(what, name.clone())).cloned()
     }
 
-    /// The references of an expression. Invalid ones are recorded, and reported when references are checked.
+    /// The references of an expression. Invalid references are recorded, and reported when references are checked.
     pub(super) fn references(&mut self, expression: &Expression) -> Vec<Reference> {
         references_of(expression, &mut self.module.invalid_references)
     }

@@ -25,7 +25,8 @@ use super::problems;
 use super::static_values::{Needing, StaticValues};
 use crate::problems::{missing_argument, unsupported_block};
 
-/// The name of settings from the environment in messages. Their text is never shown, because it contains secrets.
+/// The file name that messages show for settings from the environment. The text of these settings is never shown,
+/// because it contains secrets.
 const ENVIRONMENT: &str = "TF_ENCRYPTION";
 
 /// The blocks in a `key_provider` block.
@@ -49,7 +50,7 @@ const TARGET: ContentRules = ContentRules {
     open: false,
 };
 
-/// `enforced` does not apply to fallback targets.
+/// The content of a `fallback` block: that of a target without `enforced`, which does not apply to fallback targets.
 const FALLBACK: ContentRules = ContentRules { attributes: &[optional("method")], ..TARGET };
 
 const REMOTE: ContentRules = ContentRules {
@@ -81,7 +82,7 @@ struct WrittenPart {
 }
 
 struct WrittenTarget {
-    /// The `enforced` arguments of all sources. One true value is enough.
+    /// The `enforced` arguments of all sources. Encryption is enforced if any of them is true.
     enforced: Vec<Expression>,
     method: Option<Expression>,
     /// The header and the method of each target, from the outermost to the innermost fallback.
@@ -99,7 +100,7 @@ pub(super) fn encryption(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         compiling.report(problem);
         return;
     }
-    // Unsupported content is reported with the other problems of the module.
+    // Read the block only to report unsupported content, with the other problems of the module.
     layer(&block.tree, block.body, &block.range, compiling.diagnostics);
     compiling.module.settings.encryption_block = Some(Arc::new(block.clone()));
 }
@@ -283,7 +284,7 @@ struct Computing<'a> {
     statics: &'a mut StaticValues,
     found: Encryption,
     all: WrittenEncryption,
-    /// Key providers to which references exist, but which are not evaluated yet.
+    /// Key providers that evaluated settings refer to, but which are not evaluated yet.
     pending: Vec<PartName>,
 }
 
@@ -417,7 +418,7 @@ impl Computing<'_> {
 
 /// The type and the name of the block in a reference such as `method.aes_gcm.main`.
 fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
-    // In the JSON syntax the reference is a template with a single interpolation.
+    // In the JSON syntax, the reference is a template with a single interpolation.
     let expression = match expression.kind() {
         ExprKind::TemplateWrap { inner } => expression.child(*inner),
         _ => expression.clone(),
@@ -425,7 +426,7 @@ fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
     named_part(&expression.as_traversal()?, root)
 }
 
-/// A bare reference. In the JSON syntax a bare reference is a string without template markers.
+/// A bare reference. In the JSON syntax, a bare reference is a string without template markers.
 fn reference(expression: &Expression) -> Option<Traversal> {
     if expression.tree.syntax() == Syntax::Native {
         return expression.as_traversal();

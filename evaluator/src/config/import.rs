@@ -44,7 +44,7 @@ pub struct ImportBlock {
 /// The address in `to`.
 #[derive(Clone, Debug)]
 pub struct ImportAddress {
-    /// The module calls, each with the expression of its key unless it is constant.
+    /// The module calls. Each has the expression of its key, unless the key is constant.
     pub(crate) module: Vec<(ModuleStep, Option<Expression>)>,
     /// The resource.
     pub resource: Resource,
@@ -188,7 +188,7 @@ fn target(expression: &Expression) -> Result<ImportAddress, Diagnostic> {
     for part in texts.into_iter().rev() {
         match part {
             RelativePart::Steps(steps) => whole.steps.extend(steps),
-            // The position of the name that the computed key belongs to.
+            // The computed key belongs to the name at this position.
             RelativePart::Key => holes.push(whole.steps.len()),
         }
     }
@@ -215,8 +215,8 @@ enum RelativePart {
     Key,
 }
 
-/// The index of the module call that a key after the first `steps` steps belongs to. `None` if these steps name a
-/// resource.
+/// The index of the module call that the first `steps` steps of a traversal end with. A key after these steps belongs
+/// to this call. `None` if the steps name a resource.
 fn behind_module(traversal: &weft_syntax::Traversal, steps: usize) -> Option<usize> {
     use weft_syntax::StepKind;
     let names =

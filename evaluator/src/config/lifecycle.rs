@@ -93,8 +93,8 @@ impl Compiling<'_> {
         }
     }
 
-    /// Reads an entry of `replace_triggered_by`. An entry must refer to exactly one resource. Besides, it can only
-    /// refer to `count.index` and `each.key`.
+    /// Reads an entry of `replace_triggered_by`. An entry must refer to exactly one resource. The only other names that
+    /// it can refer to are `count.index` and `each.key`.
     fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
         let at = item.range();
         let mut problems = Vec::new();

@@ -62,8 +62,8 @@ impl Compiling<'_> {
         self.literal(expression?, &Type::String)?.as_str().map(str::to_owned)
     }
 
-    /// The message of a `deprecated` argument, which must not be empty. Problems are reported at `at`, or at the
-    /// argument.
+    /// The message of a `deprecated` argument, which must not be empty. Problems are reported at `at` if it is given,
+    /// otherwise at the argument.
     pub(super) fn deprecation(
         &mut self,
         expression: Option<&Expression>,
@@ -86,7 +86,7 @@ impl Compiling<'_> {
         expression: &Expression,
         words: [&'static str; 2],
     ) -> Option<&'static str> {
-        // In the JSON syntax keywords are always quoted.
+        // In the JSON syntax, keywords are always quoted.
         let quoted = expression.as_string_literal().filter(|_| expression.tree.syntax() == Syntax::Native);
         let found = words
             .into_iter()

@@ -30,7 +30,7 @@ use super::static_values::{Needing, StaticGiven, StaticInputs, StaticValues, sta
 use super::{CallSource, CompiledModule, ModuleCall, problems};
 use crate::problems::are_repeated_keys;
 
-/// The maximum nesting of module calls. It stops a module that calls itself.
+/// The maximum nesting of module calls. The limit stops a module that calls itself.
 const DEEPEST_MODULES: usize = 100;
 
 /// A directory that cannot be read.
@@ -67,7 +67,7 @@ pub fn load_tree_with(
     load_tree_from(root, &mut AsWritten { root, installed }, inputs)
 }
 
-/// Like [`load_tree_with`], with another lookup of modules, which may fetch them.
+/// Like [`load_tree_with`], but looks up called modules with `places`, which may fetch them.
 pub fn load_tree_from(
     root: &Path,
     places: &mut dyn ModulePlaces,
@@ -232,7 +232,8 @@ impl<'a> Loader<'a> {
         calls
     }
 
-    /// If the module requires another version, reports only this problem.
+    /// If the module requires a version of OpenTofu that Weft does not implement, drops the other problems of the
+    /// module: the diagnostics after the first `before`.
     fn only_versions(&mut self, module: &CompiledModule, before: usize) {
         let unmet: Vec<Diagnostic> = module.settings.required_versions.iter().filter_map(unmet).collect();
         if !unmet.is_empty() {
@@ -280,7 +281,7 @@ impl<'a> Loader<'a> {
         let version = match &call.version {
             Some(written) => match self.version_of(module, &call, written) {
                 Ok(text) => text.map(|text| (text, written.range())),
-                // The source of the call is still checked.
+                // The version is unknown, but the source of the call is still checked.
                 Err(NoVersion) => {
                     self.source_text(module, &call)?;
                     return None;

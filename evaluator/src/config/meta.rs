@@ -52,7 +52,7 @@ pub(super) enum Unquoted {
 }
 
 impl Compiling<'_> {
-    /// Reads a quoted reference, with a warning. In the JSON syntax references are always quoted, so there is no
+    /// Reads a quoted reference, with a warning. In the JSON syntax, references are always quoted, so there is no
     /// warning.
     pub(super) fn unquoted(&mut self, item: &Expression) -> Unquoted {
         let Some(text) = item.as_string_literal().filter(|_| item.tree.syntax() == Syntax::Native) else {
@@ -67,8 +67,8 @@ impl Compiling<'_> {
         if broken { Unquoted::Broken } else { Unquoted::Reference(parsed) }
     }
 
-    /// Reads `count`, `for_each` and `enabled`. At most one is allowed in a block. If blocks of several files are
-    /// merged, `count` takes precedence over `for_each`, and `for_each` over `enabled`.
+    /// Reads `count`, `for_each` and `enabled`. At most one of these arguments is allowed in a block. If blocks of
+    /// several files are merged, `count` takes precedence over `for_each`, and `for_each` over `enabled`.
     pub(super) fn repetition(&mut self, content: &BlockContent, enabled: Option<Expression>) -> Repetition {
         let argument = |name: &'static str, make: fn(Expression) -> Repetition| {
             content.attributes.get(name).map(|found| (name, make(found.value.clone()), found.name_range.clone()))

@@ -162,8 +162,8 @@ pub fn applied_part(
 }
 
 impl NamedInstances<'_> {
-    /// The changed instances that these nodes refer to, directly or indirectly. A resource that refers to another
-    /// resource of the same module needs only instances in its own module instance.
+    /// The changed instances that the nodes in `starts` refer to, directly or indirectly. A resource that refers to
+    /// another resource of the same module needs only instances in its own module instance.
     fn needed<'m>(
         &self,
         starts: Vec<(usize, Option<&'m ModuleInstance>)>,

@@ -9,7 +9,8 @@ use smol_str::SmolStr;
 /// A shared set of names.
 pub(super) type Names = Arc<BTreeSet<SmolStr>>;
 
-/// The names of one node during the walk. They are the set of the first successor until another successor adds names.
+/// The names of one node during the walk. Until a second successor adds names, the node shares the set of its first
+/// successor.
 #[derive(Clone, Default)]
 pub(super) struct Gathering {
     found: Option<Names>,

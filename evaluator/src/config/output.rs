@@ -20,7 +20,7 @@ const OUTPUT: ContentRules = ContentRules {
     open: false,
 };
 
-/// The name of the type of block.
+/// The block type, as written in a configuration.
 const OUTPUT_BLOCK: &str = "output";
 
 /// Reads an `output` block.

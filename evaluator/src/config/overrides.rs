@@ -83,7 +83,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// Reads an override block on its own, to report its problems. It may be incomplete.
+    /// Reads an override block on its own, to report its problems. The block may be incomplete.
     fn incomplete(&mut self, block: &FoundBlock) {
         self.overriding = true;
         self.aside(block);
@@ -115,7 +115,8 @@ impl Compiling<'_> {
                         self.module.settings.backend = None;
                         self.module.settings.cloud = None;
                     }
-                    // Otherwise, the override block would be reported as a duplicate. It replaces single entries.
+                    // A `required_providers` block in an override file replaces single entries. Without this reset, it
+                    // would be reported as a duplicate.
                     self.requirements = None;
                     top_level::block(self, block);
                 }

@@ -125,7 +125,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let mut body = compiling.body_source(block, ARGUMENTS, BLOCKS);
     body.escaped = compiling.escaped(&content.blocks);
-    // Without a schema, every name may be an argument.
+    // All remaining names count as arguments, because the schema is not known here.
     let left = body.content(&|_| NameRole::Unknown);
     let is_empty = left.blocks.is_empty() && left.attributes.is_empty();
     let mut references = compiling.body_references(&body);
@@ -176,7 +176,7 @@ fn version(compiling: &mut Compiling<'_>, content: &BlockContent) -> Option<Smol
 }
 
 impl Compiling<'_> {
-    /// The references of a body. Invalid ones are recorded, and reported when references are checked.
+    /// The references of a body. Invalid references are recorded, and reported when references are checked.
     pub(super) fn body_references(&mut self, body: &super::BodySource) -> Vec<crate::reference::Reference> {
         references_of_body(body, &mut self.module.invalid_references)
     }

@@ -1,6 +1,6 @@
 //! Checks how provider configurations are passed between modules.
 //!
-//! The checks run after the whole tree is loaded, callers first. They evaluate nothing.
+//! The checks run after the whole tree is loaded, callers first. The checks evaluate nothing.
 
 mod passed;
 mod problems;
@@ -38,7 +38,8 @@ impl ProviderBlock {
 
 /// Reports the problems of the providers of a tree of modules.
 pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<Diagnostic>) {
-    // The modules to check, each with the argument of the call that forbids provider configurations, if there is one.
+    // The modules to check. Each has the argument of its call that forbids provider configurations, if there is such an
+    // argument.
     let mut pending: Vec<(Arc<CompiledModule>, Option<SourceRange>)> = vec![(root.clone(), None)];
     check_passed_on(root, None, diagnostics);
     while let Some((module, forbidden)) = pending.pop() {
@@ -125,9 +126,9 @@ fn forbidding(call: &ModuleCall) -> Option<SourceRange> {
     }
 }
 
-/// Reports references to provider configurations that do not exist. They prevent evaluation.
+/// Reports references to provider configurations that do not exist. Such references prevent evaluation.
 ///
-/// If `alone` is set, the module is checked without its caller. It may be a called module, whose callers pass the
+/// If `alone` is set, `root` is checked without its caller. In this case, `root` may be a module whose callers pass the
 /// configurations that it declares.
 pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -164,8 +165,8 @@ fn address(module: &CompiledModule, (name, alias): &Name) -> ProviderConfig {
     ProviderConfig { module: module.path.clone(), source, alias: alias.clone() }
 }
 
-/// Reports references with a key to configurations without `for_each`, and references without a key to configurations
-/// with `for_each`. Only configurations of the same module are checked.
+/// Checks the references to configurations of the same module. Reports a key if the configuration has no `for_each`,
+/// and a missing key if the configuration has `for_each`.
 fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |reference: &ProviderReference, user: User| {
         let (name, alias) = (&reference.local_name, reference.alias.as_ref());
@@ -191,8 +192,7 @@ fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
     diagnostics.extend(keyed.map(problems::key_on_the_left));
 }
 
-/// Checks that configurations with `for_each` are passed as a whole to modules that require this, and only to those
-/// modules.
+/// Checks that a configuration with `for_each` is passed as a whole exactly if the called module requires this.
 fn check_wholes(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for passed in call.providers.iter().filter(|passed| passed.value.is_none()) {
         let ours = (passed.parent.local_name.clone(), passed.parent.alias.clone());

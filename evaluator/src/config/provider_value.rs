@@ -23,7 +23,7 @@ impl Compiling<'_> {
         if !self.module.settings.experiments.provider_values {
             return None;
         }
-        // Quoted names are an old notation of the native syntax.
+        // In the native syntax, a quoted reference is an old notation and not an expression.
         if expression.tree.syntax() == Syntax::Native && expression.as_string_literal().is_some() {
             return None;
         }

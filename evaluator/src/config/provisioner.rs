@@ -30,7 +30,7 @@ const GONE: &[&str] = &["chef", "habitat", "puppet", "salt-masterless"];
 pub struct Provisioner {
     /// The type, such as `local-exec`.
     pub kind: SmolStr,
-    /// Whether it runs before the object is destroyed instead of after its creation.
+    /// Whether the provisioner runs before the object is destroyed, instead of after its creation.
     pub on_destroy: bool,
     /// Whether a failure is ignored.
     pub continues: bool,
@@ -87,7 +87,7 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
     })
 }
 
-/// Reports references to other objects, which may already be destroyed when a destroy-time provisioner runs.
+/// Reports references to other objects. When a destroy-time provisioner runs, these objects may already be destroyed.
 pub(super) fn only_own(compiling: &mut Compiling<'_>, references: &[Reference]) {
     for reference in references {
         let own = matches!(

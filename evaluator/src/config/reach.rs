@@ -33,8 +33,8 @@ pub struct NeededParts {
 }
 
 impl NeededParts {
-    /// Whether the expression at a source range is evaluated. Outputs of the root module are evaluated unless their
-    /// values are known (`settled`).
+    /// Whether the expression at the source range `place` is evaluated. Outputs of the root module are evaluated unless
+    /// they are in `settled`, the outputs whose values are known.
     pub fn comes_to(&self, root: &Arc<CompiledModule>, place: &SourceRange, settled: &BTreeSet<SmolStr>) -> bool {
         let found = root.all().into_iter().find_map(|module| {
             let key = |name: &SmolStr| (module.path.clone(), name.clone());
@@ -110,9 +110,9 @@ pub fn configuring(root: &Arc<CompiledModule>) -> BTreeSet<ConfigResource> {
     nodes.iter().zip(found).filter(|(_, found)| *found).filter_map(|(node, _)| node.resource()).collect()
 }
 
-/// The prerequisites of each object with conditions, by its configured address. They are the resources, and the outputs
-/// and variables with conditions, that must succeed first. A resource with postconditions is its own prerequisite. A
-/// reference from a check block to a single instance includes its key.
+/// The prerequisites of each object with conditions, by its configured address. Prerequisites are the resources, and
+/// the outputs and variables with conditions, that must succeed first. A resource with postconditions is its own
+/// prerequisite. A reference from a check block to a single instance includes the key of the instance.
 pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
@@ -150,7 +150,7 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
                     .filter_map(|node| graph.position(node))
                     .collect();
                 match (&reference.subject, &reference.key, &found[..]) {
-                    // If a check refers to a single instance, other instances may fail.
+                    // If a check refers to a single instance, only this instance must succeed.
                     (Referent::Resource(_), Some(key), [resource]) => {
                         let instance = format!("{}{key}", nodes[*resource].name());
                         instances.entry(address.clone()).or_default().push(instance);
@@ -179,7 +179,7 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
     checked.iter().map(of).collect()
 }
 
-/// The nodes that are reachable from `starts` through kept nodes, including `starts`.
+/// The nodes that are reachable from `starts` through nodes in `kept`. The nodes in `starts` are included.
 fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
     let mut found = vec![false; next.len()];
     let mut pending = starts;
@@ -194,8 +194,8 @@ fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
 impl StaticGraph {
     /// The part of the graph that an apply keeps.
     ///
-    /// Values are kept if a kept node refers to them. Resources and repetitions of modules are kept if they change, or
-    /// if a kept node other than an output of the root module refers to them.
+    /// Values are kept if a kept node refers to them. Resources and repetitions of modules are kept if they change.
+    /// They are also kept if a kept node refers to them, unless this node is an output of the root module.
     pub(super) fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let modules = root.all();
@@ -230,7 +230,7 @@ impl StaticGraph {
         kept
     }
 
-    /// The selected parts in the kept part of the graph.
+    /// The parts that a selection includes, among the `kept` nodes of the graph.
     fn reach(&self, root: &Arc<CompiledModule>, selection: &Selection, kept: &[bool]) -> NeededParts {
         let nodes = self.parts().0;
         let everything = *selection == Selection::All;
@@ -269,8 +269,8 @@ impl StaticGraph {
         reach
     }
 
-    /// The selected nodes with their dependencies. Outputs of the root module and variables with validations are also
-    /// selected if they only depend on selected resources.
+    /// The selected nodes with their dependencies. An output of the root module, or a variable with validations, is
+    /// also selected if it depends on resources and all of them are selected.
     pub(super) fn chosen(&self, selection: &Selection, kept: &[bool]) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
@@ -300,7 +300,7 @@ impl StaticGraph {
         let is_resource = |index: &usize| kept[*index] && matches!(nodes[*index], Node::Resource(..));
         let (taken, left): (Vec<usize>, Vec<usize>) =
             (0..nodes.len()).filter(is_resource).partition(|index| chosen[*index]);
-        // The nodes that lead to a chosen resource, and the nodes that lead to a resource that is not chosen.
+        // The nodes that depend on a chosen resource, and the nodes that depend on a resource that is not chosen.
         let (some, not_all) = (below(taken, &back, kept), below(left, &back, kept));
         let counts = |index: &usize| self.counts(&nodes[*index]) && some[*index] && !not_all[*index];
         let more: Vec<usize> = (0..nodes.len()).filter(counts).collect();

@@ -68,7 +68,7 @@ impl Compiling<'_> {
         };
         let (constant, problems) = evaluate_constant(value);
         if !has_errors(&problems) && matches!(constant.ty(), Type::String | Type::Number | Type::Bool) {
-            // The legacy form: only a version.
+            // The legacy form of an entry is only a version.
             required.version = self.version_text(value);
             return Some(required);
         }
@@ -134,8 +134,8 @@ impl Compiling<'_> {
         Some(text)
     }
 
-    /// Reads a version constraint in an object. It must be a string, because values in such an object are not
-    /// converted.
+    /// Reads a version constraint in an object. The constraint must be a string, because values in such an object are
+    /// not converted.
     fn quoted_version(&mut self, entry: &Expression) -> Option<SmolStr> {
         if constant_text(entry, false).is_none() {
             self.report(problems::versions::not_a_string(entry.range()));
@@ -232,7 +232,7 @@ pub(super) fn is_part(text: &str) -> bool {
 }
 
 /// Whether a text is a valid host name for display, with or without a port. A label must not start or end with a
-/// hyphen. It must also not have hyphens at its third and fourth position, which would mark an encoded name.
+/// hyphen. Its third and fourth characters must not both be hyphens, which would mark an encoded name.
 fn is_host(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()

@@ -50,9 +50,9 @@ pub(super) enum Nested {
 
 /// The names that messages use for blocks of a mode.
 struct Words {
-    /// The description of the type.
+    /// The description of the first label, the type of the resource.
     type_name: &'static str,
-    /// The description of the name.
+    /// The description of the second label, the name of the resource.
     name: &'static str,
 }
 
@@ -149,7 +149,7 @@ fn references(compiling: &mut Compiling<'_>, block: &ResourceBlock) -> Vec<Refer
         references.extend(compiling.references(&condition.error_message));
     }
     if let Some(expression) = &block.lifecycle.prevent_destroy {
-        // Planning reports names that only exist in instances.
+        // Planning reports names that exist only inside instances, such as `each.key`.
         let of_instance = |reference: &Reference| {
             matches!(reference.subject, Referent::CountIndex | Referent::EachKey | Referent::EachValue)
         };

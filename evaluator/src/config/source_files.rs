@@ -52,7 +52,7 @@ impl SourceFiles {
         self.trees.get(file).map(|tree| tree.source().text().clone())
     }
 
-    /// A line of a file without its line end. The first line has number 1.
+    /// A line of a file without its line end. The number of the first line is 1.
     pub fn line(&self, file: &str, number: u32) -> Option<&str> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.trees.get(file)?.source().line(index).map(|line| line.trim_end_matches(['\r', '\n']))
@@ -65,7 +65,7 @@ impl SourceFiles {
     }
 
     /// A description of the outermost block around a byte of a file: its header, with quoted labels. In the JSON
-    /// syntax, the names of all objects and the indices of all arrays around the byte.
+    /// syntax, the description consists of the names of all objects and the indices of all arrays around the byte.
     pub fn enclosing_block(&self, file: &str, byte: u32) -> Option<String> {
         enclosing_block(self.trees.get(file)?, byte)
     }

@@ -51,7 +51,7 @@ impl Pen<'_> {
         }
         for (index, node) in nodes.iter().enumerate() {
             let place = match node {
-                // Nothing starts an unused provider.
+                // An unused provider is never started, so it is not drawn.
                 Node::Provider(..) if !used[index] => None,
                 node => Some(self.vertex(node)),
             };
@@ -106,8 +106,8 @@ impl Pen<'_> {
         }
     }
 
-    /// The vertex for the given value of a variable. Readers wait for another vertex, which stands for the value after
-    /// validation.
+    /// The vertex for the given value of a variable. It is separate from the vertex for the value after validation,
+    /// which readers wait for.
     fn given(&mut self, module: &Module, name: &SmolStr) -> usize {
         let name = within(module, &format!("var.{name}"));
         match module.is_root() {
@@ -133,7 +133,8 @@ impl Pen<'_> {
                 let owner = self.owner(*to);
                 let Some(to) = self.places[owner] else { continue };
                 let from = match node {
-                    // The argument is evaluated in the caller, but the validation is evaluated in the module.
+                    // The argument of a call is evaluated in the caller, but the validation is evaluated in the called
+                    // module.
                     Node::Variable(module, name) if nodes[owner].is_outside(module) => self.given(module, name),
                     _ => place,
                 };
@@ -148,7 +149,8 @@ impl Pen<'_> {
         }
     }
 
-    /// Adds the vertices for the start and end of a module. Everything in the module is between them. Checks come last.
+    /// Adds the vertices for the start and end of a module. Everything in the module comes between these two vertices.
+    /// Its checks come last.
     fn module(&mut self, module: &Arc<CompiledModule>) {
         for check in module.checks.values() {
             let name = within(&module.path, &format!("check.{}", check.name));

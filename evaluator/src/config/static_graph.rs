@@ -79,9 +79,9 @@ pub(crate) struct StaticGraph {
     nodes: Vec<Node>,
     index: FxHashMap<Node, usize>,
     next: Vec<Vec<usize>>,
-    /// Variables with validation rules.
+    /// Variables with validations.
     validated: BTreeSet<Node>,
-    /// The number of steps of all walks.
+    /// The total number of steps of all walks through the graph.
     #[cfg(test)]
     steps: std::sync::atomic::AtomicUsize,
 }
@@ -220,7 +220,7 @@ impl StaticGraph {
     /// that the call passes, or for the caller's default configuration of the same provider.
     fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
         let mut names = provider_names(child);
-        // Provider functions and references to providers may use any configuration.
+        // A provider function, or a reference to a provider as a value, may use any configuration.
         names.extend(call.providers.iter().map(|passed| (passed.child_name.clone(), passed.child_alias.clone())));
         if child.settings.experiments.provider_values {
             names.extend(child.settings.required_providers.keys().map(|name| (name.clone(), None)));
@@ -271,9 +271,9 @@ impl StaticGraph {
     /// The selected parts. `None` if everything is selected.
     ///
     /// Targets include all their dependencies, and exclusions exclude all their dependents. If only some instances of a
-    /// resource are excluded, other resources that depend on it are excluded, but outputs are not. An output of the
-    /// root module is planned if it depends on resources and all of them are planned. Targets also include the
-    /// dependencies of the `wanted` provider configurations, which objects without blocks need.
+    /// resource are excluded, resources that depend on it are excluded too, but outputs are not. An output of the root
+    /// module is planned if it depends on resources and all of them are planned. A selection by targets also includes
+    /// the dependencies of the `wanted` provider configurations, which stored objects without blocks need.
     pub(crate) fn selected(
         &self,
         root: &Arc<CompiledModule>,
@@ -337,7 +337,7 @@ impl StaticGraph {
         })
     }
 
-    /// The parts that these provider configurations need.
+    /// The parts that the provider configurations in `wanted` need.
     pub(crate) fn needed_by_providers(&self, root: &Arc<CompiledModule>, wanted: &[ProviderConfig]) -> Selected {
         let mut found = Selected {
             providers: wanted.iter().map(|provider| provider.module.clone()).collect(),
@@ -441,7 +441,7 @@ mod tests {
 
     use super::*;
 
-    /// A module with many resources, and with many outputs that refer to a whole module.
+    /// A graph for tests. Its module has `count` resources, and `count` outputs that refer to a whole module.
     fn graph(count: usize) -> (Arc<CompiledModule>, StaticGraph) {
         let dir = tempfile::tempdir().expect("a directory");
         let (mut root, mut child) = (String::from("module \"m\" {\n  source = \"./m\"\n}\n"), String::new());

@@ -60,12 +60,12 @@ type Name = (Module, Referent);
 pub(super) struct Needing {
     pub(super) text: String,
     pub(super) range: SourceRange,
-    /// The experiment that would allow a value which is only known later.
+    /// The experiment that would allow a value that is known only later.
     pub(super) experiment: Option<&'static str>,
 }
 
 impl Needing {
-    /// An argument that always needs static values.
+    /// Creates an argument that needs a static value regardless of experiments.
     pub(super) fn new(text: String, range: SourceRange) -> Needing {
         Needing { text, range, experiment: None }
     }
@@ -155,8 +155,8 @@ impl StaticValues {
         self.finish(module, expression, needing, diagnostics)
     }
 
-    /// Like `evaluate`, but returns the value even if the expression has errors of its own. The second value says
-    /// whether the expression has errors.
+    /// Like `evaluate`, but returns the value even if the expression itself has errors. The second part of the result
+    /// says whether it has errors.
     pub(super) fn attempt(
         &mut self,
         module: &Module,

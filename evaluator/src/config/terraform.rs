@@ -43,7 +43,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             other => compiling.report(problems::terraform::unsupported_block(other, &inner.range)),
         }
     }
-    // In `.tf` files, this argument refers to another product.
+    // In `.tf` files, `required_version` refers to Terraform, not to OpenTofu.
     let own = block.range.file.ends_with(".tofu") || block.range.file.ends_with(".tofu.json");
     if let Some(found) = content.attributes.get("required_version").filter(|_| own) {
         let constraint = found.value.clone();

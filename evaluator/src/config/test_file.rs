@@ -72,13 +72,13 @@ pub struct TestRun {
     pub name: SmolStr,
     /// The `command` argument.
     pub command: TestCommand,
-    /// `plan_options`
+    /// The `plan_options` block.
     pub options: TestOptions,
     /// Values of variables for this run.
     pub variables: BTreeMap<SmolStr, TestExpression>,
-    /// `providers`, if the block has this argument.
+    /// The `providers` argument. Empty if the block does not have it.
     pub providers: Vec<PassedProvider>,
-    /// `module`: a module that is tested instead of the configuration.
+    /// The `module` block: a module that is tested instead of the configuration.
     pub module: Option<TestModule>,
     /// `assert` blocks in order.
     pub asserts: Vec<Condition>,
@@ -99,10 +99,10 @@ impl TestRun {
     }
 }
 
-/// `plan_options`
+/// The content of a `plan_options` block.
 #[derive(Clone, Debug)]
 pub struct TestOptions {
-    /// `mode = refresh-only`
+    /// Whether the block has `mode = refresh-only`.
     pub refresh_only: bool,
     /// The `refresh` argument.
     pub refresh: bool,
@@ -134,7 +134,7 @@ pub struct TestModule {
 /// An entry of `expect_failures`: a checkable object, and the problem if the object cannot fail.
 #[derive(Clone, Debug)]
 pub struct ExpectedFailure {
-    /// `var.x`, `output.x`, `check.x`, `aws_vpc.main`, `data.aws_ami.x[0]`.
+    /// The address of the object: `var.x`, `output.x`, `check.x`, `aws_vpc.main`, `data.aws_ami.x[0]`.
     pub object: SmolStr,
     /// The range of the reference.
     pub range: SourceRange,
@@ -239,8 +239,8 @@ pub(crate) fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec
 type Variables = Option<(SourceRange, BTreeMap<SmolStr, TestExpression>)>;
 
 impl Compiling<'_> {
-    /// Reads a `variables` block. `first` is an earlier `variables` block of the same parent, which can have only one.
-    /// `place` names the parent in messages.
+    /// Reads a `variables` block. `first` is the first `variables` block of the same parent. A second block is
+    /// reported. `place` names the parent in messages.
     fn test_variables(&mut self, block: &FoundBlock, first: &mut Variables, place: &str) {
         if let Some((first, _)) = first {
             self.report(problems::test_file::second_variables(place, first, &block.range));

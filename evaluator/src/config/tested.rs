@@ -31,7 +31,7 @@ impl ProviderBlock {
         ProviderBlock { for_each: None, ..self.clone() }
     }
 
-    /// The block with `for_each` replaced by this value.
+    /// The block with the literal value `value` as its `for_each`.
     #[must_use]
     pub fn repeated_over(&self, value: &Value) -> ProviderBlock {
         ProviderBlock { for_each: Some(made(value)), ..self.clone() }
@@ -39,8 +39,8 @@ impl ProviderBlock {
 }
 
 impl CompiledModule {
-    /// The module, reduced to its variables and outputs. The outputs have these values. Outputs without a value are
-    /// null.
+    /// The module, reduced to its variables and outputs. The outputs have the values in `values`. Outputs without an
+    /// entry in `values` are null.
     #[must_use]
     pub fn reduced_to_outputs(&self, values: &GivenValues) -> CompiledModule {
         let output = |(name, output): (&SmolStr, &Arc<Output>)| {

@@ -1,4 +1,5 @@
-//! Compares the two syntaxes. Each row is one configuration in both syntaxes, and both forms must declare the same.
+//! Compares the two syntaxes. Each row is one configuration in both syntaxes, and both forms must have the same
+//! declarations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -172,7 +173,7 @@ fn both_syntaxes_declare_the_same() {
         };
         assert_eq!(summaries(&json_problems), summaries(&native_problems), "{json}");
         let (mut from_native, mut from_json) = (facts(&from_native), facts(&from_json));
-        // The order of references differs where blocks are read as arguments.
+        // Where one syntax reads blocks as arguments, the order of references differs.
         for facts in [&mut from_native, &mut from_json] {
             for fact in facts.iter_mut().filter(|fact| fact.starts_with("refers")) {
                 let mut parts: Vec<&str> = fact.split("\", \"").collect();

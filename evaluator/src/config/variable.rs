@@ -72,7 +72,8 @@ impl Variable {
         (!has_errors(&problems)).then_some(value)
     }
 
-    /// A given value in the form that assertions of tests use: with the defaults of its attributes, but not converted.
+    /// A given value in the form that assertions of tests use. Missing optional attributes have their defaults, but the
+    /// value is not converted to the type of the variable.
     pub(crate) fn unconverted(&self, given: &Value) -> Value {
         let filled = if self.defaults.is_empty() || given.is_null() {
             given.clone()
@@ -151,7 +152,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         compiling.duplicate_value("variable declaration", &name, &first, &block.range);
     }
     if valid {
-        // The last declaration counts, as in OpenTofu.
+        // As in OpenTofu, the last declaration wins.
         compiling.module.variables.insert(name, Arc::new(variable));
     }
 }
@@ -169,7 +170,7 @@ fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expressio
 
 /// Reads a type constraint. In the JSON syntax, the constraint is quoted.
 fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeConstraint, Vec<Diagnostic>> {
-    // An invalid expression is reported as an invalid type, with the range of the string.
+    // A string that is not a valid expression is reported as an invalid type, with the range of the string.
     let expression = expression.unquoted().unwrap_or_else(|_| expression.clone());
     let source_of = |name: &str| module.provider_source(name);
     variable_type_with(&expression, if module.settings.experiments.provider_values { Some(&source_of) } else { None })

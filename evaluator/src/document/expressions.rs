@@ -65,7 +65,7 @@ fn body(source: &BodySource, schema: &Block, depth: usize) -> Map<String, Json> 
     found
 }
 
-/// Adds a block to the others of its type.
+/// Adds the description of a block to those of the other blocks of its type.
 fn place(found: &mut Map<String, Json>, name: &str, nested: &NestedBlock, label: Option<&str>, inside: Json) {
     match nested.nesting {
         Nesting::Single | Nesting::Group => {
@@ -84,7 +84,7 @@ fn place(found: &mut Map<String, Json>, name: &str, nested: &NestedBlock, label:
     }
 }
 
-/// An attribute whose elements are written as blocks: one expression for all of them.
+/// An attribute whose elements are written as blocks. One expression describes all elements.
 #[derive(Default)]
 struct WrittenAsBlocks {
     /// The elements, if all of them are constant.

@@ -1,4 +1,4 @@
-//! The provider configurations of all modules, and the one that each resource uses.
+//! The provider configurations of all modules, and the configuration that each resource uses.
 //!
 //! A configuration that a module receives from its caller is not listed separately. Its users name the original
 //! configuration.
@@ -34,7 +34,7 @@ struct Config {
 pub(super) struct ProviderConfigs(BTreeMap<String, Config>);
 
 impl ProviderConfigs {
-    /// Collects the configurations of a module and its descendants.
+    /// Collects the provider configurations of a module and its descendants.
     pub(super) fn of(root: &CompiledModule, inputs: &DocumentInputs<'_>) -> ProviderConfigs {
         let mut found = ProviderConfigs::default();
         // A caller comes before the modules that it calls, so passed configurations are known.

@@ -65,7 +65,7 @@ fn output_named(reference: &Reference) -> Option<&SmolStr> {
 
 impl Session {
     /// Evaluates an assertion. Outputs come from `outputs` if it is given, otherwise from evaluation. `variables` are
-    /// the given values. An assertion uses the given values before they are converted to the types of the variables.
+    /// the given values of variables, before they are converted to the declared types.
     pub async fn assert(
         &self,
         assertion: &Condition,

@@ -61,11 +61,11 @@ impl ModuleNode {
             let instances = node.call(&name).await?;
             let child = node.config.children.get(&name).ok_or(Failed)?;
             let names: Vec<SmolStr> = match &named {
-                // An unknown output is reported when the attribute is looked up.
+                // A name that is not an output is reported when the attribute is looked up.
                 Some(named) => named.iter().filter(|n| child.outputs.contains_key(*n)).cloned().collect(),
                 None => child.outputs.keys().cloned().collect(),
             };
-            // If a name is unknown, the object must be complete, so that the message can list all outputs.
+            // If a name is not an output, all outputs are needed, because the message lists them.
             let names = match &named {
                 Some(named) if names.len() < named.len() => child.outputs.keys().cloned().collect(),
                 _ => names,
@@ -80,7 +80,7 @@ impl ModuleNode {
                 objects.push((key.clone(), Value::object(fields)));
             }
             if node.evaluation.purpose().checks_references() {
-                // Unknown outputs are reported when references are checked.
+                // Names that are not outputs are reported when references are checked.
                 let named = named.into_iter().flatten().chain(names);
                 let alone = matches!(instances.kind, ExpansionKind::Single | ExpansionKind::Enabled);
                 if let Some(instance) = instances.nodes.values().next().filter(|_| alone) {
@@ -128,7 +128,7 @@ impl ModuleNode {
             pending.extend(node.config.variables.keys().map(|name| ignore(node.variable(name))));
             pending.extend(node.config.locals.keys().map(|name| ignore(node.local(name))));
             for (resource, block) in &node.config.resources {
-                // The check reports problems of its data source.
+                // A check block reports the problems of its data source itself.
                 let nested = block.check.is_some();
                 let planned = node.resource(resource);
                 pending.push(planned.map(move |r| if nested { Ok(()) } else { r.map(|_| ()) }).boxed());
@@ -199,8 +199,8 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// The provider configurations of this module that stored objects need, by local name and alias: blocks, and in the
-    /// root module also default configurations without a block.
+    /// The provider configurations of this module that stored objects may need, by local name and alias. These are the
+    /// provider blocks, and in the root module also default configurations without a block.
     fn wanted_providers(&self) -> Vec<(SmolStr, Option<SmolStr>)> {
         let wanted = &self.evaluation.brief.wanted_providers;
         let here = wanted.iter().filter(|w| w.module == self.config.path);
@@ -284,7 +284,8 @@ impl ModuleNode {
             for reference in references {
                 match &reference.subject {
                     Referent::Resource(resource) => found.push(node.absolute(resource)),
-                    // An output needs only a part of its module: `Dependencies::awaited` contains these resources.
+                    // `Dependencies::awaited` already contains the resources that a single output needs, so its module
+                    // is skipped.
                     Referent::Module(name, Some(output))
                         if node.config.children.get(name).is_some_and(|child| child.outputs.contains_key(output)) => {}
                     Referent::Module(name, _) => {

@@ -40,8 +40,8 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
         if let Some(found) = started.get(&key) {
             return found.clone();
         }
-        // The future is boxed when it starts: thousands of cells may be requested before the first is polled, and many
-        // finish in one poll.
+        // The future is boxed only when the task starts. Thousands of cells may be requested before the first is
+        // polled, and many finish in one poll.
         let task = tokio::spawn(async move { Box::pin(compute()).await });
         let shared = async move { task.await.unwrap_or(Err(Failed)) }.boxed().shared();
         started.insert(key, shared.clone());
@@ -53,8 +53,8 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
         self.started.lock().get(key).map(|shared| shared.peek().cloned())
     }
 
-    /// Drops all values. The cells of a module own the called modules, which own their caller, and nothing else breaks
-    /// this cycle.
+    /// Drops all values. This breaks a cycle of owners: the cells of a module own the called modules, which own their
+    /// caller.
     pub(crate) fn clear(&self) {
         let values = std::mem::take(&mut *self.started.lock());
         drop(values);

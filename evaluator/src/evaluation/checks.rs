@@ -20,8 +20,8 @@ use crate::config::CheckBlock;
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::Referent;
 
-/// The condition of an assertion, changed to pass if the data source of the block cannot be read. That failure is
-/// reported separately.
+/// The condition of an assertion, changed so that it passes if the data source of the block cannot be read. The failed
+/// read is reported separately.
 fn if_read(condition: &Value, data: &Formula) -> Value {
     let nothing = Formula::constant(Value::null(data.ty().clone()));
     let was_read = Formula::new(
@@ -111,9 +111,10 @@ struct Assertions<'a> {
     address: SmolStr,
     /// The formula of the block's data source, if apply reads it.
     data: Option<&'a Formula>,
-    /// Whether the data source could not be read at plan. Apply then evaluates the assertions.
+    /// Whether the plan could not read the data source. In this case, apply evaluates the assertions.
     unread: bool,
-    /// Whether apply evaluates each assertion that may fail. The result at apply replaces the result of the plan.
+    /// Whether apply evaluates again each assertion whose result may differ. The result at apply replaces the result of
+    /// the plan.
     again: bool,
     tally: ConditionTally,
     failed: bool,
@@ -170,7 +171,7 @@ impl Assertions<'_> {
 
     /// Leaves an assertion to apply.
     fn at_apply(&self, index: usize, condition: Value, message: Value) {
-        // Apply must reject a condition of another type even if the data source cannot be read.
+        // A condition that cannot be a Boolean must fail at apply even if the data source cannot be read.
         let fits = matches!(condition.ty(), Type::Bool | Type::Dynamic);
         let condition = match self.data.filter(|_| fits) {
             Some(data) => if_read(&condition, data),

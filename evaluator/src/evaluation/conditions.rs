@@ -20,7 +20,7 @@ use crate::config;
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::{Referent, references_of};
 
-/// The text of a message. If the message is sensitive, ephemeral or unknown, another text replaces it.
+/// The text of an error message. A fixed text replaces a message that is sensitive, ephemeral or unknown.
 pub(crate) fn message_text(given: &Value) -> String {
     let marks = given.marks();
     if marks.is_sensitive() {
@@ -75,9 +75,9 @@ pub(crate) enum ConditionResult {
     Holds {
         /// The operations that the condition depends on.
         origin: Option<Origin>,
-        /// Whether apply must evaluate the condition again, because values may differ at apply.
+        /// Whether apply must evaluate the condition again, because the values that it reads may differ at apply.
         again: bool,
-        /// The condition and the message.
+        /// The values of the condition and the error message.
         made_from: (Value, Value),
     },
     /// The condition is false.
@@ -88,7 +88,7 @@ pub(crate) enum ConditionResult {
         recorded: Option<String>,
         /// The values that the condition refers to.
         values: Vec<InvolvedValue>,
-        /// The condition and the message.
+        /// The values of the condition and the error message.
         made_from: (Value, Value),
     },
     /// The condition is unknown until apply.
@@ -107,7 +107,7 @@ impl ConditionResult {
     pub(crate) fn changes(&self) -> bool {
         match self {
             ConditionResult::Holds { made_from: (condition, _), .. } => is_computed(condition),
-            // Even if the condition stays false, its message may be known only at apply.
+            // Even if the condition stays false, its error message may differ at apply.
             ConditionResult::Fails { made_from: (condition, message), .. } => {
                 is_computed(condition) || is_computed(message)
             }
@@ -116,7 +116,7 @@ impl ConditionResult {
         }
     }
 
-    /// The condition and the message.
+    /// The values of the condition and the error message.
     pub(crate) fn made_from(self) -> Option<(Value, Value)> {
         match self {
             ConditionResult::Holds { made_from, .. } | ConditionResult::Fails { made_from, .. } => Some(made_from),
@@ -141,7 +141,8 @@ impl Checked {
         Checked { results: origin.clone(), reads: origin }
     }
 
-    /// The origins of a condition that apply checks. `results` is the check, and `reads` are the origins of its values.
+    /// The origins of a condition that apply checks. `results` is the origin of the check, and `reads` are the origins
+    /// of the values that the condition reads.
     fn at_apply(results: Option<Origin>, reads: impl IntoIterator<Item = Option<Origin>>) -> Checked {
         Checked { results, reads: Origin::union(reads.into_iter().flatten()) }
     }
@@ -152,12 +153,12 @@ pub(crate) struct Conditions<'a> {
     pub(crate) blocks: &'a [config::Condition],
     pub(crate) kind: CheckKind,
     pub(crate) repeated: &'a RepetitionData,
-    /// The origins that checks at apply wait for, in addition to their own references.
+    /// The origins that checks at apply wait for, in addition to the origins of the values that the checks read.
     pub(crate) waits: Option<Origin>,
 }
 
 impl ModuleNode {
-    /// Evaluates conditions. Unknown ones become checks at apply.
+    /// Evaluates conditions. Each condition that is unknown becomes a check at apply.
     pub(crate) async fn conditions(
         self: &Arc<Self>,
         conditions: Conditions<'_>,
@@ -218,7 +219,7 @@ impl ModuleNode {
                 let results = Origin::union(origin.iter().cloned().chain(again));
                 Ok(Checked::at_apply(results, [origin]))
             }
-            // Validation does not evaluate the conditions of resources.
+            // Validation ignores failed conditions of resources. The plan reports them.
             Ok(ConditionResult::Fails { .. }) if !decides && condition.of_resource => Ok(Checked::default()),
             Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
@@ -227,7 +228,7 @@ impl ModuleNode {
                         .checking(&tally.address);
                 if self.evaluation.purpose().warns_of_failed_conditions() {
                     if tally.kind == CheckedKind::Output {
-                        // Apply reports failed conditions of outputs as errors.
+                        // The plan only warns of the failed condition. Apply must report it as an error.
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
                     }
                     let severity = Severity::Warning;
@@ -256,7 +257,7 @@ impl ModuleNode {
         }
     }
 
-    /// Evaluates a condition. If it returns `Failed`, the errors have been reported.
+    /// Evaluates a condition. Returns `Failed` if the evaluation has errors, which have been reported.
     pub(crate) async fn evaluate_condition(
         self: &Arc<Self>,
         condition: &Condition<'_>,

@@ -1,8 +1,8 @@
 //! The `connection` blocks of provisioners, each combined with the `connection` block of its resource.
 //!
-//! The arguments of a provisioner's connection replace those of the resource's connection. As in OpenTofu, names that
-//! the schema does not have are not reported in such a pair. The resource's connection must have all required arguments
-//! itself.
+//! The arguments of a provisioner's connection replace those of the resource's connection. If both connections exist,
+//! names that the schema does not have are not reported, as in OpenTofu. The resource's connection must have all
+//! required arguments itself.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ fn parts(body: &BodySource) -> Vec<SourceRange> {
     unknown_parts(body, &Block::default())
 }
 
-/// Combines the connection of a resource with the connection of one of its provisioners. The second value says whether
-/// both exist.
+/// Combines the connection of a resource with the connection of one of its provisioners. The second part of the result
+/// says whether both connections exist.
 pub(super) fn effective(base: Option<&BodySource>, own: Option<&BodySource>) -> Option<(BodySource, bool)> {
     match (base, own) {
         (Some(base), Some(own)) => Some((base.below(own), true)),
@@ -59,8 +59,8 @@ pub(super) fn unused_parts(resource: &ResourceBlock) -> Vec<SourceRange> {
     base.into_iter().chain(own.flatten()).flat_map(parts).filter(|range| !used.contains(range)).collect()
 }
 
-/// A schema of the required arguments that the connection of the provisioner has and the connection of the resource
-/// does not.
+/// The schema of the required arguments that the connection `own` has but the connection `base` lacks. `own` belongs to
+/// the provisioner, and `base` to its resource.
 fn lacking(base: &BodySource, own: &BodySource) -> Block {
     let has = |body: &BodySource, name: &str| {
         body.arguments().attributes.iter().any(|(_, attribute)| attribute.name.text == name)
@@ -108,8 +108,8 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// Reports a connection over WinRM, which OpenTofu supports and Weft does not. Otherwise, the failure would only
-    /// appear after objects are created.
+    /// Reports a connection over WinRM, which OpenTofu supports but Weft does not. Without this check, the failure
+    /// would only appear after objects are created.
     fn unconnectable(&self, body: &BodySource, connection: Option<&Value>) -> bool {
         let ty = connection.and_then(Value::as_fields).and_then(|fields| fields.get("type"));
         let refused = ty.and_then(Value::as_str) == Some(WINRM);

@@ -25,7 +25,7 @@ pub const REMOTE_MODULE: &str = "deprecated-remote";
 const PLACED_PARTS: usize = 10_000;
 
 /// The path at which OpenTofu reports a deprecated part. At each depth, the path has the step of the last part that
-/// OpenTofu visits. So the path often leads to a part that is not deprecated.
+/// OpenTofu visits there. So the path often leads to a part that is not deprecated.
 fn last_siblings(value: &Value, path: &Path) -> Path {
     let mut found: Vec<Option<ValueStep>> = vec![None; path.0.len()];
     let mut budget = PLACED_PARTS;
@@ -93,8 +93,8 @@ impl ModuleNode {
         self.warn_deprecated(value, &|_, _| place(), "")
     }
 
-    /// Like [`Self::tell_deprecated`], for a decoded block. All of its content counts as used. `user` is the address of
-    /// its object.
+    /// Like [`Self::tell_deprecated`], for a decoded block. All content of the block counts as used. `user` is the
+    /// address of the block's object.
     pub(super) fn tell_deprecated_in_body(&self, value: Value, body: &BodySource, user: &str) -> Value {
         self.warn_deprecated(value, &|value, path| body.locate(&last_siblings(value, path)), user)
     }

@@ -1,5 +1,5 @@
-//! Dependencies that failed. Validation reports no problems of their dependents, because fixing a dependency may change
-//! its dependents.
+//! Finds dependencies that failed. If a dependency failed, validation reports no problems of its dependents, because
+//! fixing the dependency may change them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

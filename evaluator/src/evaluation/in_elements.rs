@@ -1,4 +1,4 @@
-//! References in the content of `dynamic` blocks. They are reported only when a block is generated.
+//! References in the content of `dynamic` blocks. Their problems are reported only when a block is generated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use super::schema_traversal::dynamic_contents;
 use crate::config::{CompiledModule, ResourceBlock};
 use crate::reference::{Reference, Referent};
 
-/// Removes the problems that follow from wrong references, because a body with such references is not decoded. If
-/// references lead to missing objects, only these problems remain. Otherwise, if other references are wrong, only their
-/// problems remain.
+/// Keeps only the problems of wrong references, because a body with such references is not decoded. If references lead
+/// to missing objects, only the problems of these references remain. Otherwise, if other references are wrong, only
+/// their problems remain.
 pub(super) fn wrong_references_first(problems: &mut Vec<Diagnostic>) {
     for cause in [Cause::WrongObject, Cause::WrongValue] {
         if problems.iter().any(|problem| problem.cause == cause) {
@@ -24,8 +24,8 @@ pub(super) fn wrong_references_first(problems: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Problems of references in the content of `dynamic` blocks, by the source range of the reference. They are reported
-/// when a block is generated. If there are no elements, the content is not used.
+/// Problems of references in the content of `dynamic` blocks, by the source range of the reference. The problems are
+/// reported when a block is generated, because the content of a `dynamic` block without elements is not used.
 pub(super) async fn check(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> BTreeMap<SourceRange, Diagnostic> {
     let mut found = BTreeMap::new();
     for module in root.all() {

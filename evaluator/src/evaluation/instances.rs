@@ -52,7 +52,7 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
         Ok(elements) => elements,
         Err(problem) if value.is_wholly_known() => return node.fail(problem),
         Err(found) => {
-            // The plan uses the provider, so its keys must be known.
+            // The keys must be known before apply, because the plan itself calls the provider.
             let names = node.unknown_names(&value, expression, &RepetitionData::default()).await;
             if names.is_empty() {
                 return node.fail(found);
@@ -86,7 +86,7 @@ pub(crate) async fn expand(
     let settled = !has_keys || are_repeated_keys(&problems, expression);
     let is_late = validating && of_resource && !is_about_reference(&problems, expression);
     if failed && !settled && is_late && may_be_fine(&value, repetition, expression) {
-        // As in OpenTofu, only the plan reports these problems.
+        // As in OpenTofu, only the plan reports the problems of this `for_each`.
         return Ok(single(ExpansionKind::ForEach, RepetitionData::unknown(false)));
     }
     problems.into_iter().for_each(|problem| node.evaluation.glue.report(problem));
@@ -100,7 +100,8 @@ pub(crate) async fn expand(
     if failed { Err(Failed) } else { Ok(expanded) }
 }
 
-/// Whether an error is at a reference of the expression. Other errors come from the use of its values.
+/// Whether one of the problems is an error at a reference of the expression. Other errors come from the use of the
+/// referenced values.
 fn is_about_reference(problems: &[Diagnostic], expression: &Expression) -> bool {
     let references = references_of(expression, &mut Vec::new());
     let mut subjects =
@@ -178,7 +179,8 @@ async fn expansion_of(
     Ok(Expanded { kind, instances, origin })
 }
 
-/// The repetitions of an import block. Unlike other blocks, it accepts tuples, with the position as `each.key`.
+/// The repetitions of an import block. Unlike other blocks, an import block accepts tuples. In this case, `each.key` is
+/// the position.
 pub(super) fn import_repetitions(
     value: &Value,
     expression: &Expression,
@@ -210,7 +212,7 @@ fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Opti
     match repetition {
         Repetition::Count(_) if marks.is_ephemeral() => count(&Value::number(0_u64.into()).mark(marks), at).err(),
         Repetition::ForEach(_) if marks.is_ephemeral() || marks.is_sensitive() => for_each(value, at).err(),
-        // The plan decides whether the instance exists.
+        // An unknown `enabled` is valid with any marks, because the plan decides whether the instance exists.
         _ => None,
     }
 }
@@ -307,8 +309,9 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
 
 /// The value of a reference to all instances: a single value, a tuple, or an object by key.
 ///
-/// Missing instances are left out, with two exceptions: a missing single instance, and missing instances before others
-/// in a tuple. For these exceptions, `gap` returns the placeholder.
+/// Missing instances are left out, with two exceptions. One exception is a missing single instance. The other is an
+/// instance of `count` that is missing before other instances in the tuple. For both exceptions, `gap` returns the
+/// placeholder.
 pub(crate) fn assemble(
     kind: ExpansionKind,
     mut instances: Vec<(InstanceKey, Value)>,

@@ -16,7 +16,7 @@ use crate::glue::{Failed, Protection};
 use crate::reference::{Referent, references_of};
 
 impl ModuleNode {
-    /// Evaluates `prevent_destroy`. Validation only checks constants.
+    /// Evaluates `prevent_destroy`. Validation checks it only if it is a constant.
     pub(super) async fn protection(self: &Arc<Self>, block: &ResourceBlock) -> Result<Option<Protection>, Failed> {
         let Some(expression) = &block.lifecycle.prevent_destroy else { return Ok(None) };
         if !self.evaluation.purpose().has_values() {
@@ -47,7 +47,7 @@ impl ModuleNode {
         Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances, wrong }))
     }
 
-    /// Reports a `destroy` that is not a literal. Validation accepts it.
+    /// Reports a `destroy` argument that is not a literal, which validation accepts.
     pub(super) fn clear_destroy(&self, block: &ResourceBlock) -> Result<(), Failed> {
         let Some(expression) = &block.lifecycle.unclear_destroy else { return Ok(()) };
         if !self.evaluation.purpose().has_values() {

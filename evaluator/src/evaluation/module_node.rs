@@ -21,7 +21,7 @@ pub(crate) struct Caller {
     pub(crate) parent: Arc<ModuleNode>,
     /// The block of the call.
     pub(crate) call: Arc<ModuleCall>,
-    /// `each` and `count` of this instance.
+    /// The values of `each` and `count` in this instance.
     pub(crate) repeated: RepetitionData,
     /// The origins that all content of the module waits for: repetition and `depends_on` of this call and of the calls
     /// of its callers.

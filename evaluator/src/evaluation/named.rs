@@ -65,7 +65,7 @@ impl ModuleNode {
                 Some(_) => node.argument(&variable).await?,
                 None => node.root_variable(&variable).await?,
             };
-            // Ephemeral values are given again at apply, and may differ from the values at plan.
+            // The user gives ephemeral values again at apply, and the values at apply may differ from those at plan.
             let value = if variable.ephemeral && node.caller.is_none() && node.evaluation.purpose().has_values() {
                 let input = FormulaOp::Input(variable.name.clone());
                 let formula = Formula::new(input, variable.ty.without_optional(), Some(variable.range.clone()));
@@ -74,7 +74,7 @@ impl ModuleNode {
                 value
             };
             let value = node.declared(&value, &variable.marks());
-            // Apply evaluates a variable with validations even if nothing uses it.
+            // A variable with validations counts as used, because apply evaluates its validations.
             let place = (node.config.path.clone(), key.clone());
             let unused = variable.validations.is_empty() && node.evaluation.unused.variables.contains(&place);
             let value = match unused {
@@ -87,7 +87,7 @@ impl ModuleNode {
     }
 
     /// The value of a reference to a variable during validation: an unknown value of its type. A module must be valid
-    /// for all arguments, not only for those of this call. The given value is checked, too.
+    /// for all arguments, not only for those of this call. The given value is checked too.
     pub(crate) async fn variable_in_validation(self: &Arc<Self>, name: &SmolStr) -> Result<Value, Failed> {
         self.variable(name).await?;
         let variable = self.config.variables.get(name).ok_or(Failed)?;
@@ -105,7 +105,7 @@ impl ModuleNode {
             };
         };
         if !variable.validations.is_empty() {
-            // Results list the instances of a variable only if everything that its arguments refer to was evaluated.
+            // Results list the instances of a variable only if everything that its argument refers to was evaluated.
             let references = references_of(expression, &mut Vec::new());
             if caller.parent.scope(&references, &caller.repeated).await.is_err() {
                 self.evaluation.glue.not_reached(&self.config.path, &variable.name);
@@ -132,8 +132,8 @@ impl ModuleNode {
         }
     }
 
-    /// Whether to report an ephemeral value. As in OpenTofu, validation leaves ephemeral parts of unknown values to the
-    /// plan.
+    /// Whether to report an ephemeral value. As in OpenTofu, validation does not report ephemeral parts of unknown
+    /// values. The plan reports them.
     fn tells_ephemeral(&self, value: &Value) -> bool {
         self.evaluation.purpose().has_values() || value.is_wholly_known() || value.marks() != &Marks::default()
     }
@@ -270,9 +270,9 @@ impl ModuleNode {
         })
     }
 
-    /// Evaluates the `validation` blocks of a variable. They can refer to the variable, although its cell is still
-    /// being computed. Unknown conditions become checks at apply, in order. Returns the origin of these checks, which
-    /// readers of the variable wait for.
+    /// Evaluates the `validation` blocks of a variable. They can refer to the variable, although the cell of the
+    /// variable is still being computed. Unknown conditions become checks at apply, in order. Returns the origin of
+    /// these checks, which readers of the variable wait for.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<Option<Origin>, Failed> {
         let validating = !self.evaluation.purpose().decides_conditions();
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {
@@ -296,7 +296,7 @@ impl ModuleNode {
                 kind: CheckKind::Validation,
                 of_resource: false,
             };
-            // Later rules may rely on the success of earlier rules.
+            // Later validations may rely on the success of earlier validations.
             let waits = Origin::union(checks.iter().cloned());
             let at_apply = |condition, message, again| {
                 self.evaluation.glue.open_check(crate::glue::OpenCheck {
@@ -336,7 +336,7 @@ impl ModuleNode {
                 }
             }
             if failed {
-                // Later rules may rely on the success of this rule.
+                // Later validations may rely on the success of this validation, so they are not evaluated.
                 break;
             }
         }
@@ -349,14 +349,14 @@ impl ModuleNode {
     /// Adds the marks of a declaration to a value.
     ///
     /// A value that is ephemeral only because of its declaration comes from the configuration or from state. So a plan
-    /// may contain such a value. The plan contains it as a formula, because ephemeral constants must not be stored.
+    /// may contain such a value, but only as a formula, because the plan must not store ephemeral constants.
     fn declared(&self, value: &Value, marks: &Marks) -> Value {
         let yielded = marks.is_ephemeral() && !value.deep().ephemeral && self.evaluation.purpose().has_values();
         let value = if yielded { value.with_formula(Some(value.to_formula())) } else { value.clone() };
         value.mark(marks)
     }
 
-    /// The source range of the argument for a variable. Without an argument, the header of the variable's block.
+    /// The source range of the argument for a variable, or the header of the variable's block if there is no argument.
     fn given_at(&self, variable: &Variable) -> SourceRange {
         let argument = self.caller.as_ref().and_then(|caller| caller.call.arguments.get(&variable.name));
         argument.map_or_else(|| variable.range.clone(), |(value, _)| value.range())

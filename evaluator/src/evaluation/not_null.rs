@@ -15,8 +15,8 @@ use crate::config::Variable;
 use crate::glue::{Failed, OpenCheck};
 
 impl ModuleNode {
-    /// The value of a variable, converted from an argument at `at`. If only apply can decide whether the argument is
-    /// null, apply replaces a null by the default, or reports it if there is no default.
+    /// The value of a variable that must not be null, converted from an argument at `at`. If only apply can decide
+    /// whether the argument is null, apply replaces null with the default. Without a default, apply reports the null.
     pub(super) async fn not_null(
         self: &Arc<Self>,
         variable: &Variable,

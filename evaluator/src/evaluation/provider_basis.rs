@@ -13,8 +13,8 @@ use crate::config::ProviderBlock;
 use crate::glue::{ProviderBasis, RootVariable};
 
 impl ModuleNode {
-    /// Records the inputs of an instance of a provider block. An instance that only disappears with its block needs no
-    /// record.
+    /// Records the inputs of an instance of a provider block. No record is needed for an instance that only disappears
+    /// together with its block.
     pub(super) fn note_basis(
         self: &Arc<Self>,
         block: &ProviderBlock,
@@ -40,8 +40,8 @@ impl ModuleNode {
         found.collect()
     }
 
-    /// The root variable that an expression refers to, directly or through the arguments of calls. `None` for any other
-    /// expression.
+    /// The root variable that an expression refers to, directly or through the arguments of module calls. `None` for
+    /// any other expression.
     fn variable_behind(self: &Arc<Self>, expression: &Expression) -> Option<RootVariable> {
         let mut node = self;
         let (mut name, mut attributes) = variable(expression)?;

@@ -29,8 +29,8 @@ use crate::glue::Failed;
 type PendingProviders = Shared<BoxFuture<'static, Result<Arc<ProviderInstances>, Failed>>>;
 
 impl ModuleNode {
-    /// The provider instance of `reference`. Without a reference, the default configuration of `local_name`. `user` is
-    /// the referring object, with its range.
+    /// The provider instance of `reference`, or of the default configuration of `local_name` if there is no reference.
+    /// `user` is the referring object, with its range.
     pub(crate) async fn choose_provider(
         self: &Arc<Self>,
         local_name: &SmolStr,

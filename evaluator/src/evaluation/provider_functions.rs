@@ -85,7 +85,7 @@ fn anything() -> FunctionSignature {
     }
 }
 
-/// Reports calls of functions of providers that the module does not require. They prevent evaluation.
+/// Reports calls of functions of providers that the module does not require. Such calls prevent evaluation.
 pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for module in root.all() {
@@ -101,7 +101,7 @@ pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
 }
 
 impl ModuleNode {
-    /// Finds a function by its name, with its provider.
+    /// Finds a provider function, and its provider, by the name of the function.
     pub(super) fn provider_function(self: &Arc<Self>, name: &str) -> Result<ProviderFunction, Diagnostic> {
         let Some(wanted) = FunctionName::read(name) else {
             return Err(problems::unreadable_function(name));

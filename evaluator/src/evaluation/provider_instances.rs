@@ -63,7 +63,7 @@ impl FoundProvider {
         problems::absent_instance(user, key, &config, self.blocks.instances.keys(), at)
     }
 
-    /// A reference to the instance, or a map of references if the instances have keys. Its origin is the origin of the
+    /// A reference to the instance, or a map of references if the instances have keys. The value has the origin of the
     /// keys.
     pub(super) fn value(&self) -> Value {
         let ty = Type::provider(self.named.1.clone());

@@ -46,8 +46,8 @@ impl ModuleNode {
         Ok(found.value())
     }
 
-    /// The provider instance that the value of a `provider` argument refers to. It must belong to the provider of the
-    /// resource type.
+    /// The provider instance that the value of a `provider` argument refers to. The instance must belong to the
+    /// provider of the resource type.
     pub(super) async fn provider_of_value(
         self: &Arc<Self>,
         expression: &Expression,
@@ -63,8 +63,8 @@ impl ModuleNode {
         }
     }
 
-    /// The instance that a value refers to. Its provider must have this source. During validation, any instance may
-    /// stand for an unknown instance.
+    /// The instance that a value refers to. The provider of the instance must have this source. During validation, any
+    /// instance may stand for an unknown instance.
     fn instance_of(
         &self,
         value: &Value,
@@ -163,7 +163,7 @@ impl ModuleNode {
     }
 }
 
-/// Reports references to providers in arguments. They can be neither stored nor sent to providers.
+/// Reports references to providers in arguments. Such references can be neither stored nor sent to providers.
 pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceRange) -> Option<Diagnostic> {
     if !config.deep().provider {
         return None;
@@ -176,7 +176,8 @@ pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceR
         }
     });
     let path = place.unwrap_or(Path::ROOT);
-    // The range of a part of a value may be the header of the block. The range of the whole argument is more precise.
+    // The range of a part of the value may be only the header of the block. In this case, the range of a larger part is
+    // more precise.
     let whole = locate(&Path::ROOT);
     let start = |length: usize| Path(path.0.iter().take(length).cloned().collect());
     let near = (1..=path.0.len()).rev().map(|length| locate(&start(length))).find(|at| *at != whole);

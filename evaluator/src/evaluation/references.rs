@@ -1,8 +1,8 @@
-//! Checks references without values, when schemas are available: whether their targets exist, and whether the form of
-//! the reference is right.
+//! Checks references without values, when schemas are available: whether the target of a reference exists, and whether
+//! the form of the reference is right.
 //!
-//! The check runs once for each configured module, before evaluation. Blocks with invalid references then fail without
-//! another diagnostic.
+//! The check runs once for each configured module, before evaluation. If a block has invalid references, its evaluation
+//! fails without another diagnostic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub(super) async fn check_condition(
 ) -> Vec<Diagnostic> {
     let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
     let mut unsound = Vec::new();
-    // Names with values from outside are not part of the module, so the check ignores them.
+    // Names with values from outside the configuration are not part of the module, so the check ignores them.
     let mut alone = module.clone();
     if !module.outside.is_empty() {
         Arc::make_mut(&mut alone).outside.clear();
@@ -155,7 +155,7 @@ pub(super) struct Checking<'a> {
     schemas: Schemas,
     /// The problems of the current block.
     pub(super) found: Vec<Diagnostic>,
-    /// By the source range of a problem: whether the problem only counts if all referenced objects are declared.
+    /// Whether each problem only counts if all referenced objects are declared, by the source range of the problem.
     late: BTreeMap<SourceRange, bool>,
     unsound: &'a mut Vec<Unsound>,
 }
@@ -176,7 +176,8 @@ impl<'a> Checking<'a> {
         self.block(std::iter::empty());
         for variable in module.variables.values() {
             self.all(&variable.references, NOTHING);
-            // A condition of a variable refers to the variable itself. That reference is checked with the given value.
+            // A condition of a variable refers to the variable itself. Such a reference is checked with the given
+            // value.
             let others = |reference: &&Reference| reference.subject != Referent::Variable(variable.name.clone());
             self.block_with(&variable.validations, variable.references.iter().filter(others));
         }
@@ -224,7 +225,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Records the problems so far as those of a block with these references.
+    /// Records the problems found so far as the problems of a block with these references.
     fn block<'r>(&mut self, references: impl IntoIterator<Item = &'r Reference>) {
         self.block_with(&[], references);
     }
@@ -288,7 +289,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Adds the further problems of conditions with invalid references. Returns whether there are any.
+    /// Adds the further problems of conditions with invalid references. Returns whether it added any problems.
     fn conditions(&mut self, groups: &[Group<'_>]) -> bool {
         let mut any = false;
         for group in groups {
@@ -326,7 +327,7 @@ impl<'a> Checking<'a> {
         schema.is_some_and(|schema| !unknown_parts(&resource.body, &schema.block).is_empty())
     }
 
-    /// Checks the references of a module call. Each argument is evaluated separately, but none is evaluated if
+    /// Checks the references of a module call. Each argument is evaluated separately, but no argument is evaluated if
     /// `depends_on` is invalid.
     fn call(&mut self, call: &ModuleCall) {
         self.depends_on(&call.depends_on);
@@ -426,7 +427,7 @@ impl<'a> Checking<'a> {
                 Referent::Resource(resource) => {
                     Some(problems::undeclared_trigger(&block.resource, resource, &reference.range))
                 }
-                // Other references were checked when the block was read.
+                // All other references were checked when the block was read.
                 _ => None,
             };
             self.found.extend(problem.map(|p| match p.subject {

@@ -8,13 +8,13 @@ use weft_graph_format::value::{Refinement, Value};
 /// The values of `each`, `count` and `self` in an instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepetitionData {
-    /// `count.index`
+    /// The value of `count.index`.
     pub(crate) index: Option<Value>,
-    /// `each.key`
+    /// The value of `each.key`.
     pub(crate) key: Option<Value>,
-    /// `each.value`
+    /// The value of `each.value`.
     pub(crate) value: Option<Value>,
-    /// `self`
+    /// The value of `self`.
     pub(crate) self_object: Option<Value>,
 }
 

@@ -40,8 +40,8 @@ use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
-/// The value of a single object during validation, if its schema has sensitive or deprecated attributes. The check
-/// against the schema finds wrong types earlier. `None` for other schemas.
+/// The value of a single object during validation, if its schema has sensitive or deprecated attributes. The attributes
+/// have no types here, because wrong types are found by the check against the schema. `None` for other schemas.
 fn in_validation(schema: &Block) -> Option<Value> {
     unknown_attributes(schema, |_| Type::Dynamic)
 }
@@ -69,7 +69,7 @@ impl ModuleNode {
             if node.evaluation.purpose().reads_state() || node.is_left_out(&key) {
                 return node.stored(&block).await;
             }
-            // If a dependency failed, even the instances are unknown.
+            // If a dependency failed, not even the keys of the instances are known.
             if node.evaluation.purpose().waits_for_references() {
                 node.block_scope(&block, &RepetitionData::default()).await?;
                 node.depends_on_origin(&block.depends_on, Some(&key)).await?;
@@ -128,7 +128,7 @@ impl ModuleNode {
         let Some(expression) = block.repetition.expression().filter(|_| !self.evaluation.purpose().repeats()) else {
             return Err(Failed);
         };
-        // If this failure follows from an earlier failure, further problems are not reported.
+        // If this failure follows from a failed dependency, report no further problems.
         let own = Referent::Resource(block.resource.clone());
         let mut others = references_of(expression, &mut Vec::new());
         others.retain(|reference| reference.subject != own);
@@ -358,7 +358,8 @@ impl ModuleNode {
         let config_text = config_address.to_string();
         let mut waits = waits;
         if common.rules.is_provisioned && !idle && evaluation.purpose().plans_provisioners() {
-            // The provisioners run right after the object changes, so their references must be available before.
+            // The provisioners run right after the object changes, so the values that they refer to must be available
+            // before the change.
             let unknown = Value::unknown(common.schema.block.implied_type());
             let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
             let named = provisions.iter().filter_map(|provision| provision.config.deep_origin());
@@ -431,7 +432,7 @@ impl ModuleNode {
         let references = block.repetition.expression().map(|e| references_of(e, &mut Vec::new())).unwrap_or_default();
         let own = Referent::Resource(block.resource.clone());
         match references.iter().find(|reference| reference.subject == own) {
-            // References without a key are reported when references are checked.
+            // A self-reference without a key is reported when references are checked.
             Some(circle)
                 if circle.attribute.is_some()
                     && circle.key.is_none()

@@ -89,8 +89,8 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     found
 }
 
-/// The source ranges of a body's parts that are not evaluated, because the schema does not have these parts. For an
-/// unsupported `dynamic` block, only the content is not evaluated, because the rest of the block is evaluated.
+/// The source ranges of a body's parts that are not evaluated, because the schema does not have these parts. If the
+/// schema does not have the type of a `dynamic` block, only the content of the block is not evaluated.
 pub(super) fn unread_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
     let unknown = unknown_parts(body, schema);
     if unknown.is_empty() {

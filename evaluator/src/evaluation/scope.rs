@@ -77,7 +77,7 @@ impl ReadyScope {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
             Referent::Terraform(_, name) if name == "applying" && self.evaluation.purpose().has_values() => {
-                // `terraform.applying` is false at plan. Only apply evaluates the formula.
+                // During the plan, `terraform.applying` is false. Its formula, which only apply evaluates, yields true.
                 let applying = Formula::constant(Value::bool(true));
                 Some(Value::bool(false).with_formula(Some(applying)).mark(&Marks::EPHEMERAL))
             }
@@ -187,7 +187,7 @@ impl<'a> ReferenceTargets<'a> {
                     }
                 }
                 subject if node.declares(subject) => drop(wanted.subjects.insert(subject)),
-                // An undeclared name is a problem only if its value is used.
+                // A name that is not declared is reported only if its value is used.
                 _ => {}
             }
         }
@@ -197,7 +197,7 @@ impl<'a> ReferenceTargets<'a> {
 
 /// The handling of failures while values are collected.
 struct FailureHandling {
-    /// Whether a failed value becomes unknown. Otherwise, it fails the whole scope.
+    /// Whether a failed value becomes unknown. Otherwise, a failed value fails the whole scope.
     lenient: bool,
     failed: bool,
 }
@@ -226,7 +226,7 @@ impl ModuleNode {
         self.scope_of(references, repeated, self.evaluation.purpose().tolerates_failures()).await
     }
 
-    /// Like `scope`. If `lenient` is set, failed values are unknown.
+    /// Like `scope`, but if `lenient` is set, the values that failed are unknown.
     pub(super) async fn scope_of(
         self: &Arc<Self>,
         references: &[Reference],

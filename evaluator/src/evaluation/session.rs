@@ -27,7 +27,7 @@ const TYPE: &str = "type";
 /// A function that questions cannot call, because there is no plan whose time it could return.
 const PLAN_TIME: &str = "plantimestamp";
 
-/// An open evaluation. Dropping it ends the evaluation.
+/// An open evaluation. Dropping the session ends the evaluation.
 pub struct Session {
     pub(super) root: Arc<ModuleNode>,
 }
@@ -175,7 +175,7 @@ fn is(name: &str, function: &str) -> bool {
     name.strip_prefix("core::").unwrap_or(name) == function
 }
 
-/// Reports calls that are not allowed in a question, or not at their position.
+/// Reports calls that are not allowed in a question, or not at their position in the question.
 fn misplaced_calls(expression: &Expression) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut pending = vec![expression.id];

@@ -27,7 +27,8 @@ impl ModuleNode {
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
                 let settled = self.evaluation.purpose().has_whole_state();
                 let missing = || match &block.repetition {
-                    // A question about the type of a resource has an answer even before the resource has an object.
+                    // Unknown attributes with types are enough to answer questions about the type of a resource without
+                    // objects.
                     Repetition::Single if !settled => unknown_attributes(&schema.block, Type::clone)
                         .unwrap_or_else(|| Value::unknown(schema.block.implied_type())),
                     _ => self.evaluation.glue.missing(),
@@ -59,8 +60,8 @@ impl ModuleNode {
     }
 }
 
-/// The value of a resource for references. A resource without stored objects is unknown, unless `settled` says that the
-/// state is complete. `unknown` returns the placeholder for a missing object.
+/// The value of references to a resource, from its stored objects. A resource without stored objects is unknown, unless
+/// `settled` says that the state is complete. `unknown` returns the placeholder for a missing object.
 fn in_shape_of(
     repetition: &Repetition,
     objects: Vec<(InstanceKey, Value)>,

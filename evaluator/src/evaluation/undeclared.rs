@@ -33,8 +33,8 @@ pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Opti
     }
 }
 
-/// References to undeclared variables in the used provider blocks of a root module. A configuration with a cycle has
-/// other problems.
+/// References to undeclared variables in the provider blocks of a root module that are used. The configuration must
+/// have no cycle.
 pub fn undeclared_in_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let of_variables = |reference: &&Reference| matches!(reference.subject, Referent::Variable(_));
     let problems = |references: &[Reference]| -> Vec<Diagnostic> {
@@ -82,7 +82,7 @@ fn undeclared_resource(module: &CompiledModule, reference: &Reference, resource:
     Some(problems::undeclared_resource(path, resource, same_type.map(|r| r.name.as_str()), at))
 }
 
-/// Reports a missing output of the called module.
+/// Reports an output that the called module does not have.
 fn undeclared_output(
     module: &CompiledModule,
     reference: &Reference,
@@ -90,7 +90,7 @@ fn undeclared_output(
     output: &SmolStr,
 ) -> Option<Diagnostic> {
     let child = module.children.get(name)?;
-    // Without an index, the name may be intended as the key of an instance.
+    // Without an index, the name of the output may be intended as the key of an instance.
     let of_instance = |call: &Arc<ModuleCall>| matches!(call.repetition, Repetition::ForEach(_));
     let by_name = reference.key.is_none() && module.calls.get(name).is_some_and(of_instance);
     if by_name || reference.tried || child.outputs.contains_key(output) {

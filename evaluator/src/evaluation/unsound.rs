@@ -1,5 +1,5 @@
 //! Blocks with invalid references. These blocks are not evaluated. Their problems are reported only if none of their
-//! dependencies has failed, because fixing a dependency may resolve them.
+//! dependencies has failed, because fixing a dependency may resolve the problems.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Unsound {
     pub(super) module: Module,
     /// Its references.
     pub(super) references: Vec<Reference>,
-    /// The configuration of its provider.
+    /// The local name and alias of its provider configuration.
     pub(super) provider: Option<(SmolStr, Option<SmolStr>)>,
     /// The problems.
     pub(super) problems: Vec<Diagnostic>,
@@ -63,7 +63,7 @@ pub(super) async fn report(root: &Arc<ModuleNode>, unsound: Vec<Unsound>) -> Res
     if failed { Err(Failed) } else { Ok(()) }
 }
 
-/// Whether a dependency of the block has failed.
+/// Whether a dependency of the block has failed, so that its problems may follow from this failure.
 async fn follows(root: &Arc<ModuleNode>, one: &Unsound) -> bool {
     let mut node = root.clone();
     for name in one.module.0.iter() {

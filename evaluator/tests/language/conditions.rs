@@ -173,7 +173,7 @@ async fn a_condition_is_true_or_false() {
         checked output.o: error
     "#]]
     .assert_eq(&script.planned().await);
-    // A condition without references would be an error.
+    // A condition without references is an error.
     let script = Script::of(
         r#"
             resource "test_thing" "a" {
@@ -351,7 +351,7 @@ async fn the_data_source_of_a_check_is_read_with_it() {
     .assert_eq(&script.planned().await);
 }
 
-/// This holds even if the address contains the word `output`.
+/// The address of the resource contains the word `output`, which must not matter.
 #[tokio::test(flavor = "multi_thread")]
 async fn validation_does_not_evaluate_conditions_of_resources() {
     let false_condition = "lifecycle {\n precondition {\n condition = local.x > 2\n error_message = \"m\"\n}\n}\n";

@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// The default paths of scripts, by platform. `%RAND%` is replaced by a number.
 const UNIX_SCRIPT: &str = "/tmp/terraform_%RAND%.sh";
 const WINDOWS_SCRIPT: &str = "C:/windows/temp/terraform_%RAND%.cmd";
-/// The variable with the socket of the user's agent.
+/// The environment variable with the socket of the user's SSH agent.
 const AGENT_SOCKET: &str = "SSH_AUTH_SOCK";
 
 /// A connection, as described by its arguments.
@@ -130,12 +130,12 @@ fn bare(host: String) -> String {
     }
 }
 
-/// The socket of the user's agent.
+/// The socket of the user's SSH agent.
 pub(super) fn agent_socket() -> Option<PathBuf> {
     std::env::var_os(AGENT_SOCKET).filter(|socket| !socket.is_empty()).map(PathBuf::from)
 }
 
-/// Reads the arguments of a connection. `socket` is the socket of the user's agent.
+/// Reads the arguments of a connection. `socket` is the socket of the user's SSH agent.
 pub(super) fn read(arguments: Option<&Value>, socket: Option<PathBuf>) -> Result<Connection, Unsuitable> {
     let arguments = Arguments(arguments.filter(|value| !value.is_null()).ok_or(Unsuitable::Missing)?);
     match arguments.text("type").as_deref() {

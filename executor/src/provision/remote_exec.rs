@@ -13,7 +13,7 @@ use crate::context::TaskContext;
 use crate::problems::remote_exec_failed;
 use crate::saying::Saying;
 
-/// The capacity of the queue of a script's lines. A script that writes faster than they are shown waits.
+/// The capacity of the queue of a script's lines. A script waits if it writes lines faster than they are shown.
 const LINES: usize = 64;
 
 /// Why the scripts of a provisioner are unsuitable.
@@ -151,7 +151,7 @@ async fn run_script(
         .into(),
     });
     if !matches!(outcome, Err(Setback::Uncertain(_))) {
-        // The script may contain secrets. It is emptied and not deleted, because the file may have to exist at its
+        // The script may contain secrets. Its file is emptied and not deleted, because a file may have to exist at this
         // path.
         if let Err(error) = session.upload_bytes(&path, Vec::new()).await {
             tracing::warn!(path, %error, "the script is still on the machine");

@@ -1,6 +1,6 @@
 //! Ephemeral objects of a run. An object is opened when an operation at this worker first needs it. All shards of the
-//! run at this worker share the object. It is renewed while it is open, and closed after the last operation at this
-//! worker that needs it.
+//! run at this worker share the object. The object is renewed while it is open. It is closed after the last operation
+//! at this worker that needs it.
 //!
 //! No value of these objects leaves the process. Another worker, or a later process, opens its own objects.
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for LiveObjects {
 }
 
 impl LiveObjects {
-    /// The slot of an object. All shards share it.
+    /// The slot of an object. All shards share the slot.
     pub(crate) fn slot(&self, address: &ResourceInstance) -> Arc<ObjectSlot> {
         let text = address.to_string();
         let slot = || ObjectSlot { text: text.clone(), users: Mutex::default(), state: AsyncMutex::default() };
@@ -56,7 +56,7 @@ impl LiveObjects {
     pub(crate) fn need(&self, provider: &str) -> bool {
         self.slots.lock().values().any(|slot| match slot.state.try_lock() {
             Ok(state) => state.open.as_ref().is_some_and(|open| open.provider == provider),
-            // The slot is locked: the object is being opened or closed.
+            // The slot is locked: the object is being opened or closed, and may need the provider.
             Err(_) => true,
         })
     }
@@ -126,7 +126,7 @@ impl ObjectSlot {
         self.users.lock().are_gone()
     }
 
-    /// Removes a user. Returns whether it was the last.
+    /// Removes a user. Returns whether this was the last user.
     pub(crate) fn released(&self) -> bool {
         let mut users = self.users.lock();
         users.count = users.count.saturating_sub(1);
@@ -138,8 +138,8 @@ impl ObjectSlot {
         self.state.lock().await.failure = None;
     }
 
-    /// The value of the object. If the object is not open, this operation opens it. `live` has the values that its
-    /// configuration reads.
+    /// The value of the object. If the object is not open, this method opens it. `live` has the values that the
+    /// configuration of the object reads.
     pub(crate) async fn value(
         &self,
         shard: &Arc<Shard>,

@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::problems;
 use crate::subject::{DiagnosticSubject, Problems};
 
-/// For each row of a table, whether running it calls a provider. One pass.
+/// For each row of a table, whether running the row calls a provider. Passes over the table once.
 pub(crate) fn call_providers(table: &FormulaTable) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::with_capacity(table.rows.len());
     for row in &table.rows {
@@ -59,7 +59,7 @@ impl ResultSource for Environment<'_> {
     }
 
     fn impure(&self, _: Occurrence) -> Option<Value> {
-        // Results of earlier runs are read as results of operations.
+        // Results of impure functions from earlier runs are read as results of operations.
         None
     }
 
@@ -115,7 +115,7 @@ impl Shard {
         self.run_in_part(host, index, address, live).await.map(|value| value.without_provenance())
     }
 
-    /// Runs a formula with the live values that it needs. Its value is wholly known.
+    /// Runs a formula with the live values that it needs. The result is wholly known.
     pub(crate) async fn run(
         self: &Arc<Shard>,
         host: &Arc<Host>,
@@ -157,7 +157,7 @@ impl Shard {
         match outcome {
             Ok(value) => Ok(value),
             Err(Fault::Failed(problems)) => {
-                // A problem that already has a position keeps it, as in planning.
+                // A problem that already has a position keeps this position, as in planning.
                 let placed = |problem: Diagnostic| match problem.subject {
                     Some(_) => problem,
                     None => subject.place(problem, &Path::ROOT),

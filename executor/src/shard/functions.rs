@@ -32,7 +32,7 @@ impl<'a> FunctionCaller<'a> {
         FunctionCaller { shard, host, runtime, open: Mutex::default() }
     }
 
-    /// A process of this provider: the instance of the shard, or one without a configuration.
+    /// A process of this provider: the instance of the shard, or a process without a configuration.
     fn provider(&self, name: &FunctionProvider) -> Result<Arc<Provider>, Diagnostic> {
         if let Some(found) = self.open.lock().get(name) {
             return Ok(found.clone());

@@ -1,5 +1,5 @@
-//! Live values that formulas of a shard read: ephemeral objects, and values computed from these and from inputs. They
-//! are prepared before a formula runs, because formulas do not await.
+//! Live values that formulas of a shard read: ephemeral objects, and values computed from these and from inputs. Live
+//! values are prepared before a formula runs, because formulas do not await.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub(crate) struct LiveParts {
     slots: BTreeMap<OperationId, Arc<ObjectSlot>>,
     /// The instances of each ephemeral resource. All instances of a block are opened together.
     instances: BTreeMap<AbsResource, Vec<OperationId>>,
-    /// Objects that an operation needs until it ends.
+    /// The ephemeral objects that each operation needs until the operation ends.
     users: Mutex<FxHashMap<u32, Vec<OperationId>>>,
-    /// Objects that a provider was configured from. They are needed until the shard is closed.
+    /// The ephemeral objects from which a provider was configured. These objects are needed until the shard is closed.
     kept: Mutex<Vec<OperationId>>,
-    /// Values that were computed while the objects of this generation were open.
+    /// A generation, and the values that were computed while the objects of this generation were open.
     known: Mutex<(u64, FxHashMap<u32, Value>)>,
 }
 

@@ -1,5 +1,5 @@
 //! The provider instances of a shard. An instance is started when a task first needs it, and shared by concurrent
-//! tasks. An unused instance returns to the pool, which may end it to start another one.
+//! tasks. An unused instance returns to the pool, which may end this instance to start another instance.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -26,7 +26,7 @@ pub(crate) struct ProviderSlot {
     config: FormulaIndex,
     /// How to start the provider; `None` for a built-in provider.
     plugin: Option<Plugin>,
-    /// The name of the instance in the pool. Instances of different runs differ.
+    /// The name of the instance in the pool. Instances of different runs have different names.
     key: String,
     /// The limit that the instance shares with other instances of the run.
     bound: Option<SharedBound>,

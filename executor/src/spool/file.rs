@@ -1,10 +1,10 @@
 //! A spool in a file, which only its owner may read.
 //!
 //! Each frame of the file has the length of its payload (4 bytes, little-endian), a digest of the payload, and the
-//! payload, which is a sealed record. The record has the time in seconds since 1970 (8 bytes, little-endian) and a
-//! frame of the protocol. A frame with a greeting keeps a result: the greeting names the process that made the result.
-//! A frame without a greeting forgets the tasks that it returns. Reading stops at an incomplete frame, because it was
-//! never reported as durable.
+//! payload. The payload is a sealed record. The record has the time in seconds since 1970 (8 bytes, little-endian) and
+//! a frame of the protocol. A frame with a greeting stores a result: the greeting names the process that made the
+//! result. A frame without a greeting forgets the tasks that it returns. Reading stops at an incomplete frame, because
+//! such a frame was never reported as durable.
 //!
 //! A lock file beside the spool is locked while the process lives, so that two processes never share a spool.
 
@@ -33,15 +33,15 @@ const LOCK: &str = ".lock";
 const NEW: &str = ".new";
 /// Only the owner has access: results contain values.
 const PRIVATE: u32 = 0o600;
-/// The maximum size of a spool, in bytes. This is enough for some hundred results, the largest of which have megabytes.
-/// A worker has at most 256 unacknowledged results of a run.
+/// The maximum size of a spool, in bytes. This is enough for several hundred results, even if the largest have
+/// megabytes. A worker has at most 256 unacknowledged results of a run.
 const LARGEST: u64 = 1 << 30;
-/// The minimum size, in bytes, of a file that is rewritten to remove forgotten results. The file is rewritten if these
-/// are more than half of it.
+/// The minimum size, in bytes, of a file that is rewritten to remove forgotten results. The file is rewritten if
+/// forgotten results are more than half of it.
 const WORTH_SHRINKING: u64 = 16 << 20;
-/// The room that a spool reserves on its disk, in bytes. Because of this room, a disk that fills up during a run does
-/// not cost results. It is enough for 256 results of 64 KiB, and is the same as the journal of an embedded store
-/// reserves.
+/// The disk space that a spool reserves, in bytes. Because of this reserve, a disk that fills up during a run does not
+/// cost results. The space is enough for 256 results of 64 KiB. The journal of an embedded store reserves the same
+/// amount.
 const ROOM: u64 = 16 << 20;
 /// How long results wait for a coordinator, in seconds: 30 days. A run that was not resumed within this time is
 /// abandoned.
@@ -83,7 +83,8 @@ pub struct FoundResults {
     pub results: Vec<SpooledResult>,
     /// The number of results that waited too long and are dropped.
     pub outdated: usize,
-    /// Why the spool has no reserved room. Without it, results may not fit when they have to be written.
+    /// Why no disk space is reserved for the spool. Without the reserve, results may not fit when they have to be
+    /// written.
     pub without_room: Option<SpoolError>,
 }
 
@@ -173,7 +174,7 @@ impl FileSpool {
         let bytes = frames.concat();
         let written = inner.file.write_all(&bytes).and_then(|()| if durable { inner.file.sync_data() } else { Ok(()) });
         if let Err(error) = written {
-            // A partly written frame would end the file for its readers.
+            // Readers would stop at a partly written frame, and not find later frames.
             let _ = inner.file.set_len(inner.length);
             return Err(io_error("cannot write", &self.path)(error));
         }
@@ -205,7 +206,7 @@ impl FileSpool {
         Ok(())
     }
 
-    /// Reserves room after the file became shorter, which frees the room that it had.
+    /// Reserves disk space again after the file became shorter, because shortening the file frees its reserve.
     fn reserve_again(&self, inner: &Inner) {
         if let Err(error) = reserve(&inner.file, inner.length) {
             tracing::warn!("{}", io_error("cannot reserve room for", &self.path)(error));
@@ -260,7 +261,7 @@ fn frame_of(kept: &SpooledResult) -> WorkerFrame {
 }
 
 impl Entry {
-    /// The result that the frame keeps.
+    /// The result that the frame stores, if it stores a result.
     fn kept(&self) -> Option<SpooledResult> {
         let maker = self.frame.greeting.as_ref()?.incarnation.clone();
         let RunReports { run, reports } = self.frame.reports.first()?;
@@ -290,7 +291,7 @@ fn lock(path: &Path, spool: &Path) -> Result<File, SpoolError> {
     }
 }
 
-/// The complete frames of a file. A missing file has none.
+/// The complete frames of a file. A missing file has no frames.
 fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
     let mut bytes = Vec::new();
     match File::open(path) {
@@ -311,7 +312,7 @@ fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
     Ok(entries)
 }
 
-/// Reserves room after the end of a file. Does nothing on file systems that cannot reserve any.
+/// Reserves disk space after the end of a file. Does nothing on file systems that cannot reserve space.
 fn reserve(file: &File, length: u64) -> io::Result<()> {
     match fallocate(file, FallocateFlags::KEEP_SIZE, length, ROOM) {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
@@ -319,7 +320,7 @@ fn reserve(file: &File, length: u64) -> io::Result<()> {
     }
 }
 
-/// Replaces a file as a whole, durably. Returns it, open at its end.
+/// Replaces a file as a whole, durably. Returns the new file, positioned at its end.
 fn replace(path: &Path, frames: &[Vec<u8>]) -> Result<File, SpoolError> {
     let new = path.with_file_name(format!("{}{NEW}", path.file_name().unwrap_or_default().to_string_lossy()));
     let write = || -> io::Result<File> {
@@ -424,7 +425,7 @@ mod tests {
             std::fs::write(&path, &bytes[..length]).unwrap();
             let (spool, found) = open(folder.path());
             assert_eq!(found, std::slice::from_ref(&one), "{length} bytes");
-            // Frames that are written after the incomplete one are found.
+            // Frames that are written after the incomplete frame are found.
             spool.write(&keep(std::slice::from_ref(&two))).unwrap();
             drop(spool);
             assert_eq!(open(folder.path()).1.len(), 2);

@@ -31,7 +31,7 @@ async fn a_chain_of_creates_evaluates_its_formulas() {
     let first = draft.create("terraform_data.a", Value::string("x"));
     let upper = call("upper", vec![result(first.id(), &["output"], Type::String)], Type::String);
     let second = draft.create("terraform_data.b[0]", upper);
-    // The output is in another shard, so it reads a result of a different shard.
+    // The output is in another shard than the objects, so it reads results of a different shard.
     draft.output(
         "both",
         Value::tuple(vec![result(first.id(), &["id"], Type::String), result(second.id(), &["output"], Type::String)]),

@@ -259,7 +259,8 @@ impl Coordinator {
         }
     }
 
-    /// Starts all operations in one frame, in its order. For operations that wait for nothing.
+    /// Starts all operations of the plan in one frame, in the order of the plan. The operations must not depend on each
+    /// other.
     pub async fn run_all_at_once(&mut self) {
         let all: Vec<u32> = self.plan.graph.outline.iter().map(|row| row.id.0).collect();
         let shard = self.shard_of(all[0]);

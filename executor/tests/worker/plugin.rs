@@ -1,5 +1,5 @@
 //! A worker with a real plugin. `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled.
-//! Without it, these tests print that they are skipped.
+//! Without this variable, these tests print that they are skipped.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -323,7 +323,7 @@ async fn the_outcome_of_an_attempt_is_found_by_reading() {
         Verdict::Applied(done) => assert!(!done.writes.unwrap().objects.is_empty()),
         other => panic!("{other:?}"),
     }
-    // The next attempt reads first: nothing remains to be done for the created object, nor for the deleted one.
+    // The next attempt reads first: nothing remains to be done for the created object, nor for the deleted object.
     (run.attempt, run.read_first) = (2, true);
     run.run_all().await;
     run.done(there);

@@ -12,8 +12,8 @@ use super::run::Run;
 use super::{Node, NodeId, ResultSource};
 use crate::involved;
 
-/// The maximum number of nodes that are searched for one problem. Enough for typical expressions, and little work
-/// compared to running them.
+/// The maximum number of nodes that are searched for one problem. This number is enough for typical expressions, and
+/// the search takes little time compared to running them.
 const MOST_NODES: usize = 256;
 
 /// The origin of a value in a formula.

@@ -30,7 +30,7 @@ enum NodeProgress {
     NeedAll,
 }
 
-/// The number of a node's operands is determined by its formula.
+/// Operands by their position. The formula of a node determines the number of its operands.
 impl Node {
     fn all_operands<const N: usize>(&self) -> [NodeId; N] {
         (*self.operands).try_into().unwrap_or_else(|_| panic!("a node with {} operands, not {N}", self.operands.len()))
@@ -228,7 +228,7 @@ impl<'p> Run<'p> {
                 if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
             found.map_err(|problem| NodeProgress::Done(Err(fault_at(node, problem.diagnostic()))))
         };
-        // The plan could not determine the type. It is derived from both results, as in evaluation.
+        // The plan could not determine the type. It follows from the types of both results, as in evaluation.
         let found = match self.slot(other) {
             _ if !ty.has_dynamic() => Ok(ty.clone()),
             None => return NodeProgress::Need(other),
@@ -317,7 +317,7 @@ impl<'p> Run<'p> {
         let mut extent = Extent::default();
         for (key, value) in entries {
             self.spend(node)?;
-            // The result so far already exceeds a limit.
+            // The result so far already exceeds a limit, so the remaining rounds are skipped.
             if extent.excess().is_some() {
                 break;
             }
@@ -373,7 +373,7 @@ impl<'p> Run<'p> {
         let found = iteration::splat_source(&bare).map_err(|problem| fault_at(node, problem.diagnostic()))?;
         let (items, as_list) = match found {
             SplatSource::List(items) if items.is_empty() => {
-                // The type of the missing elements: the type of the result for an unknown element.
+                // The list has no elements. Its element type is the type of the result for an unknown element.
                 let element = bare.ty().element().cloned().unwrap_or(Type::Dynamic);
                 self.begin_step(body, None, Value::unknown(element));
                 let ty = self.outcome(result_id).map_or(Type::Dynamic, |value| value.ty());

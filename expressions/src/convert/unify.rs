@@ -75,8 +75,8 @@ fn has_single_type(types: &[Type], safety: Safety, again: bool) -> bool {
 }
 
 /// Whether values of these types have one type after conversion to `found`, which may contain dynamic parts. For
-/// example, `[true, null]` and `[[1]]` do not: both can be converted to `list(any)`, but become lists of different
-/// types. If `again` is set, the results may be converted once more, to a type without dynamic parts.
+/// example, `[true, null]` and `[[1]]` do not have one type after conversion to `list(any)`: they become lists of
+/// different types. If `again` is set, the results may be converted once more, to a type without dynamic parts.
 fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
     if !found.has_dynamic() {
         return true;

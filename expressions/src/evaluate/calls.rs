@@ -181,8 +181,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a failed call. It has the formula of the call if the call may succeed at apply, because arguments
-    /// are live or their types are open.
+    /// The value of a failed call. If arguments are live or their types are open, the call may succeed at apply, so the
+    /// value has the formula of the call.
     fn failed_arguments(
         &self,
         failure: Value,
@@ -363,7 +363,7 @@ impl Evaluator<'_> {
         let mut told: Vec<Diagnostic> = Vec::new();
         // Arguments that failed but may succeed at apply.
         let mut values: Vec<Value> = Vec::new();
-        // Whether an argument failed because of an unknown value. In this case, later arguments say little about the
+        // Whether an argument failed because of an unknown value. In this case, a later argument does not determine the
         // result.
         let mut reopened = false;
         for (index, argument) in arguments.iter().enumerate() {
@@ -393,7 +393,7 @@ impl Evaluator<'_> {
             }
             let formulas = values.iter().map(Value::to_formula).collect();
             let result = if deep.unknown || reopened { Value::unknown(Type::Dynamic) } else { value };
-            // The other arguments may have a different type.
+            // The argument that is chosen at apply may have a different type.
             let one_type = values.iter().all(|value| value.ty() == result.ty());
             let ty = if one_type { result.ty() } else { Type::Dynamic };
             let formula = Formula::new(FormulaOp::Try(formulas), ty, Some(self.range(id)));

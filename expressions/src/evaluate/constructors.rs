@@ -15,7 +15,7 @@ use crate::convert::convert;
 use crate::problems::objects as problems;
 use crate::symbolic;
 
-/// The key as text, if it is known, and its marks. The problem has no source range.
+/// The key of an item as text, if the key is known, and the marks of the key. The problem has no source range.
 pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), Diagnostic> {
     if key.is_null() {
         return Err(problems::null_key());
@@ -25,7 +25,7 @@ pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), D
 }
 
 impl Evaluator<'_> {
-    /// Evaluates `{ a = b }`. A later item replaces an earlier one with the same key. The JSON syntax does not allow
+    /// Evaluates `{ a = b }`. A later item replaces an earlier item with the same key. The JSON syntax does not allow
     /// duplicates.
     pub(super) fn object(&mut self, items: &[ObjectItem], id: ExprId) -> Value {
         let mut attributes: Vec<(SmolStr, Value)> = Vec::with_capacity(items.len());

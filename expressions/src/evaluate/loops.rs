@@ -87,7 +87,7 @@ impl Evaluator<'_> {
             };
         }
         let marks = marks.union(&walk.marks);
-        // Unsettled elements of a set may turn out to be equal.
+        // If elements of a set are unknown or computed at apply, they may turn out to be equal.
         let unsettled_set = matches!(bare.open().1, Kind::Set(_)) && (bare.deep().unknown || bare.deep().formula);
         let Some(result) = walk.result else {
             return self.symbolic_for(Value::unknown(Type::Dynamic).mark(&marks), parts, &collection, id);
@@ -109,7 +109,8 @@ impl Evaluator<'_> {
         if failed(&problems) {
             let failure = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
-            // The element is unknown here. Being unknown does not make the error uncertain.
+            // The element is unknown here, which alone does not make the error uncertain. The condition must also
+            // depend on an operation.
             let doubtful = self.reopened > before && condition.deep_origin().is_some();
             return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
@@ -152,7 +153,7 @@ impl Evaluator<'_> {
             self.variables.push((parts.value_variable.clone(), value));
             self.walk_step(parts, &mut walk, &mut known, &mut tuple, &mut object, id);
             self.variables.truncate(depth);
-            // The result so far already exceeds a limit.
+            // The result so far already exceeds a limit, so the remaining rounds are skipped.
             if walk.extent.excess().is_some() {
                 break;
             }
@@ -294,7 +295,7 @@ impl Evaluator<'_> {
         let (result, open) = match found {
             SplatSource::Open => (Value::unknown(Type::Dynamic), true),
             SplatSource::Perhaps(single) => {
-                // Elements that are invalid even if the value is not null are reported now.
+                // Report errors in the elements now if they occur for every value that is not null.
                 self.each(splat, single);
                 (Value::unknown(Type::Dynamic), true)
             }

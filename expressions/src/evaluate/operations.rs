@@ -72,7 +72,7 @@ impl Evaluator<'_> {
     }
 
     /// The result of `&&` or `||` if one operand failed and the other operand decides the result. If the left operand
-    /// is valid but unknown, returns the result that this operand may decide at apply. `None` if the error stays
+    /// is valid but unknown, it may decide the result at apply, and this result is returned. `None` if the error stays
     /// relevant.
     fn forgiven(
         &self,
@@ -122,8 +122,8 @@ impl Evaluator<'_> {
         // as formula. The common type may be wider than the type of the chosen branch. Live tuples may have other
         // lengths at apply, and live objects other attributes.
         let live = [&yes, &no].iter().any(|branch| branch.value.deep().live);
-        // If the type of a branch is open, the common type is open too, even if some type fits both now. At apply, they
-        // may have no common type.
+        // If the type of a branch is open, the common type is open too, even if one type fits both branches now. At
+        // apply, the branches may have no common type.
         let open_type = live && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
         let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
         let range = self.range(id);

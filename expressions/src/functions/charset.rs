@@ -31,13 +31,13 @@ pub(super) fn functions() -> Vec<Function> {
 #[derive(Clone, Copy)]
 enum Charset {
     Utf8,
-    /// With a byte order mark. Big-endian if there is none.
+    /// UTF-16, in the byte order of the byte order mark. Without such a mark, it is big-endian.
     Utf16,
     Utf16Le,
     Utf16Be,
     Ascii,
     Latin1,
-    /// Latin 1, but these bytes are other characters.
+    /// Latin 1, except that these bytes are other characters.
     Latin1But(&'static [(u8, char)]),
     /// ASCII in the lower half, and these characters in the upper half.
     Upper(&'static str),

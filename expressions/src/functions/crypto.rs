@@ -94,8 +94,8 @@ const LEAST_PADDING: usize = 8;
 /// Decrypts RSAES-PKCS1-v1_5 (RFC 8017, section 7.2.2).
 ///
 /// Uses big integers, because the cryptography library rejects keys below 2048 bits, and users still have such keys.
-/// The running time depends on the key. That is acceptable for a plan, which is made by the owner of the key, but it
-/// would not be acceptable for a server.
+/// The running time depends on the key. This would not be acceptable for a server. It is acceptable here, because the
+/// owner of the key makes the plan.
 fn decrypt(key: &PrivateKey, cipher: &[u8]) -> Option<Vec<u8>> {
     let length = usize::try_from(key.modulus.bits().div_ceil(8)).ok()?;
     if cipher.len() > length {
@@ -106,7 +106,7 @@ fn decrypt(key: &PrivateKey, cipher: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let block = number.modpow(&key.exponent, &key.modulus).to_bytes_be();
-    // The leading zero of the block is not part of the number.
+    // The block starts with a zero byte, which the bytes of the number do not contain.
     if block.len() + 1 != length {
         return None;
     }

@@ -117,7 +117,7 @@ pub(super) fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The type that the first character implies, if only a prefix is known.
+/// The type that the first character of a text implies, if only a prefix of the text is known.
 fn jsondecode_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     let Some(known) = arguments[0].refinement() else { return Ok(Type::Dynamic) };
     match known.prefix.trim_start().chars().next() {

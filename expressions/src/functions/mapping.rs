@@ -232,7 +232,7 @@ fn zipmap_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 }
 
 fn zipmap(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
-    // Each key affects the shape of the result, not only the list of keys.
+    // Each key affects the shape of the result, so the result depends on the origins of all keys.
     let origin = arguments[0].deep_origin();
     let (keys, key_marks) = arguments[0].unmark_deep();
     let marks = key_marks.union(arguments[1].marks());

@@ -79,7 +79,7 @@ impl Address {
         (count == 4).then_some(Address { bits: 32, value })
     }
 
-    /// The IPv4 address, if this is one: as 32 bits, or in the form `::ffff:a.b.c.d`.
+    /// The IPv4 address, if this address has 32 bits or the form `::ffff:a.b.c.d`.
     fn v4(self) -> Option<Ipv4Addr> {
         match self.bits {
             32 => u32::try_from(self.value).ok().map(Ipv4Addr::from),

@@ -106,7 +106,7 @@ fn mantissa(value: f64) -> (f64, i64) {
 }
 
 fn times_power_of_two(value: f64, exponent: i64) -> f64 {
-    // In steps, because 2^exponent may be out of range even if the result is not.
+    // The scaling is done in steps, because 2^exponent may be out of range even if the result is not.
     let mut value = value;
     let mut rest = exponent.clamp(-5000, 5000);
     while rest != 0 {

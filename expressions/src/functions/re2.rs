@@ -172,7 +172,8 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Reads what follows `(`. Returns whether it opens a group, rather than only setting flags.
+    /// Reads the rest of a group after `(`. Returns `true` if the parenthesis opens a group, and `false` if it only
+    /// sets flags.
     fn open_group(&mut self) -> Result<bool, String> {
         if !self.taken("?") {
             self.out.push('(');

@@ -4,7 +4,7 @@ use num_bigint::BigUint;
 
 use super::encoding::base64_bytes;
 
-/// The maximum size of a modulus in bits. Larger ones are too slow to be useful.
+/// The maximum size of a modulus in bits. Larger moduli are too slow to be useful.
 const LARGEST_MODULUS_BITS: u64 = 16_384;
 
 /// The parts of a private key that decryption needs.

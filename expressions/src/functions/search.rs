@@ -159,7 +159,8 @@ fn length_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// The maximum length of a collection. OpenTofu uses it as the upper bound of an otherwise unknown length.
+/// The maximum length of a collection. If the length is otherwise unknown, OpenTofu uses this number as its upper
+/// bound.
 const LONGEST: u64 = i64::MAX as u64;
 
 fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

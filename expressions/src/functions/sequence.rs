@@ -253,7 +253,7 @@ fn reverse(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value,
     Ok(sequence_of(ty, reversed).mark(marks))
 }
 
-/// Checks start and end, as far as they are known.
+/// Checks the start and end of a slice, as far as they are known.
 fn slice_bounds(arguments: &[Value]) -> Result<(Option<usize>, Option<usize>), FunctionError> {
     let length = match (arguments[0].as_items(), arguments[0].ty()) {
         (Some(items), _) => Some(items.len()),

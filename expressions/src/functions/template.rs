@@ -83,7 +83,7 @@ fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Res
     let template = content.text()?;
     let template = template.strip_prefix('\u{feff}').unwrap_or(template);
     let name = if arguments[0].marks().is_empty() { content.name.as_str() } else { "(sensitive value)" };
-    // Variable names are normalized, so the names in the template must be too.
+    // Variable names are normalized, so the names in the template must be normalized too.
     let template = Value::string(template);
     let result = rendered(context, name, template.as_str().unwrap_or_default(), &variables)?;
     Ok(result.mark(arguments[0].marks()).mark(&variable_marks))
@@ -91,7 +91,7 @@ fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Res
 
 fn templatestring(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     if !arguments[1].marks().is_empty() {
-        // OpenTofu fails here too, with a less helpful message.
+        // OpenTofu fails here too, but with a less helpful message.
         return Err(problems::text::marked_variables());
     }
     let variables = names(&arguments[1])?;

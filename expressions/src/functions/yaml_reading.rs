@@ -19,7 +19,7 @@ use crate::stack;
 const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
 /// The maximum number of values in a document. Each use of an anchor counts its values again. Documents of some
-/// megabytes without anchors stay below it, but a chain of anchors can exceed it by far.
+/// megabytes without anchors stay below this number, but a chain of anchors can exceed it by far.
 const MOST_VALUES: u64 = 4 << 20;
 
 const TAGS: &str = "tag:yaml.org,2002:";
@@ -41,7 +41,7 @@ fn read(source: &str) -> Result<Value, String> {
     if source.lines().any(|line| line.starts_with("%YAML") && !line.starts_with("%YAML 1.1")) {
         return Err("found incompatible YAML document".into());
     }
-    // Indentation consists of spaces. The parser only checks for tabs from the second line on.
+    // Indentation must consist of spaces. The parser itself checks for tabs only from the second line on.
     let first = source.lines().find(|line| !line.trim().is_empty() && !line.starts_with(['#', '%']));
     if first.is_some_and(|line| line.len() - line.trim_start().len() > line.len() - line.trim_start_matches(' ').len())
     {

@@ -188,7 +188,7 @@ impl Writer {
     }
 }
 
-/// Characters that need no escape.
+/// Whether a character needs no escape.
 fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && c != '\u{feff}'
 }

@@ -7,7 +7,7 @@ use crate::refine::{definitely_not_null, length_bounds};
 use crate::stack;
 
 /// Whether two values are equal, or `None` if the answer is known only at apply. Values of different types are not
-/// equal, but nulls of any type are. Marks are ignored.
+/// equal, but nulls are equal whatever their types. Marks are ignored.
 pub fn equal(a: &Value, b: &Value) -> Option<bool> {
     stack::guarded(|| compare(a, b))
 }
@@ -20,7 +20,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         (false, false) => {}
     }
     if a.is_known() && b.is_known() && a.ty() != b.ty() {
-        // If something is unknown, parts with an open type may still become equal.
+        // If a part of either value is unknown, parts with an open type may still become equal.
         let settled = !a.deep().unknown && !b.deep().unknown;
         return if settled || differing_types(a, b) { Some(false) } else { None };
     }
@@ -55,7 +55,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
                 let apart = a_max.is_some_and(|m| m < b_min) || b_max.is_some_and(|m| m < a_min);
                 return apart.then_some(false);
             }
-            // Both sets have their elements in the same order.
+            // Sets are ordered by content, so equal sets have equal elements in the same order.
             Some(x.len() == y.len() && x.items().iter().zip(y.items()).all(|(x, y)| equal(x, y) == Some(true)))
         }
         _ => Some(false),
@@ -67,7 +67,7 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
     for (x, y) in pairs {
         match equal(x, y) {
             Some(false) if !open => return Some(false),
-            // Like cty, this ignores differing pairs after an undecided pair.
+            // Like cty, ignore a differing pair if an earlier pair is undecided.
             Some(false) | None => open = true,
             Some(true) => {}
         }
@@ -80,7 +80,7 @@ fn differing_types(a: &Value, b: &Value) -> bool {
     !may_match(&a.ty(), &b.ty())
 }
 
-/// Whether both can be the same type. An open part may become any type.
+/// Whether both types can become the same type. An open part may become any type.
 fn may_match(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Dynamic, _) | (_, Type::Dynamic) => true,

@@ -102,7 +102,7 @@ pub(crate) fn no_providers() -> FunctionError {
     FunctionError::new("no providers are available here")
 }
 
-/// An argument without a parameter.
+/// An argument that no parameter accepts.
 pub(crate) fn no_parameter(index: usize) -> FunctionError {
     FunctionError::argument(index, "the function has no parameter for this argument")
 }
@@ -144,22 +144,22 @@ pub(crate) fn no_success(problems: &[Diagnostic]) -> FunctionError {
     FunctionError::new(text)
 }
 
-/// A function without an implementation was called.
+/// A call of a function without an implementation.
 pub(crate) fn no_implementation() -> FunctionError {
     FunctionError::new("this function has no implementation")
 }
 
-/// An argument has no parameter.
+/// An argument that no parameter of the function accepts.
 pub(crate) fn no_such_parameter(argument: usize) -> FunctionError {
     FunctionError::argument(argument, "there is no such parameter")
 }
 
-/// The arguments exceed a limit together.
+/// Arguments that together exceed a limit.
 pub(crate) fn arguments_too_large(excess: impl Display) -> FunctionError {
     FunctionError::new(format!("the arguments are too large together: {excess}"))
 }
 
-/// The result exceeds a limit.
+/// A result that exceeds a limit.
 pub(crate) fn result_too_large(excess: impl Display) -> FunctionError {
     FunctionError::new(format!("the result is too large: {excess}"))
 }

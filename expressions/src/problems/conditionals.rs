@@ -7,7 +7,7 @@ use crate::convert::{ConvertError, Safety, unify};
 
 const INCONSISTENT: &str = "Inconsistent conditional result types";
 
-/// Both results have no common type.
+/// Results without a common type.
 pub(crate) fn no_common_type(yes: &Type, no: &Type) -> Problem {
     let mismatch = describe_mismatch(yes, no);
     let detail = format!("The true and false result expressions must have consistent types. {mismatch}");

@@ -2,7 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// The code for a reference to a name that the template does not have.
+/// The code for a reference to a name that the variables of a template do not have.
 pub(crate) const UNKNOWN_NAME: &str = "unknown-name";
 
 const INVALID_REFERENCE: &str = "Invalid reference";

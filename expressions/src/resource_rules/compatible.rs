@@ -11,8 +11,8 @@ use crate::operators::equal;
 use crate::refine::length_bounds;
 use crate::stack;
 
-/// Everything that contradicts the planned object, in an object after apply or in a second plan for it. Messages omit
-/// the content of sensitive attributes and marked values.
+/// Everything in `actual` that contradicts the planned object. `actual` is the object after apply, or a second plan for
+/// the object. Messages omit the content of sensitive attributes and marked values.
 pub fn result_problems(block: &Block, planned: &Value, actual: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
     check_block(block, planned, actual, &Path::ROOT, &mut problems);
@@ -122,7 +122,8 @@ fn check_nested_block(
     }
 }
 
-/// Checks a set. Fewer elements are valid, since unknown elements may turn out to be equal. More elements are not.
+/// Checks a set. Fewer elements than planned are valid, because unknown elements may turn out to be equal. More
+/// elements are not valid.
 fn check_set(
     what: &str,
     planned: &Value,
@@ -220,7 +221,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<
     });
 }
 
-/// Whether a type matches the wanted one. Dynamic matches any type.
+/// Whether a type matches the type `want`. A dynamic type matches any type.
 fn conforms(have: &Type, want: &Type) -> bool {
     match (have, want) {
         (_, Type::Dynamic) | (Type::Dynamic, _) => true,

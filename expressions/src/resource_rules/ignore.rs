@@ -20,7 +20,7 @@ struct Ignored {
 
 /// Replaces the ignored parts of the configuration with those of the prior object. If `paths` is `None`, everything is
 /// ignored. In this case, `prior` must come from [`prior_for_ignoring_all`]. If the prior object is null, nothing is
-/// ignored, since a new object has nothing to keep.
+/// ignored, because a new object has no earlier values.
 ///
 /// A path that ends in a map key keeps only that element, or its absence. Paths that exist in neither value are
 /// skipped.
@@ -62,7 +62,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
         let mut entries = match value.open().1 {
             Kind::Map(map) => map.entries().to_map(),
             Kind::Null(_) => BTreeMap::new(),
-            // A single element of an unknown map cannot be kept. Other types have no keys.
+            // A single element of an unknown map cannot be replaced. Values of other types have no keys.
             _ => return Transform::Descend,
         };
         for (key, element) in elements {

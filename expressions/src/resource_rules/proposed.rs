@@ -20,8 +20,8 @@ enum NestedSchema<'s> {
     Attributes(&'s NestedAttributes),
 }
 
-/// Merges the configuration with the prior object. If either of them is null, returns the other: a null prior object
-/// means creation. If both are null, returns null.
+/// Merges the configuration with the prior object. If one of them is null, returns the other. A null prior object means
+/// that the object is created. If both are null, returns null.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return prior.clone();
@@ -195,7 +195,8 @@ fn merge_set(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value 
     Value::set(element, merged)
 }
 
-/// Whether this configuration can have produced a prior element: they differ only in attributes that the provider sets.
+/// Whether this configuration can have produced a prior element: the element and the configuration differ only in
+/// attributes that the provider sets.
 fn may_come_from(content: NestedSchema<'_>, prior: &Value, config: &Value) -> bool {
     let attribute_at = |path: &Path| match content {
         NestedSchema::Block(block) => schema_path::attribute_at(block, path),
@@ -243,7 +244,7 @@ fn comes_from<'s>(
                 })
         }
         _ => {
-            // A nested attribute that the provider has set as a whole.
+            // If the configuration does not set the attribute, the provider may have set it as a whole.
             config.is_null() && attribute_at(path).is_some_and(|attribute| attribute.computed)
         }
     }

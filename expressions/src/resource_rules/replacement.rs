@@ -16,7 +16,7 @@ pub struct ReplacePaths {
 }
 
 /// Selects the paths whose values change. `named` are the paths that the provider named. An unknown value counts as a
-/// change; marks do not. Without a prior object, there is nothing to replace.
+/// change, but a change of marks does not. Without a prior object, there is nothing to replace.
 pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplacePaths {
     let mut found = ReplacePaths::default();
     if prior.is_null() {

@@ -1,4 +1,4 @@
-//! Finds the sensitive and deprecated parts of an object by its schema.
+//! Finds the sensitive and deprecated parts of an object, as its schema declares them.
 
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};

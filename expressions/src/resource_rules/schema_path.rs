@@ -49,7 +49,7 @@ fn named(steps: &[ValueStep]) -> Option<(&SmolStr, &[ValueStep])> {
     }
 }
 
-/// The steps after the step that selects an element. There is no such step for elements of sets.
+/// The remaining steps, without the step that selects an element of a list or map. Other nestings have no such step.
 fn after_element(nesting: Nesting, steps: &[ValueStep]) -> Option<&[ValueStep]> {
     match nesting {
         Nesting::Single | Nesting::Group | Nesting::Set => Some(steps),

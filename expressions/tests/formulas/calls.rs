@@ -8,7 +8,7 @@ use crate::generate::{Choices, Want, expression};
 /// `x` regular expression, `6` base64, `f` format.
 type Pattern = &'static str;
 
-/// The calls that have each kind of result.
+/// Calls whose result is a string. The tables after this one contain the calls with other kinds of results.
 const TEXTS: &[Pattern] = &[
     "upper(%t%)",
     "lower(%t%)",

@@ -63,7 +63,7 @@ pub fn broken_promise(planned: &Value, actual: &Value) -> Option<String> {
                 None => Some(format!("{key} is missing")),
             })
         }
-        // Elements of a set may turn out to be equal, or in a different order.
+        // Elements of a set may turn out to be equal, or may be in a different order.
         (Kind::Set(a), Kind::Set(b)) if b.len() <= a.len() && planned.deep().unknown => None,
         _ if planned.unmark_deep().0 == actual.unmark_deep().0 => None,
         _ => Some(format!("{planned:?} is not {actual:?}")),
@@ -102,7 +102,7 @@ fn conforms(planned: &Type, actual: &Type) -> bool {
             a.attributes.len() == b.attributes.len()
                 && a.attributes.iter().all(|(name, ty)| b.attributes.get(name).is_some_and(|found| conforms(ty, found)))
         }
-        // A null, or an element of an empty collection, whose type is still open.
+        // The planned type is still open, as for a null or for the elements of an empty collection.
         (_, Type::Dynamic) => true,
         _ => planned == actual,
     }

@@ -1,12 +1,12 @@
 //! Generates expressions from choices: every construct of the language, and every function with valid arguments.
 //!
-//! Parts are only taken (`x[i]`, `x.a`, the source of a loop) from *shallow* containers, which cannot fail. An error in
-//! an unused part is not noticed at apply, as the parent module describes. With other containers, nearly every case
-//! would have such an error.
+//! A part of a container (`x[i]`, `x.a`, the elements of a loop) is only used if the container is *shallow*, which
+//! means that its parts cannot fail. An error in an unused part is not noticed at apply, as the parent module
+//! describes. If all containers were allowed, nearly every case would have such an error.
 
 use crate::calls;
 
-/// The bytes that determine the choices. When they are used up, every choice is the first one.
+/// The bytes that determine the choices. When the bytes are used up, every choice is the first one.
 pub struct Choices<'c> {
     bytes: &'c [u8],
     next: usize,

@@ -2,8 +2,8 @@
 //! inputs, and the resulting formula is run. This gives the same value as evaluating over known results, including
 //! marks and errors. What the plan promises about a value (type, not null, prefix, bounds) holds for the final value.
 //!
-//! One difference is deliberate: an unused part may fail silently (`[a, tonumber(b)][0]`). So parts are only taken from
-//! containers that cannot fail.
+//! One difference is deliberate: an unused part may fail silently (`[a, tonumber(b)][0]`). So generated expressions
+//! only use parts of containers that cannot fail.
 //!
 //! Inputs are unknown, unknown and sensitive, partly known, of unknown type, or live: known at plan, with a different
 //! value at apply.
@@ -121,9 +121,9 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             if known_failed {
                 return Err(format!("ran to {value:?}\n  {}", story()));
             }
-            // Some marks are found only at apply: by `try`, in a loop, or from a list of unknown length. They come too
-            // late for values that were known at plan. A conditional also has the marks of the branch that was not
-            // taken at plan, even if that branch fails. In these cases, only the content is compared.
+            // Some marks are found only at apply: by `try`, in a loop, or from a list of unknown length. Values that
+            // were known at plan do not have these marks. A conditional also has the marks of the branch that was not
+            // chosen at plan, even if that branch fails. In these cases, only the content is compared.
             let secret = text_has(text, &["secret", "sensitive("]);
             let branched = text_has(text, &[" ? ", "%{ if", "&&", "||"]);
             let late = branched || text_has(text, &["try(", "for "]);
@@ -154,16 +154,16 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             let summaries = |problems: &[Diagnostic]| {
                 problems.iter().filter(|p| p.is_error()).map(|p| p.summary.clone()).collect::<BTreeSet<_>>()
             };
-            // The reported error may differ. A loop body reports the error that was found at plan, even if another one
-            // comes first with known results. A conditional checks types last. An error in a template has its own
-            // source range. A failing branch that is not taken has no type in evaluation, but has a type at apply if
+            // The reported error may differ. A loop body reports the error that was found at plan, even if another
+            // error comes first with known results. A conditional checks types last. An error in a template has its own
+            // source range. A failing branch that is not chosen has no type in evaluation. At apply, it has a type if
             // the type was known at plan.
             let shared = |p: &Diagnostic| p.detail.contains("any single type");
             let inconsistent = |p: &Diagnostic| p.summary == "Inconsistent conditional result types" || shared(p);
             if text.contains(" ? ") && found.iter().all(inconsistent) {
                 return Ok(());
             }
-            // A conversion inside an argument reports its own error, not one of the call.
+            // A conversion inside an argument reports its own error instead of an error of the call.
             let converted = found.iter().all(|p| p.summary == "Unsuitable value type");
             let several = converted || text_has(text, &["for ", " ? ", "template"]);
             if !known_failed || !several && summaries(&found).is_disjoint(&summaries(&known_problems)) {
@@ -209,7 +209,7 @@ fn a_formula_yields_what_evaluation_yields() {
     }
 }
 
-/// Every function is generated, or is excluded by name.
+/// Every function is either generated or excluded by name.
 #[test]
 fn all_functions_are_generated() {
     let called = |name: &str| {

@@ -78,7 +78,7 @@ pub struct PlanScope {
 }
 
 impl PlanScope {
-    /// Creates a scope. The results are known, or as they are at plan.
+    /// Creates a scope. If `known` is set, the results are known. Otherwise, they are as at plan.
     pub fn new(inputs: &Inputs, known: bool) -> PlanScope {
         let mut plain = Vec::new();
         let mut live = Vec::new();

@@ -62,7 +62,8 @@ impl FromStr for FunctionProvider {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<FunctionProvider, AddressError> {
-        // The number of slashes does not distinguish the two: the text of an instance contains a source.
+        // The number of slashes does not distinguish an instance from a source: the text of an instance contains a
+        // source.
         match text.parse() {
             Ok(instance) => Ok(FunctionProvider::Configured(instance)),
             Err(_) => text.parse().map(ProviderSource::into),

@@ -68,18 +68,18 @@ impl InstanceKey {
         i64::try_from(index).ok().map(InstanceKey::Int)
     }
 
-    /// Whether it is a number below zero. A state can contain such a key, but no address that a user writes.
+    /// Whether the key is a negative number. A state can contain such a key, but an address that a user writes cannot.
     pub fn is_negative(&self) -> bool {
         matches!(self, InstanceKey::Int(number) if *number < 0)
     }
 }
 
-/// A serialized key is a number that no instance key can have.
+/// The error for a serialized key whose number no instance key can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an instance key is out of range")]
 struct KeyOutOfRange;
 
-/// No key, then numbers, then strings, as OpenTofu lists them.
+/// The order in which OpenTofu lists instances: the instance without a key, then numbers, then strings.
 impl Ord for InstanceKey {
     fn cmp(&self, other: &Self) -> Ordering {
         fn rank(k: &InstanceKey) -> u8 {

@@ -18,7 +18,7 @@ pub enum AddressError {
     Expected {
         /// The expected part.
         expected: &'static str,
-        /// The text from that position on.
+        /// The text from the position at which the part was expected.
         rest: String,
         /// The whole text.
         text: String,
@@ -43,7 +43,7 @@ fn name_length(text: &str) -> usize {
 
 impl Resource {
     /// Whether a configuration can contain a resource with this type and name, so that its address can be parsed. In a
-    /// state, both can be any text.
+    /// state, the type and the name can be any text.
     pub fn is_valid(&self) -> bool {
         let name = |text: &str| !text.is_empty() && name_length(text) == text.len();
         // These words begin an address, so they are not types.
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// Parses `module.a["k"].module.b`, including the dot after it if something follows.
+    /// Parses `module.a["k"].module.b`. If something follows, also reads the dot after this address.
     fn modules(&mut self) -> Result<ModuleInstance, AddressError> {
         let mut steps = Vec::new();
         while self.eat("module.") {

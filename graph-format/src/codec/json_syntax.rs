@@ -288,7 +288,7 @@ impl<'a> Parser<'a> {
         Ok(unit)
     }
 
-    /// The character of a code unit. If it is a high surrogate, the next escape is read too.
+    /// The character of a code unit. If the code unit is a high surrogate, the next escape is read too.
     fn code_point(&mut self, unit: u32) -> char {
         if let Some(character) = char::from_u32(unit) {
             return character;

@@ -3,9 +3,9 @@
 //! - A number is an integer if it fits into `i64`, a 64-bit float if the conversion is exact, and decimal text
 //!   otherwise.
 //! - An unknown value without a refinement is the extension `d4 00 00`. With a refinement, it is an extension with the
-//!   type number 12. The extension contains a map with these keys: 1 whether the value may be null, 2 the prefix, 3 and
-//!   4 the lower and the upper bound of a number and whether each bound is inclusive, 5 and 6 the minimum and the
-//!   maximum number of elements.
+//!   type number 12. This extension contains a map. Key 1: whether the value may be null. Key 2: the prefix. Keys 3 and
+//!   4: the lower and the upper bound of a number, and whether each bound is inclusive. Keys 5 and 6: the minimum and
+//!   the maximum number of elements.
 //! - A set is an array in set order. Keys of maps and attributes of objects are sorted.
 //! - Where the type is dynamic: an array of the type as JSON, and the value.
 
@@ -19,11 +19,11 @@ pub use encode::encode;
 /// The extension type of unknown values with refinements.
 const REFINED_EXTENSION: i8 = 12;
 
-/// The maximum length of an encoded refinement, in bytes. cty's decoder accepts no more.
+/// The maximum length of an encoded refinement, in bytes. cty's decoder refuses longer refinements.
 const MAX_REFINEMENT_LENGTH: usize = 1024;
 
-/// The maximum length of an encoded prefix, in bytes. The same as in cty. It leaves room for the rest of the refinement
-/// within [`MAX_REFINEMENT_LENGTH`].
+/// The maximum length of an encoded prefix, in bytes. The same as in cty. With this limit, the rest of the refinement
+/// fits into [`MAX_REFINEMENT_LENGTH`].
 const MAX_PREFIX_LENGTH: usize = 256;
 
 const _: () = assert!(MAX_PREFIX_LENGTH + 16 <= MAX_REFINEMENT_LENGTH);

@@ -1,4 +1,4 @@
-//! A graph as readable text, one operation per line. Tests of the planner compare it.
+//! A graph as readable text, one operation per line. Tests of the planner compare this text.
 
 mod secrets;
 

@@ -207,7 +207,7 @@ impl Numbers {
     /// The final number of a draft that another draft refers to.
     ///
     /// # Panics
-    /// Panics if the draft was dropped. Nothing may refer to it.
+    /// Panics if the draft was dropped. Nothing may refer to a dropped draft.
     fn at(&self, id: u32) -> OperationId {
         self.0[id as usize].unwrap_or_else(|| panic!("draft {id} was dropped, but another operation names it"))
     }

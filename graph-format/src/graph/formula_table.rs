@@ -37,13 +37,13 @@ pub enum TableError {
     ForwardReference {
         /// The row.
         row: u32,
-        /// The row that it refers to.
+        /// The row that the invalid row refers to.
         operand: u32,
     },
 }
 
 impl FormulaTable {
-    /// All rows as shared formulas, in the order of the table. Takes time linear in its size.
+    /// All rows as shared formulas, in the order of the table. Takes time linear in the size of the table.
     pub fn formulas(&self) -> Result<Vec<Formula>, TableError> {
         let mut built: Vec<Formula> = Vec::with_capacity(self.rows.len());
         for (i, row) in self.rows.iter().enumerate() {

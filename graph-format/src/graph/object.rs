@@ -44,7 +44,7 @@ pub struct StateRecord {
 pub struct PlannedObject {
     /// The action.
     pub action: Action,
-    /// The planned value: null for a delete. Unknown parts are known at apply.
+    /// The planned value: null for a delete. Its unknown parts become known at apply.
     pub value: Value,
     /// Private data of the provider, to be passed to the apply call.
     pub private: Vec<u8>,
@@ -58,7 +58,7 @@ pub struct PlannedObject {
     pub record: StateRecord,
     /// The sensitive paths, according to schema and configuration.
     pub sensitive: Vec<Path>,
-    /// A template of the import id that finds the object of a create in doubt: text with names of planned attributes in
-    /// braces. `None` unless the type promises that such a look-up is strongly consistent.
+    /// A template of the import id by which the object of a create in doubt is found: text with names of planned
+    /// attributes in braces. `None` unless the type promises that such a look-up is strongly consistent.
     pub lookup: Option<String>,
 }

@@ -85,8 +85,8 @@ pub struct OutlineRow {
     pub needs: Waits,
     /// Whether the operation asks a provider for a change.
     pub changes_world: bool,
-    /// A template of the import id that finds the object if it is uncertain whether it was created, with attribute
-    /// names in braces.
+    /// A template of the import id by which the object of a create with an uncertain outcome is found. The names of
+    /// attributes are in braces.
     pub lookup: Option<String>,
 }
 

@@ -28,7 +28,7 @@ pub enum Flaw {
     ForwardReference {
         /// The operation.
         operation: u32,
-        /// The number that it refers to.
+        /// The number that the operation refers to.
         to: u32,
     },
     /// An operand that is the wrong kind of operation, belongs to another object, or is in another shard.

@@ -98,7 +98,7 @@ impl Decimal {
         let mut decimal = Decimal::exact(&float.mantissa, float.exponent);
         let top = float.top();
         if float.exponent >= 0 && top <= i64::from(float.precision) {
-            // No other integer is within half a unit.
+            // A unit is at most 1, so no other integer is within half a unit.
             return decimal;
         }
         // The mantissa with one bit more than the precision. Its lowest bit is half a unit.

@@ -105,7 +105,7 @@ pub enum Damage {
     TooLarge {
         /// The kind of the section.
         kind: SectionKind,
-        /// The size that it claims.
+        /// The size that the section claims, in bytes.
         bytes: u64,
     },
     /// A section does not decompress to the size in the table.
@@ -130,12 +130,12 @@ pub enum WriteError {
         "the section {0} of the plan cannot be written: it holds an ephemeral value or one that is nested too deeply"
     )]
     Unwritable(SectionKind),
-    /// Something in the plan would be refused when it is read back.
+    /// Something in the plan would be refused when the plan is read back.
     #[error("the section {kind} of the plan could not be read back: {damage}")]
     Unreadable {
-        /// The kind of its section.
+        /// The kind of the section that would be refused.
         kind: SectionKind,
-        /// Why reading would refuse it.
+        /// Why a reader would refuse the section.
         damage: Damage,
     },
     /// There are more fragments or providers than a file can have. Contains the number of sections.

@@ -45,9 +45,9 @@ impl UiMode {
 pub struct ProviderPackage {
     /// The source of the provider.
     pub source: ProviderSource,
-    /// Its version; empty for built-in providers and development overrides.
+    /// The version of the provider; empty for built-in providers and development overrides.
     pub version: String,
-    /// The hash (`h1:...`) of the unpacked package that planning used; empty if it has none.
+    /// The hash (`h1:...`) of the unpacked package that planning used; empty if there is no such hash.
     pub checksum: String,
     /// All hashes that the lock file has for the package (`h1:...`, `zh:...`), sorted.
     pub hashes: Vec<String>,
@@ -132,7 +132,7 @@ pub struct CheckResult {
     pub address: CheckedAddress,
     /// The kind of the object.
     pub kind: CheckedKind,
-    /// The worst result of its conditions.
+    /// The worst result of the object's conditions.
     pub status: CheckStatus,
     /// The messages of conditions that do not hold.
     pub messages: Vec<String>,

@@ -37,7 +37,7 @@ impl PlanReader {
     /// The encoded package of one shard, which a coordinator forwards.
     ///
     /// # Errors
-    /// Returns an error if a section that it needs is damaged. A package that was read can always be encoded.
+    /// Returns an error if a section that the package needs is damaged. A package that was read can always be encoded.
     pub fn fragment_bytes(&self, index: usize) -> Result<Vec<u8>, PlanFileError> {
         self.package(index)?.encode().map_err(|error| match error {
             WriteError::Io(error) => PlanFileError::Io(error),

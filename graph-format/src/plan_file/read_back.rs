@@ -1,5 +1,5 @@
-//! Types that decode the large records of a plan without keeping their elements. The writer uses them to check what it
-//! wrote.
+//! Types that decode the large records of a plan without keeping their elements. The writer uses these types to check
+//! its own records.
 //!
 //! The fields have the order of the records, since records are encoded by position. A record that cannot be read back
 //! is not written, so a missing field is noticed with the first plan.
@@ -20,7 +20,7 @@ use crate::schema::ProviderSchema;
 
 /// Decodes [`crate::changes::Changes`].
 #[derive(Deserialize)]
-#[allow(dead_code)] // Only read.
+#[allow(dead_code)] // The fields are decoded, but never used.
 pub(super) struct Changes {
     resources: Each<ResourceChange>,
     drift: Each<ResourceChange>,
@@ -30,7 +30,7 @@ pub(super) struct Changes {
 
 /// Decodes [`crate::graph::Fragment`].
 #[derive(Deserialize)]
-#[allow(dead_code)] // Only read.
+#[allow(dead_code)] // The fields are decoded, but never used.
 pub(super) struct Fragment {
     shard: Shard,
     rows: Each<Row>,
@@ -40,14 +40,14 @@ pub(super) struct Fragment {
 
 /// Decodes [`crate::graph::FormulaTable`].
 #[derive(Deserialize)]
-#[allow(dead_code)] // Only read.
+#[allow(dead_code)] // The fields are decoded, but never used.
 struct FormulaTable {
     rows: Each<FormulaRow>,
 }
 
 /// Decodes the outline of a graph.
 #[derive(Deserialize)]
-#[allow(dead_code)] // Only read.
+#[allow(dead_code)] // The fields are decoded, but never used.
 pub(super) struct Outline {
     operations: u32,
     waiters: Each<Waits>,
@@ -57,7 +57,7 @@ pub(super) struct Outline {
 
 /// Decodes [`super::FragmentPackage`].
 #[derive(Deserialize)]
-#[allow(dead_code)] // Only read.
+#[allow(dead_code)] // The fields are decoded, but never used.
 pub(super) struct Package {
     manifest: Manifest,
     schemas: BTreeMap<ProviderSource, ProviderSchema>,

@@ -35,7 +35,7 @@ use crate::schema::ProviderSchema;
 pub struct PlanOutline {
     /// The number of operations of the whole graph, tracked or not.
     pub operations: u32,
-    /// The shards. [`OutlineRow::shard`] is an index into them, and the index of a shard is also that of its fragment.
+    /// The shards. [`OutlineRow::shard`] is an index into this list. A shard and its fragment have the same index.
     pub shards: Vec<Shard>,
     /// The waiters: sets of tracked operations.
     pub waiters: Vec<Waits>,
@@ -323,7 +323,7 @@ impl PlanReader {
     /// The part of the plan that the worker of one shard gets.
     ///
     /// # Errors
-    /// Returns an error if a section that it needs is damaged.
+    /// Returns an error if a section that the package needs is damaged.
     pub fn package(&self, index: usize) -> Result<FragmentPackage, PlanFileError> {
         let fragment = self.fragment(index)?;
         let mut schemas = BTreeMap::new();

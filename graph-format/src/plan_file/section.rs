@@ -19,7 +19,7 @@ pub enum SectionKind {
     Manifest = 2,
     /// [`super::Manifest::prior_state`]
     PriorState = 3,
-    /// [`super::Manifest::configuration`], or at the index [`super::container::GENERATED`]
+    /// At index 0, [`super::Manifest::configuration`]. At the index [`super::container::GENERATED`],
     /// [`super::Manifest::generated`].
     Configuration = 4,
     /// [`crate::changes::Changes`]
@@ -28,8 +28,8 @@ pub enum SectionKind {
     Schema = 6,
     /// [`super::SourceSnippets`]
     Sources = 7,
-    /// [`super::PlanOutline`] without its shards. At the index [`super::container::PLACEMENT`],
-    /// [`super::Manifest::placement`]; at [`super::container::CALL_LIMITS`], [`super::Manifest::limits`]; at
+    /// At index 0, [`super::PlanOutline`] without its shards. At the index [`super::container::PLACEMENT`],
+    /// [`super::Manifest::placement`]. At [`super::container::CALL_LIMITS`], [`super::Manifest::limits`]. At
     /// [`super::container::INSTANCE_BOUNDS`], the limits on open provider instances, if there are any.
     Outline = 8,
     /// [`crate::graph::Fragment`]; one section for each shard.

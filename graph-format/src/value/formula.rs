@@ -209,7 +209,8 @@ pub enum FormulaOp<F = Formula> {
     },
     /// The value with the defaults of `optional()` attributes filled in, before conversion.
     Defaults(F, Arc<TypeDefaults>),
-    /// An error that evaluation found here. It is only reported if apply really computes this part.
+    /// An error that evaluation found in this part of an expression. The error is reported only if apply computes the
+    /// part.
     Failure(Box<Diagnostic>),
 }
 

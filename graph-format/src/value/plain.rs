@@ -60,10 +60,10 @@ pub const DEEPEST_VALUE: usize = 256;
 /// Why a value cannot be serialized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unwritable {
-    /// It contains known ephemeral content.
+    /// The value contains known ephemeral content.
     #[error("an ephemeral value is never stored")]
     Ephemeral,
-    /// It is nested too deeply.
+    /// The value is nested too deeply.
     #[error("the value is nested deeper than {DEEPEST_VALUE} levels")]
     TooDeep,
 }

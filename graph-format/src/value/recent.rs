@@ -1,7 +1,8 @@
 //! A cache of object types.
 //!
-//! The instances of a resource are objects of one type. Each computes its type, and a separate copy would be larger
-//! than the object. So each thread remembers the last few types, and objects of the same type share one type in memory.
+//! The instances of a resource are objects of one type. Each object computes its type, and a separate copy of the type
+//! would be larger than the object. So each thread remembers the last few types, and objects of the same type share one
+//! type in memory.
 
 use std::cell::RefCell;
 
@@ -66,7 +67,7 @@ mod tests {
         let (number, text) = (Value::int(1), Value::string("x"));
         let one = object(&["a", "b"], &number);
         assert!(share(&one, &object(&["a", "b"], &Value::int(2))));
-        // Other types come between, but fewer than are remembered.
+        // Objects of other types come in between, but of fewer types than a thread remembers.
         for names in [&["a"][..], &["a", "c"], &["b"], &[]] {
             assert!(!share(&one, &object(names, &number)), "{names:?}");
         }

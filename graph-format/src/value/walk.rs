@@ -18,7 +18,7 @@ pub enum PathError {
     NoSuchStep {
         /// The step, as text.
         step: String,
-        /// The type of the value without that part.
+        /// The type of the value in which the step has no part.
         found: String,
     },
 }
@@ -133,8 +133,8 @@ pub(super) fn to_formula(value: &Value) -> Formula {
     Formula::new(FormulaOp::Mark(bare, marks), ty, None)
 }
 
-/// The type of a tuple or object that is computed from these formulas. It is the type of the value, unless a part may
-/// have a different type at apply.
+/// The type of a tuple or object whose parts the formulas in `parts` compute: the type of `value`, or the result of
+/// `made` if the type of a part is only known at apply.
 fn honest<'a>(value: &Value, mut parts: impl Iterator<Item = &'a Formula>, made: impl Fn() -> Type) -> Type {
     if parts.any(|part| part.ty().has_dynamic()) { made() } else { value.ty() }
 }

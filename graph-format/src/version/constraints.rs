@@ -22,7 +22,7 @@ enum Operator {
     Pessimistic,
 }
 
-/// The signs of operators. Longer signs precede those that they begin with.
+/// The signs of operators. A sign that begins with another sign comes before that sign.
 const SIGNS: [(&str, Operator); 7] = [
     ("!=", Operator::NotEqual),
     (">=", Operator::GreaterOrEqual),
@@ -38,11 +38,11 @@ const SIGNS: [(&str, Operator); 7] = [
 struct Constraint {
     operator: Operator,
     version: Version,
-    /// How many numbers of the version are written.
+    /// How many of the version's numbers are written.
     written: usize,
 }
 
-/// Constraints that must all hold. Without any, every release is allowed.
+/// Constraints that must all hold. If there are no constraints, every release is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionConstraints {
     parts: Vec<Constraint>,

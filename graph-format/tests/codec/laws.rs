@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Types without dynamic parts in collections, since the elements of those would have to agree.
+/// Types without dynamic parts in collections. All elements of such a collection would have to agree on their type.
 fn any_type() -> impl Strategy<Value = Type> {
     let leaf = prop_oneof![Just(Type::Bool), Just(Type::Number), Just(Type::String)];
     let concrete = leaf.prop_recursive(3, 12, 3, |inner| {

@@ -54,10 +54,10 @@ pub fn raw_parts(file: &[u8]) -> Vec<Part> {
         .collect()
 }
 
-/// The kind of the section that contains a digest over all others.
+/// The kind of the section that contains a digest over all other sections.
 pub const SEAL: u16 = 11;
 
-/// Assembles a file of these sections with valid checksums and, if it has one, a valid seal.
+/// Assembles a file of these sections with valid checksums. If there is a section for the seal, the seal is valid too.
 pub fn put_together(parts: &[Part]) -> Vec<u8> {
     let mut parts = parts.to_vec();
     if let Some(at) = parts.iter().position(|part| part.kind == SEAL) {

@@ -16,7 +16,7 @@ use crate::facts::Facts;
 pub(crate) struct Claims(BTreeMap<ResourceInstance, bool>);
 
 impl Claims {
-    /// Adds an instance. `exclusive` if the plan changes it.
+    /// Adds an instance. `exclusive` says whether the plan changes the instance.
     pub(crate) fn add(&mut self, address: &ResourceInstance, exclusive: bool) {
         match self.0.get_mut(address) {
             Some(known) => *known |= exclusive,

@@ -23,7 +23,7 @@ pub(crate) struct Effects {
     changing: FxHashSet<SmolStr>,
     /// The changes of instances. A resource with an empty entry is in the plan but triggers nothing.
     altered: FxHashMap<AbsResource, Alterations>,
-    /// Cached answers for whole resources. `None` if the resource is not in the plan.
+    /// Cached answers of [`Effects::fires`] for whole resources. `None` if the resource is not in the plan.
     fired: FxHashMap<(AbsResource, Path), Option<bool>>,
 }
 
@@ -45,7 +45,7 @@ impl Effects {
         self.altered.entry(resource).or_default();
     }
 
-    /// Whether any of these changes.
+    /// Whether any of these resources changes.
     pub(crate) fn is_any_pending(&self, resources: &[AbsResource]) -> bool {
         resources.iter().any(|resource| self.pending.contains(resource))
     }
@@ -55,7 +55,7 @@ impl Effects {
         dependencies.iter().any(|name| self.changing.contains(name))
     }
 
-    /// Whether any of these is in the plan.
+    /// Whether any of these resources is in the plan.
     pub(crate) fn is_any_in_plan(&self, resources: &[AbsResource]) -> bool {
         resources.iter().any(|resource| self.altered.contains_key(resource))
     }
@@ -138,7 +138,7 @@ mod tests {
         ] {
             let resource: AbsResource = resource.parse().unwrap();
             let trigger = Trigger { resource, key: key.map(InstanceKey::Int), path: path(name) };
-            // The second answer is cached.
+            // The second call uses the cached answer.
             for _ in 0..2 {
                 assert_eq!(effects.fires(&trigger, || there).ok(), want, "{trigger:?}");
             }

@@ -51,8 +51,8 @@ pub(crate) struct Change {
     pub(crate) config: Formula,
     /// The operations that the first operation waits for, besides the provider.
     pub(crate) waits: Option<Origin>,
-    /// The operations that check the preconditions. In a create-first replacement, the old object does not wait for
-    /// them.
+    /// The operations that check the preconditions. In a create-first replacement, setting the old object aside does
+    /// not wait for these operations.
     pub(crate) checked: Option<Origin>,
     pub(crate) planned: PlannedObject,
     /// The stored dependencies of the object.

@@ -27,7 +27,7 @@ pub(crate) fn outputs(
             continue;
         };
         // A known value is stored regardless of the results of other operations, because nothing at apply can change
-        // it. This is so even if the value comes from an object whose create fails.
+        // the value. So the value is stored even if it comes from an object whose create fails.
         let value = without_gaps(&output.value, gaps);
         let settled = kind.settled_output(&value, &change.after);
         let waits = match settled {

@@ -217,7 +217,7 @@ impl InstancePlan {
 }
 
 impl Seen {
-    /// The value, as the result of an operation. `None` if nothing happens.
+    /// The value for readers. `result` is the operation that changes the object; `None` if no operation changes it.
     pub(crate) fn see(&self, result: Option<OperationId>, schema: &Schema) -> Value {
         match result {
             Some(operation) => planned_result(&self.after, operation, self.legacy),

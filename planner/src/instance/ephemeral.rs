@@ -1,7 +1,7 @@
 //! Ephemeral resources: opened now if possible, and opened again at apply where they are needed.
 //!
-//! The plan holds only their configuration. If something reads a part of an object, that part is the result of
-//! `open_ephemeral`, even if it is known now.
+//! The plan stores only the configurations of ephemeral objects. If something reads a part of an object, the reader
+//! uses the result of `open_ephemeral` at apply, even if the part is known now.
 
 use std::sync::Arc;
 

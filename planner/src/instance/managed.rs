@@ -86,7 +86,7 @@ impl Planner {
         }
         self.note_dependencies(desired, action);
         if let Err(problems) = self.plan_deposed(desired, prior).await {
-            // The plan still shows the change.
+            // The plan still shows the change of the instance.
             self.agenda().changes.push(outcome.change);
             return Err(problems);
         }
@@ -144,7 +144,7 @@ impl Planner {
     }
 
     /// Updates the dependencies in the prior state. An unchanged instance gets the dependencies from the configuration.
-    /// A changing instance also keeps the stored ones until it is written. An imported object has no stored
+    /// A changing instance also keeps its stored dependencies until it is written. An imported object has no stored
     /// dependencies yet.
     fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
         let stored = self.facts.state.get(&desired.address).is_some();
@@ -159,7 +159,8 @@ impl Planner {
         prior.record.dependencies = names;
     }
 
-    /// Records an update of the state for an instance that does not change otherwise. `record` is its new record.
+    /// Records an update of the state for an instance that does not change otherwise. `record` is the new record of the
+    /// instance.
     fn note_kept(&self, desired: &DesiredInstance, prior: Option<&Prior>, record: &StateRecord, imported: bool) {
         let (address, Some(prior)) = (&desired.address, prior) else { return };
         let owner = self.facts.state.get(address).and_then(|stored| stored.provider().ok().cloned());
@@ -172,8 +173,8 @@ impl Planner {
             return;
         }
         let mut object = self.facts.object(address, prior);
-        // Nothing changes, so the marks of the configuration and the schema are the marks of the value without lost
-        // paths (see `Prior::located`).
+        // Nothing changes, so the configuration and the schema require the same marks as the value without lost paths
+        // has (see `Prior::located`).
         object.value = without_provenance(prior.located());
         object.record = StateRecord {
             identity: prior.record.identity.clone(),

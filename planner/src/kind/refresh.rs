@@ -16,8 +16,8 @@ use crate::problems::Problems;
 
 /// The refresh-only kind.
 pub(crate) struct RefreshOnly {
-    /// Whether this is the import kind, which imports the objects of `import` blocks, and keeps all others as they are
-    /// in the state.
+    /// Whether this is the import kind, which imports the objects of `import` blocks, and keeps all other objects as
+    /// they are in the state.
     pub(crate) importing: bool,
 }
 

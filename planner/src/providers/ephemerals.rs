@@ -93,7 +93,8 @@ impl ProviderSet {
         self.ephemerals.open().hushed.insert(address.to_owned());
     }
 
-    /// Closes all ephemeral objects in reverse order, since later ones may need earlier ones. Returns the diagnostics.
+    /// Closes all ephemeral objects in reverse order, since an object may need objects that were opened before. Returns
+    /// the diagnostics.
     pub async fn close_ephemerals(&self) -> Vec<Diagnostic> {
         let OpenList { mut kept, hushed, renewals } = std::mem::take(&mut *self.ephemerals.open());
         for (here, _) in kept.iter_mut().filter(|(here, _)| hushed.contains(&here.address.to_string())) {

@@ -40,7 +40,7 @@ impl ProviderSet {
     }
 }
 
-/// A permit for a concurrent call that its owner has lent to others during a wait.
+/// A permit for one concurrent call. While the owner of the permit waits, other calls may use the permit.
 struct Lent<'a>(&'a Semaphore);
 
 impl<'a> Lent<'a> {

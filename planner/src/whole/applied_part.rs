@@ -20,7 +20,7 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::whole::checking::active;
 
-/// Removes the steps that apply omits from an agenda. Returns the changes of the outputs that the plan does not select.
+/// Removes from an agenda the steps that apply omits. Returns the changes of the outputs that the plan does not select.
 /// `active` are the resources that apply evaluates: changed resources, and resources with conditions.
 pub(crate) fn leave_out(
     facts: &Facts,
@@ -42,8 +42,8 @@ pub(crate) fn leave_out(
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
-/// The outputs that apply evaluates although a partial plan omits them. Apply does not evaluate unchanged resources, so
-/// an output is evaluated even if unchanged resources that it depends on are outside the selection.
+/// The outputs that apply evaluates although a partial plan omits them. Apply does not evaluate unchanged resources. So
+/// it evaluates an output even if the output depends on unchanged resources outside the selection.
 pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<SmolStr> {
     if !facts.rules.makes_objects || *facts.selection() == Selection::All {
         return Vec::new();
@@ -64,7 +64,8 @@ fn settled_outputs(
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
-/// Removes steps and their conditions. The reserved numbers of these steps become results that nothing reads.
+/// Removes the steps of all objects except `kept`, and the conditions of the objects in `left`. The reserved numbers of
+/// the removed operations become results that nothing reads.
 fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeSet<String>) {
     let mut unread: Vec<(OperationId, SmolStr)> = Vec::new();
     agenda.work.retain(|work| {

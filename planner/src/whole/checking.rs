@@ -179,7 +179,7 @@ pub(crate) fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceCh
 }
 
 /// The objects among `forced` that the state records as destroy-first. `forced` are replaced create-first only because
-/// dependents require it. The state records this requirement only if apply also evaluates the dependents.
+/// dependents require this order. The state records this requirement only if apply also evaluates the dependents.
 pub(crate) fn stored_as_destroy_first(
     facts: &Facts,
     evaluated: &Evaluated,
@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    /// `a.x` is created first only because its dependent `a.y` requires it.
+    /// `a.x` is created first only because its dependent `a.y` requires this order.
     #[test]
     fn create_before_destroy_is_stored_if_apply_evaluates_the_dependent() {
         let text = r#"

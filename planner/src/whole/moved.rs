@@ -111,7 +111,7 @@ pub(crate) fn apply_moves(
     Ok(MovedState { state: PriorState::of(Arc::new(snapshot)), moved, warnings: problems })
 }
 
-/// An error if the selection leaves out moved objects: the plan would lose track of them.
+/// An error if the selection leaves out moved objects, because the plan would lose track of such objects.
 pub(crate) fn left_out(
     moved: &BTreeMap<ResourceInstance, ResourceInstance>,
     selection: &Selection,

@@ -70,7 +70,8 @@ impl Statement {
         Statement { base: base.clone(), from: block.from.clone(), to: block.to.clone(), range: block.range.clone() }
     }
 
-    /// Whether the statement moves a single instance. Otherwise, it moves all instances, and they keep their keys.
+    /// Whether the statement moves a single instance. Otherwise, it moves all instances, and each instance keeps its
+    /// key.
     pub fn by_instance(&self) -> bool {
         last_key(&self.from) != InstanceKey::None || last_key(&self.to) != InstanceKey::None
     }

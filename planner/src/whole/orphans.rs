@@ -64,7 +64,7 @@ fn orphan(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance, prov
 }
 
 /// Protected instances of a resource that are not in its expansion. They are planned together with the resource,
-/// because its readers must not continue if one of them cannot be deleted.
+/// because its readers must not continue if one of these instances cannot be deleted.
 pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: &AbsResource) -> Vec<Orphan> {
     let Some(expansion) = evaluated.resources.get(resource) else { return Vec::new() };
     if resource.resource.mode != ResourceMode::Managed {

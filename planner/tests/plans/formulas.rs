@@ -63,7 +63,7 @@ async fn rule_1_origins_wait_references_are_stored() {
     assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
     let graph = outcome.planned.expect("a plan").graph;
     let listing = Listing(disassemble(&graph));
-    // The plan changes no part of `a`, so nothing waits for it.
+    // The plan changes no part of `a`, so `b` and `c` wait for nothing.
     assert_eq!(listing.waits("= desired terraform_data.b "), Vec::<u32>::new());
     assert_eq!(listing.waits("= desired terraform_data.c "), Vec::<u32>::new());
     // `terraform_data.d` uses one part of one instance.
@@ -192,10 +192,10 @@ async fn rule_5_readers_wait_for_the_settled_operation() {
     .await;
     let (apply, check) = (listing.number("= apply terraform_data.a "), listing.number("= check terraform_data.a "));
     let reader = listing.line("= desired terraform_data.b ");
-    // The value is the result of the apply operation. The reader waits for the postcondition after it.
+    // The value is the result of the apply operation. The reader waits for the postcondition that follows the apply.
     assert!(reader.contains(&format!("input = %{apply}.id")), "{}", listing.0);
     assert!(listing.waits("= desired terraform_data.b ").contains(&check), "{}", listing.0);
-    // The condition of the instance itself uses the apply operation. Otherwise, it would wait for itself.
+    // The condition of the instance itself uses the apply operation. Otherwise, the condition would wait for itself.
     assert!(listing.line("= check terraform_data.a ").contains(&format!("%{apply}.id")), "{}", listing.0);
     assert_eq!(listing.waits("= check terraform_data.a "), [apply]);
 }
@@ -280,8 +280,8 @@ async fn rule_7_provisioners_run_at_apply() {
     let listing = Listing::of(text, Vec::new()).await;
     let base = listing.number("= apply terraform_data.base ");
     let created = listing.number("= apply terraform_data.a ");
-    // The references of a provisioner are available before the object changes. Errors in its arguments are reported
-    // when it runs.
+    // The references of a provisioner are available before the object changes. Errors in the arguments of a provisioner
+    // are reported when the provisioner runs.
     assert!(listing.waits("= desired terraform_data.a ").contains(&base), "{}", listing.0);
     let first = listing.number("= provision terraform_data.a local-exec Created ");
     assert_eq!(listing.waits("= provision terraform_data.a local-exec Created "), [created]);
@@ -310,7 +310,7 @@ async fn rule_7_provisioners_run_before_the_delete() {
         |id: &str| format!("{{\"id\": \"{id}\", \"input\": null, \"output\": null, \"triggers_replace\": null}}");
     let instances = vec![stored("a", &object("i-a"), &[]), stored("b", &object("i-b"), &["terraform_data.a"])];
     let listing = Listing::of(text, instances).await;
-    // Dependents of the object are deleted before its provisioners run.
+    // Dependents of the object are deleted before the provisioners of the object run.
     let dependent = listing.number("= apply terraform_data.b ");
     let farewell = listing.number("= provision terraform_data.a local-exec Deleting ");
     assert_eq!(listing.waits("= provision terraform_data.a "), [dependent]);
@@ -442,7 +442,7 @@ async fn rule_11_deletes_follow_stored_dependencies() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_11_deletes_precede_updates_of_readers() {
-    // `b` read `a`, which is deleted. As in OpenTofu, `b` is changed after that.
+    // `b` read `a`, which is deleted. As in OpenTofu, `b` is changed after the delete.
     let state = vec![
         stored("a", r#"{"id":"1","input":null,"output":null,"triggers_replace":null}"#, &[]),
         stored(

@@ -31,7 +31,7 @@ async fn drift_is_shown_and_undone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_without_refresh_uses_the_state() {
-    // The difference is the mark of `secret`: the stored object does not have it.
+    // The difference is the mark of `secret`: the stored object does not have this mark.
     expect![[r#"
         update test_thing.a
         no-op output name: "x" -> "x"

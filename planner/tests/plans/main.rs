@@ -1,6 +1,6 @@
 //! Plans of hand-written configurations and states.
 //!
-//! Each test is a short script over [`harness`]: it makes a plan from a configuration and a state, and compares the
+//! Each test is a short script over [`harness`]. It makes a plan from a configuration and a state. Then it compares the
 //! changes, the problems or the execution graph with a snapshot. `UPDATE_EXPECT=1 cargo test -p weft-planner` writes
 //! new snapshots.
 

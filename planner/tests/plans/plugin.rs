@@ -332,7 +332,7 @@ serve! {
         generate_resource_config renew_ephemeral_resource
 }
 
-/// Starts the server of a provider. It ends with the runtime of the test.
+/// Starts the server of a provider. The server ends with the runtime of the test.
 pub async fn start(world: World) -> Plugin {
     let made = rcgen::generate_simple_self_signed([String::from("localhost")]).expect("a certificate");
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));

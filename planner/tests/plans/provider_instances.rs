@@ -1,5 +1,5 @@
-//! The provider instance of each object. The configurations of providers are repeated, passed to modules, and referred
-//! to as values. All tests use the built-in provider, which has no configuration.
+//! The provider instance of each object. Provider blocks have `for_each`, provider instances are passed to modules, and
+//! expressions refer to them as values. All tests use the built-in provider, which has no configuration.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::verify;

@@ -8,13 +8,13 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
-/// The bits of a mode that have the kind of file, and the kinds.
+/// The bits of a mode that contain the kind of the file. The following constants are the values of these bits.
 const MODE_KIND: u32 = 0o170_000;
 const MODE_FILE: u32 = 0o100_000;
 const MODE_FOLDER: u32 = 0o040_000;
 const MODE_LINK: u32 = 0o120_000;
 
-/// The permissions of an entry whose archive has none for it.
+/// The permissions of an entry for which the archive has no permissions.
 pub const PLAIN_MODE: u32 = 0o644;
 
 /// The kind of an entry.
@@ -59,8 +59,8 @@ pub fn zip_entry(archive: &mut ZipArchive<BufReader<File>>, index: usize) -> Res
     Ok(ZipEntry { name, mode, kind, content })
 }
 
-/// The name of an entry as a path below the folder that the archive is unpacked into. `None` if it could lead out of
-/// the folder. The path is empty for the folder itself.
+/// The name of an entry as a path below the folder into which the archive is unpacked. `None` if the path could lead
+/// out of this folder. The path is empty for the folder itself.
 pub fn inside(name: &str) -> Option<PathBuf> {
     if name.contains('\0') {
         return None;

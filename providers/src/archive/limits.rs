@@ -16,8 +16,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits for an archive of `length` bytes. It may unpack to `free` bytes, or to [`MAX_RATIO`] times its length
-    /// if that is more. It may never unpack to more than `most` bytes. `most` must not be less than `free`.
+    /// The limits for an archive of `length` bytes. The archive may unpack to `free` bytes or to [`MAX_RATIO`] times
+    /// its length, whichever is more, but never to more than `most` bytes. `most` must not be less than `free`.
     pub fn of(length: u64, entries: usize, free: u64, most: u64) -> Limits {
         Limits { entries, bytes: length.saturating_mul(MAX_RATIO).clamp(free, most) }
     }
@@ -64,7 +64,7 @@ impl Quota {
         if self.entries > self.limits.entries { Err(Exceeded) } else { Ok(()) }
     }
 
-    /// Copies the content of an entry. It reads at most one byte more than is allowed.
+    /// Copies the content of an entry. Reads at most one byte more than is allowed.
     ///
     /// # Errors
     /// Returns an error if the content cannot be copied, or is too long.

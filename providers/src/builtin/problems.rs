@@ -37,7 +37,7 @@ pub(super) fn moved_from_other_type(type_name: &str) -> ProviderDiagnostic {
     )
 }
 
-/// An import does not use an id.
+/// An import names its object by something other than an id.
 pub(super) fn import_without_id() -> ProviderDiagnostic {
     ProviderDiagnostic::error("Unsupported import", "terraform_data is imported by id.")
 }

@@ -1,9 +1,9 @@
 //! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend that has its
 //! state.
 //!
-//! States of the backend `local` are read here, and states of other backends through [`StateBackends`]. Settings of
-//! backends that Weft does not have are accepted, and reading them is an error. As in OpenTofu, sensitive outputs are
-//! returned without a mark: the configuration marks them where it uses them.
+//! States of the backend `local` are read here, and states of other backends through [`StateBackends`]. For a backend
+//! that Weft does not have, the settings are accepted, but reading a state is an error. As in OpenTofu, sensitive
+//! outputs are returned without a mark: the configuration marks them where it uses them.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -133,7 +133,7 @@ pub(super) fn read(
     Reply { value: Value::object(fields), diagnostics }
 }
 
-/// The outputs, with defaults for missing ones. `None` if there is a problem.
+/// The outputs, with defaults for missing outputs. `None` if there is a problem.
 fn outputs(
     config: &Value,
     open: &dyn Fn(&[u8]) -> Plain,
@@ -213,7 +213,7 @@ enum Source<'a> {
     Unsupported(SmolStr),
     /// A service, with its settings.
     Service(&'a dyn StateBackends, SmolStr, Value),
-    /// Files.
+    /// State files of the backend `local`.
     Local { path: Option<SmolStr>, workspace_dir: Option<SmolStr> },
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// The configuration and the lock file have different selections. `lines` lists them.
+/// The configuration and the lock file have different selections. `lines` has one line for each such provider.
 pub(super) fn inconsistent_lock_file(lines: &str, nothing_locked: bool) -> Diagnostic {
     let advice = if nothing_locked {
         "To make the initial dependency selections that will initialize the dependency lock file, run:\n  weft init"
@@ -21,7 +21,7 @@ pub(super) fn inconsistent_lock_file(lines: &str, nothing_locked: bool) -> Diagn
     )
 }
 
-/// The installed packages differ from those in the lock file. `lines` lists them.
+/// The installed packages differ from the packages in the lock file. `lines` has one line for each such provider.
 pub(super) fn plugins_missing(lines: &str) -> Diagnostic {
     Diagnostic::error(
         "Required plugins are not installed",

@@ -21,7 +21,7 @@ pub struct StoodInFor {
 }
 
 impl Provider {
-    /// Wraps a provider in a stand-in. Returns the provider itself if nothing of it is replaced.
+    /// Wraps a provider in a stand-in. Returns the provider itself if the stand-in replaces nothing of it.
     #[must_use]
     pub fn standing_in(self, instance: &ProviderInstance, answers: Option<Arc<dyn StandIns>>) -> Provider {
         match answers {

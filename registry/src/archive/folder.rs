@@ -38,7 +38,7 @@ impl<'a> Folder<'a> {
         make(&self.path.join(name.path()))
     }
 
-    /// Writes a file. An existing one is overwritten, as in other tools.
+    /// Writes a file. If the file exists, it is overwritten, as in other tools.
     pub(super) fn file(&mut self, name: &str, mode: u32, content: &mut dyn Read) -> Result<(), ArchiveError> {
         self.count()?;
         let parsed = Name::parse(name)?;
@@ -72,7 +72,8 @@ impl<'a> Folder<'a> {
     /// Creates the links.
     pub(super) fn finish(self) -> Result<(), ArchiveError> {
         for (name, target) in &self.links {
-            // A path through another link would lead elsewhere.
+            // If a directory above the link is itself a link, the path leads to a different directory. Such a path is
+            // refused.
             let mut above: PathBuf = self.path.to_owned();
             for part in name.parents() {
                 above.push(part);

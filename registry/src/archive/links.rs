@@ -48,8 +48,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether a link with this name and target stays in the directory, even if other links that this function allows are
-/// in its path.
+/// Whether a link with this name and target stays in the directory. The result also holds if the target contains other
+/// links that this function allows.
 ///
 /// `..` is allowed only at the beginning of the target, and at most as often as there are directories above the link.
 /// After a name, `..` is refused: if that name is a link, `..` leads out of the directory that the link points to.

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use weft_providers::CallKind;
 
-/// The maximum deadline, in hours: a month. A longer deadline would protect from nothing.
+/// The maximum deadline, in hours: a month. A longer deadline would have no practical effect.
 pub(super) const MOST_HOURS: u64 = 31 * 24;
 
-/// The kinds of call with a deadline that users may set. The deadline of Stop is fixed, because it makes sure that the
-/// process ends.
+/// The kinds of call with a deadline that users may set. The deadline of Stop is fixed, because it ensures that the
+/// process of the provider ends.
 const KINDS: [(&str, CallKind); 10] = [
     ("schema", CallKind::Schema),
     ("validate", CallKind::Validate),

@@ -52,7 +52,7 @@ impl InstallationMethod {
     }
 }
 
-/// Why a text is not a pattern.
+/// Why a string is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// Too few parts, or too many.
@@ -78,10 +78,10 @@ pub struct SourcePattern {
 }
 
 impl SourcePattern {
-    /// Parses `HOST/NAMESPACE/TYPE` or `NAMESPACE/TYPE`, with the default host.
+    /// Parses `HOST/NAMESPACE/TYPE`, or `NAMESPACE/TYPE` for the default host.
     ///
     /// # Errors
-    /// Returns an error if the text has another form, or if a part that is not `*` follows a part that is.
+    /// Returns an error if the text has another form, or if a part other than `*` follows a part that is `*`.
     pub fn parse(text: &str) -> Result<SourcePattern, PatternError> {
         let parts: Vec<&str> = text.split('/').collect();
         let (host, namespace, type_name) = match parts.as_slice() {

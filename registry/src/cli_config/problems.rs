@@ -29,11 +29,11 @@ pub(super) fn no_plugin_cache(cache: &Path) -> Diagnostic {
 pub(super) enum Fault<'a> {
     /// The text cannot be parsed.
     Syntax(&'a str),
-    /// A block does not have one label.
+    /// A block does not have exactly one label.
     Label(&'a str),
     /// The label of a block is not a host.
     Host(&'a str, &'a dyn Display),
-    /// A service of a host is not an address.
+    /// A service in a `host` block is not set to its address.
     Service,
     /// A `credentials` block has no token.
     NoToken(&'a Host),
@@ -60,7 +60,7 @@ pub(super) enum Fault<'a> {
 /// A problem of a `provider_installation` block.
 #[derive(Clone, Copy)]
 pub(super) enum InstallationFault<'a> {
-    /// More than one such block.
+    /// More than one `provider_installation` block.
     Several,
     /// `provider_installation` is not a block, or it has labels.
     NotABlock,
@@ -80,7 +80,7 @@ pub(super) enum InstallationFault<'a> {
     MirrorUrl(&'a str),
     /// The template of an OCI mirror is not valid.
     Template(&'a dyn Display),
-    /// A method without its argument.
+    /// An installation method without its required argument.
     MissingArgument(&'a str, &'a str),
     /// Patterns that are not a list of strings.
     PatternsNotAList,

@@ -1,5 +1,5 @@
-//! Reads the files into one configuration. If a single setting is in several files, the first file takes precedence. A
-//! block with a label replaces a block with the same label in an earlier file.
+//! Reads the files into one configuration. If several files have the same setting, the first file takes precedence.
+//! Blocks with labels are different: a block replaces a block with the same label in an earlier file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads blocks with one label. In JSON, the label is a key, and its value has the block's contents.
+    /// Reads blocks with one label. In JSON, the label is a key, and the value of the key has the block's contents.
     fn labelled(&mut self, name: &str, labels: &[String], content: Vec<Setting>, line: usize) {
         if let [label] = labels {
             return self.block(name, label, content, line);

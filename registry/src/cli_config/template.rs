@@ -14,13 +14,13 @@ enum TemplateSegment {
     Type,
 }
 
-/// Why a text is not a template.
+/// Why a string is not a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// A placeholder that is not a part of an address.
     #[error("\"${{{0}}}\" is not one of ${{hostname}}, ${{namespace}} and ${{type}}")]
     Unknown(String),
-    /// No closing brace.
+    /// A placeholder without a closing brace.
     #[error("a \"${{\" is not closed")]
     Open,
     /// A part that is missing. Without it, different providers would share a repository.
@@ -66,7 +66,7 @@ impl RepositoryTemplate {
     }
 
     /// Checks that providers have different repositories if they differ in a part for which the patterns have a
-    /// wildcard.
+    /// wildcard. `host`, `namespace` and `type_name` say which parts have a wildcard.
     ///
     /// # Errors
     /// Returns an error if two such providers would share a repository.

@@ -141,7 +141,7 @@ pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // These calls fail only for addresses that have neither a password nor a user, so nothing has to be removed.
+    // These calls fail only for addresses that cannot have a user or a password, so there is nothing to remove.
     let _ = url.set_password(None);
     let _ = url.set_username("");
     url.to_string()

@@ -2,8 +2,8 @@
 //!
 //! As in Go, `SSL_CERT_FILE` replaces the system's file, and `SSL_CERT_DIR` replaces its directories. If only one
 //! variable is set, the system's default is used in place of the other variable. A server is trusted if its own
-//! certificate is one of the roots, even if it is the certificate of an authority. Self-signed certificates are usually
-//! certificates of an authority.
+//! certificate is one of the roots. The certificate may also be marked as the certificate of an authority, as
+//! self-signed certificates usually are.
 
 use std::collections::BTreeSet;
 use std::path::Path;

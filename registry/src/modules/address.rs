@@ -40,7 +40,7 @@ impl PackageAddress {
         found.filter(|value| !value.is_empty())
     }
 
-    /// The URL with the rest of the query.
+    /// The URL with the remaining arguments of the query.
     ///
     /// # Errors
     /// Returns an error if the URL is not valid.
@@ -52,7 +52,7 @@ impl PackageAddress {
         Ok(url)
     }
 
-    /// The URL as written, with the rest of the query.
+    /// The URL as written, with the remaining arguments of the query.
     pub fn text(&self) -> String {
         if self.query.is_empty() {
             return self.base.clone();

@@ -72,7 +72,7 @@ fn digest_of(text: &str) -> Option<&str> {
     sound.then_some(digits)
 }
 
-/// Fetches the only archive of an artifact.
+/// Fetches a module from the only archive of an artifact.
 pub(super) async fn fetch(
     http: &Http,
     client: &OciClient,

@@ -10,7 +10,7 @@ use crate::package_error::PackageError;
 /// Why a package cannot be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// An unknown method.
+    /// The address names an unknown method of fetching.
     #[error("packages cannot be fetched by {0:?}: use git, http, https, oci or file")]
     Way(String),
     /// A method that needs a program or a service that Weft does not use.

@@ -36,7 +36,7 @@ pub struct ModuleFetcher {
 }
 
 impl ModuleFetcher {
-    /// Uses this network.
+    /// Makes a fetcher that uses this network.
     pub fn new(network: &Network) -> ModuleFetcher {
         ModuleFetcher {
             http: network.http.clone(),
@@ -86,7 +86,7 @@ impl ModuleFetcher {
         Ok(location)
     }
 
-    /// Fetches the package from the location that a registry returned into a new directory.
+    /// Fetches a package into a new directory. `location` comes from a registry.
     ///
     /// # Errors
     /// Returns an error if the package cannot be fetched.
@@ -116,7 +116,7 @@ impl ModuleFetcher {
         Ok(())
     }
 
-    /// Fetches a package into a new directory. The address has no directory within the package.
+    /// Fetches a package into a new directory. The address `package` does not name a directory within the package.
     ///
     /// # Errors
     /// Returns an error if the package cannot be fetched.
@@ -187,7 +187,8 @@ impl ModuleFetcher {
         let text = address.text();
         match self.go(address, &package).await? {
             FetchOutcome::Elsewhere(next) => {
-                // The next address may have a directory too. Both paths are joined.
+                // The next address may also name a directory. In that case, the paths of the two directories are
+                // joined.
                 let (address, inner) = split_subdir(&next);
                 let subdir = weft_graph_format::module_source::join(&inner, subdir);
                 return Ok(FetchOutcome::Elsewhere(match address.split_once('?') {

@@ -26,7 +26,7 @@ const ALLOWED_SUBMODULES: &str = "git:http:https:ssh";
 const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
 /// The maximum length of git's output in messages, in characters.
 const LONGEST_OUTPUT: usize = 4_000;
-/// The prefix of branches in a clone. The prefix of tags follows.
+/// The prefixes of the names of branches and of tags in a clone.
 const BRANCHES: &str = "refs/remotes/origin/";
 const TAGS: &str = "refs/tags/";
 /// The default branch, if the server does not report one.
@@ -75,7 +75,7 @@ pub(super) async fn fetch(mut address: PackageAddress, to: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Why a name cannot be a branch, tag or commit (git-check-ref-format). `None` if it can.
+/// Why a name cannot be a branch, tag or commit (git-check-ref-format). `None` if the name is valid.
 fn unsound(name: &str) -> Option<&'static str> {
     if name.starts_with('-') {
         return Some("the names of branches and tags do not begin with a dash");
@@ -97,7 +97,7 @@ fn key_file(key: &str) -> Result<tempfile::NamedTempFile, FetchError> {
         problem,
     })?;
     let write = || {
-        // Only their owner can read such files.
+        // Temporary files can be read only by their owner.
         let mut file = tempfile::NamedTempFile::new()?;
         file.write_all(&key)?;
         Ok(file)

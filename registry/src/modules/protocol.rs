@@ -59,7 +59,7 @@ pub enum RegistryError {
 pub struct Listed {
     /// The valid versions.
     pub versions: Vec<Version>,
-    /// Listed texts that are not versions.
+    /// Listed strings that are not versions.
     pub unreadable: Vec<String>,
 }
 

@@ -113,7 +113,7 @@ fn request(url: Url, http: &Http, limit: u64) -> Request {
     }
 }
 
-/// Requests the address of a package.
+/// Requests the address of a package from the page at `url`.
 async fn ask(http: &Http, mut url: Url) -> Result<String, FetchError> {
     url.query_pairs_mut().append_pair("terraform-get", "1");
     let place = crate::http::shown(&url);

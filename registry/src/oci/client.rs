@@ -86,7 +86,7 @@ impl ImageManifest {
 }
 
 impl OciClient {
-    /// Uses this HTTP client, with the credentials from the configuration and the environment.
+    /// Makes a client that uses this HTTP client, with the credentials from the configuration and the environment.
     pub fn new(http: Http, config: &CliConfig, environment: &ProcessEnvironment) -> OciClient {
         OciClient { http, keys: Arc::new(OciKeys::new(config, environment)), opened: Arc::default() }
     }

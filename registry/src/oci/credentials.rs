@@ -138,8 +138,8 @@ impl DockerAuth {
     }
 }
 
-/// The most specific entry for a repository: an entry with a longer part of the repository's name precedes an entry
-/// with only the host.
+/// The most specific entry for a repository. An entry with a longer part of the repository's name takes precedence over
+/// an entry with only the host.
 fn best<'a, T>(entries: &'a BTreeMap<String, T>, repository: &str) -> Option<&'a T> {
     let mut name = repository;
     loop {

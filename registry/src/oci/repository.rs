@@ -40,7 +40,7 @@ impl Repository {
     /// # Errors
     /// Returns an error if the host is not valid.
     pub(super) fn url(&self, rest: &[&str]) -> Result<Url, PackageError> {
-        // This is the only registry whose host differs from its name.
+        // Docker Hub is the only registry whose host differs from its name.
         let host = if self.host == "docker.io" { "registry-1.docker.io" } else { &self.host };
         let base = Url::parse(&format!("https://{host}/v2/")).map_err(|error| PackageError::Answer {
             place: format!("oci://{self}"),

@@ -25,7 +25,7 @@ pub struct Reply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// The number of responses with status 503 before this one.
+    /// The number of responses with status 503 before this response.
     pub failures: u32,
     /// The header that a request must have.
     pub authorization: Option<String>,

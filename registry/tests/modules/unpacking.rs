@@ -55,8 +55,7 @@ fn hostile_archives_are_refused_and_leave_nothing() {
         let (done, _dir, into) = unpacked(&zip(&[(name, "")]), Packing::Zip);
         assert!(done.is_err() && !into.exists(), "{name}");
     }
-    // The file is written before the link with the name of its directory would be created. So it is never written
-    // through the link.
+    // The file `d/x` is written before the link `d` would be created, so the file is never written through the link.
     let (done, dir, _) = unpacked(&gzip(&tar(&[("d -> ..", ""), ("d/x", "out")])), Packing::TarGzip);
     assert!(done.is_err());
     assert!(!dir.path().join("x").exists());
@@ -74,7 +73,7 @@ fn bombs_are_refused() {
     let (done, _dir, into) = unpacked(&bomb, Packing::TarGzip);
     assert!(matches!(done, Err(ArchiveError::TooLarge(_))), "{done:?}");
     assert!(!into.exists());
-    // A name of many megabytes, which the reader would keep in memory.
+    // The name of this entry has many megabytes. Such a name is refused, because names are read into memory.
     let mut header = tar::Header::new_gnu();
     header.set_path("././@LongLink").unwrap();
     header.set_entry_type(tar::EntryType::GNULongName);

@@ -83,10 +83,10 @@ pub enum OutputProblem {
     /// The output cannot be parsed.
     #[error("it is {0}")]
     Json(JsonProblem),
-    /// A value is not base64.
+    /// The value of this field is not base64.
     #[error("{0} is not base64")]
     Base64(&'static str),
-    /// A missing or empty key.
+    /// The field of this name has no key, or an empty one.
     #[error("{0} is missing or empty")]
     NoKey(&'static str),
     /// The metadata is too long to be stored.

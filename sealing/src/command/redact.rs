@@ -1,13 +1,13 @@
 //! Removes secrets from error output. A shell script under `set -x` prints everything that it reads.
 
-/// Replaces a secret.
+/// The text that replaces a secret.
 const HIDDEN: &str = "(secret)";
 
 /// The minimum length of a word that may be a secret or a part of a truncated one. The shortest key has 22 characters.
 const SHORTEST: usize = 10;
 
-/// The maximum number of words that are compared with the secrets. A secret may have gigabytes, so a comparison is
-/// slow. All further words are hidden.
+/// The maximum number of words that are compared with the secrets. A secret may have a size of gigabytes, so a
+/// comparison is slow. All further words are hidden.
 const MOST_WORDS: usize = 128;
 
 /// Hides each base64 word of a text that occurs in one of the secrets. Removes control characters, which could control

@@ -126,7 +126,7 @@ pub enum OpenError {
     NotConfigured {
         /// The target.
         target: TargetName,
-        /// The keys of the metadata.
+        /// The names of the metadata entries. Each name identifies a key provider.
         metadata_keys: Vec<String>,
     },
     /// The data is plain text, but the settings require sealed data.
@@ -145,9 +145,9 @@ pub enum OpenError {
     NoMethodOpens {
         /// The target.
         target: TargetName,
-        /// Each method that encrypts, in order.
+        /// The methods that were tried, in this order. Methods that do not encrypt are absent.
         attempts: Vec<FailedMethod>,
-        /// The keys of the metadata.
+        /// The names of the metadata entries. Each name identifies a key provider.
         metadata_keys: Vec<String>,
     },
     /// The envelope is not valid.

@@ -9,8 +9,8 @@
 //! The journal of an encrypted state has sealed frames. Their checksum distinguishes two cases: a torn frame, which was
 //! never acknowledged, and a frame that the key does not decrypt.
 //!
-//! All numbers are little-endian. The chain runs through all terms of a run. A group is written by one append and
-//! acknowledged after it is durable, so a crash can leave at most one bad frame, the last one.
+//! All numbers are little-endian. The chain runs through all terms of a run. Each group is written by one append and
+//! acknowledged after it is durable. So a crash can leave at most one bad frame, which is the last one.
 
 use std::path::Path;
 

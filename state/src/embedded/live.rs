@@ -32,7 +32,7 @@ pub(super) struct Live {
     pub(super) guarded: bool,
     /// Whether the state is sealed differently than configured now. If so, the next write must rewrite the whole state.
     pub(super) outdated: bool,
-    /// The digest of the content of the last image.
+    /// The content digest of the last image: the last content that [`Live::image`] returned.
     pub(super) imaged: Option<Digest>,
     /// The content of the state file when it was opened, until it is backed up.
     pub(super) unsaved: Option<Vec<u8>>,
@@ -108,9 +108,8 @@ impl Live {
         self.seals.state(&self.ledger.to_file(), self.handle.path())
     }
 
-    /// Records the claims of a run, and guards the file if the run will write it. If each append to the journal is a
-    /// request to a service, both actions happen concurrently. In any case, the file is guarded before the first
-    /// intent.
+    /// Records the claims of a run. If each append to the journal is a request to a service, the file is guarded at the
+    /// same time, provided that the run will write the file. Otherwise, the file is guarded before the first intent.
     pub(super) fn claimed(&mut self, claims: Vec<Claim>) -> Result<(), StoreError> {
         let is_early = claims.iter().any(|claim| claim.mode == ClaimMode::Exclusive)
             && self.term.as_ref().is_some_and(|term| term.writer.gathers());

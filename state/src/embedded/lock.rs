@@ -42,7 +42,7 @@ pub(super) struct StateHandle {
 }
 
 impl StateHandle {
-    /// Opens the file, creating an empty one if necessary, and locks it, waiting at most `timeout`.
+    /// Opens and locks the file. Creates an empty file if necessary. Waits for the lock at most for `timeout`.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the holder that the lock file names. [`StoreError::Io`]. [`StoreError::Unfit`] on a
@@ -91,8 +91,8 @@ impl Document for StateHandle {
         &self.path
     }
 
-    /// Whether the locked file is still at its path. If another program replaced the file (a version control checkout,
-    /// an editor), the new file is not locked, and writes to the locked file would be lost.
+    /// Whether the locked file is still at its path. Another program, such as a version control checkout or an editor,
+    /// may have replaced the file. The new file is not locked, and writes to the locked file would be lost.
     fn is_in_place(&self) -> bool {
         let place = |file: std::fs::Metadata| (file.dev(), file.ino());
         let held = self.file.metadata().map(place).ok();

@@ -49,7 +49,7 @@ pub(crate) trait Document: fmt::Debug + Send {
     /// The whole content, or empty if there is no document.
     fn read(&self) -> Result<Vec<u8>, StoreError>;
 
-    /// The content as this process knows it. If another process has changed it, the next write fails.
+    /// The content as this process knows it. If another process has changed the document, the next write fails.
     fn current(&self) -> Result<Vec<u8>, StoreError> {
         self.read()
     }
@@ -110,7 +110,8 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
         files.iter().try_for_each(|(name, content)| self.write(name, content))
     }
 
-    /// Writes files as [`RunFiles::write_all`] does. The files may become durable only when the next journal starts.
+    /// Writes files as [`RunFiles::write_all`] does. The files may become durable later, but at the latest when the
+    /// next journal starts.
     fn write_with_journal(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
         self.write_all(files)
     }

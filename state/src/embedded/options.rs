@@ -74,7 +74,8 @@ pub(super) struct Mode {
     pub(super) backup: Backup,
     /// The seal of states, journals and plans.
     pub(super) sealing: Arc<Sealing>,
-    /// The initial file of an empty state (`-state` with `-state-out`).
+    /// The file with the initial state (`-state`), if another file is written (`-state-out`). The initial state is used
+    /// if the written file is empty.
     pub(super) source: Option<PathBuf>,
     /// The time between two saves of the state during a run. `None` if the medium needs no saves.
     pub(super) save_interval: Option<Duration>,

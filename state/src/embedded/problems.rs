@@ -106,7 +106,7 @@ pub(super) fn journal_without_start(path: &Path, run: &RunId) -> StoreError {
     damaged(path, "it does not say how its term began", restore_or_abandon(run))
 }
 
-/// A journal does not continue the one before it.
+/// A journal does not continue the previous journal of its run.
 pub(super) fn other_journal_before(path: &Path, run: &RunId) -> StoreError {
     damaged(path, "the journal before it is not the one that it continues", restore_or_abandon(run))
 }

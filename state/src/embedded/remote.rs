@@ -117,8 +117,8 @@ impl RemoteMedium {
     }
 
     /// Takes the lock, and waits for it as long as the options allow. Takes over the lock of a dead process. Records
-    /// this process before it requests the lock: without this record, other processes could not find out that the
-    /// holder is dead.
+    /// this process before the first request for the lock: without this record, other processes could not find out that
+    /// the holder is dead.
     fn take_lock(&self, folder: Option<&FolderLock>) -> Result<(Option<LockInfo>, Option<Beats>), StoreError> {
         let RemoteOptions { state, locks, operation, holder, .. } = &self.options;
         if !locks || !state.locks() {
@@ -230,7 +230,8 @@ impl Medium for RemoteMedium {
             let (objects, state) = (Arc::clone(files.objects()), Arc::clone(&self.options.state));
             let found = self.bridge.wait(async move { tokio::try_join!(objects.list(RUNS), state.read()) })?;
             let (names, content) = found?;
-            // The writer of a journal that was ended just now may have written the document in the meantime.
+            // `fence` returns whether there was an unfinished run. The earlier writer of such a run may have written
+            // the document after `content` was read.
             if !files.fence(names)? {
                 document.content.found(content);
             }
@@ -440,8 +441,8 @@ impl Document for RemoteDocument {
 }
 
 impl Drop for RemoteDocument {
-    /// Releases the lock. If that fails, the record of the holder stays, so that the next process recognizes that the
-    /// holder is dead and takes the lock over.
+    /// Releases the lock. If the release fails, the record of the holder stays. From this record, the next process
+    /// recognizes that the holder is dead, and takes over the lock.
     fn drop(&mut self) {
         // The segments of packed journals are removed at the same time.
         let _removal = self.files.as_ref().map(|files| {

@@ -20,8 +20,8 @@ impl EmbeddedStore {
     /// the run began from. Moves the directory of the run to `.weft/set-aside/RUN`. The state file stays as it is, and
     /// other tools can use it again, unless another run guards it.
     ///
-    /// Returns the new directory, and every object that the run had an intent or a result for, because the state file
-    /// may be wrong about these. The file `state` in the new directory has the objects as the run wrote them.
+    /// Returns the new directory, and every object that the run had an intent or a result for. The state file may be
+    /// wrong about these objects. The file `state` in the new directory has the objects as the run wrote them.
     ///
     /// # Errors
     /// Returns an error if another process has the lock. [`StoreError::NoRun`]. [`StoreError::Io`].

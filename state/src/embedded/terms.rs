@@ -27,7 +27,7 @@ use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunPast, RunStatu
 use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::tfstate::GUARDED_FORMAT;
 
-/// The shared part of a store.
+/// The part of an `EmbeddedStore` that its methods share with the threads for blocking work.
 pub(super) struct Core {
     pub(super) medium: Arc<dyn Medium>,
     pub(super) mode: Mode,
@@ -174,8 +174,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes the ledger to the state file if the file is behind. The caller then adds [`Event::Folded`] to the
-    /// journal.
+    /// Writes the ledger to the state file, unless the file already has this content. The caller then adds
+    /// [`Event::Folded`] to the journal.
     fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
         if let Some(image) = live.image()? {
             live.append_now(&[live.announcement(&image)])?;
@@ -323,7 +323,7 @@ impl Core {
         Ok(())
     }
 
-    /// WITHDRAW of a run that has not begun any operation.
+    /// WITHDRAW of a run that has begun no operation.
     pub(super) fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let mut live = self.live_at_end()?;
         let live = &mut *live;

@@ -14,9 +14,9 @@ use super::sealed::JournalSeal;
 use crate::error::StoreError;
 use crate::event::Event;
 
-/// The room that the journal reserves for the result of each open intent, so that a full disk prevents new calls, but
-/// the results of earlier calls can still be recorded. It suffices for a large cloud object with its private data and
-/// for the result that other operations need.
+/// The disk space that the journal reserves for the result of each open intent. If the disk is full, new calls are
+/// refused, but the results of earlier calls can still be recorded. This size suffices for a large cloud object with
+/// its private data, and for the result that other operations need.
 const RESULT_ROOM: u64 = 64 * 1024;
 
 /// The journal reserves disk space up to a multiple of this size. The size is large enough that most batches need no
@@ -25,10 +25,10 @@ const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
 /// A journal counts as busy if a group has at least this number of lines.
 const BUSY: usize = 8;
-/// The pause of a busy journal is the time of its last write, divided by this.
+/// A busy journal pauses before its next write. The pause is the duration of the last write, divided by this number.
 const RESTS: u32 = 2;
-/// Steps gather before each write for the time of the last write, divided by this. Results that arrive together, and
-/// the intents that follow them, then need one request.
+/// Before each write, steps gather for the duration of the last write, divided by this number. Results that arrive
+/// together, and the intents that follow these results, then need one request.
 const GATHERS: u32 = 8;
 /// The maximum time for which lines gather before they are written.
 const LONGEST_GATHERING: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use crate::edit::{Edit, EditAnswer};
 use crate::subject::{Doubt, Subject};
 
 impl Ledger {
-    /// EDIT in memory. Leaves the serial to the caller.
+    /// Applies EDIT to the data in memory. The caller increments the serial.
     pub(crate) fn edit(&mut self, edit: &Edit) -> EditAnswer {
         if self.serial != edit.seen {
             return EditAnswer::Changed { serial: self.serial };

@@ -169,7 +169,8 @@ impl Address {
         self.user.as_deref().unwrap_or("default")
     }
 
-    /// Refuses a connection over a network that is not encrypted, or to which anyone could log in.
+    /// Refuses an address of another machine if the connection would not be encrypted, or if the client would have
+    /// neither a password nor a certificate.
     ///
     /// # Errors
     /// [`StoreError::Unfit`] with the missing protection.

@@ -212,7 +212,7 @@ impl RedisStore {
         Ok(Losses { serial, damaged: findings.damaged, missing, candidates })
     }
 
-    /// Declares these records lost: removes the damaged ones, so that the state continues with the rest. Records the
+    /// Declares these records lost: removes the damaged records, so that the state continues with the rest. Records the
     /// loss in the store. Returns `false`, and changes nothing, if the state has changed since `losses` was computed.
     ///
     /// # Errors
@@ -308,7 +308,7 @@ impl Core {
             command
         };
         let commands = vec![counts, length(self.keys.records()), length(self.keys.outputs())];
-        // In one transaction, so that no write comes in between.
+        // One transaction, so that no write changes the numbers between these commands.
         let answers = self.connection.all_durable_at_once(commands).await?;
         let mut answers = answers.into_iter();
         let counted = self.connection.words(answers.next().unwrap_or(redis::Value::Nil))?;

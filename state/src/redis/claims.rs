@@ -113,13 +113,13 @@ impl Core {
         let mut doubts = if held.is_empty() { Vec::new() } else { self.doubts().await? };
         doubts.retain(|doubt| addresses.contains(&doubt.key.address));
         doubts.sort_by(|left, right| left.key.cmp(&right.key));
-        // The order of the other stores: by subject, then by run id.
+        // Sorted as in the other stores: by subject, then by run id.
         stale.sort();
         held.sort_by(|left: &HeldSubject, right| (&left.subject, &left.run).cmp(&(&right.subject, &right.run)));
         Ok(ClaimAnswer::Refused { stale, held, doubts })
     }
 
-    /// Releases claims. If `all` is set, the CLAIM as a whole is no longer in force.
+    /// Releases claims. If `all` is true, also records that the CLAIM of the run is no longer in force.
     pub(super) async fn unclaim(&self, lease: &Lease, subjects: &[String], all: bool) -> Result<Words, StoreError> {
         let run = &lease.run;
         let keys = [self.keys.meta(), self.keys.run(run), self.keys.claims()];
@@ -221,7 +221,7 @@ impl Core {
 
     /// Removes the oldest finished runs.
     pub(super) async fn prune(&self) -> Result<(), StoreError> {
-        // Usually there are few runs, and the headers need not be read.
+        // If there are few runs, as usual, the headers need not be read.
         let mut command = redis::cmd("HLEN");
         command.arg(self.keys.runs());
         if codec::text(&self.connection.one(command).await?).parse().is_ok_and(|runs: usize| runs <= KEPT_RUNS) {

@@ -46,7 +46,7 @@ fn stored_digest(name: &str, bytes: &[u8]) -> [u8; DIGEST_BYTES] {
     digest
 }
 
-/// Bytes to store under a name, with a digest of both.
+/// The stored form of these bytes, with a digest of the bytes and of the name under which they are stored.
 pub(super) fn digested(name: &str, bytes: &[u8]) -> Vec<u8> {
     [&[DIGESTED], stored_digest(name, bytes).as_slice(), bytes].concat()
 }
@@ -58,7 +58,7 @@ pub(super) struct Undigested<'a> {
     pub(super) has_digest: bool,
 }
 
-/// Removes the digest from stored bytes. Returns `None` if the bytes, or their name, were changed.
+/// Removes the digest from stored bytes. Returns `None` if the bytes were changed, or were stored under another name.
 pub(super) fn undigested<'a>(name: &str, stored: &'a [u8]) -> Option<Undigested<'a>> {
     let Some((&DIGESTED, rest)) = stored.split_first() else {
         return Some(Undigested { bytes: stored, has_digest: false });
@@ -184,8 +184,8 @@ pub(super) fn outcome_digest(mark: u8, outcome: &[u8]) -> String {
 pub(super) const NO_PAYLOAD: &str = "-";
 
 /// A journal line, followed by `payload` and a digest of the whole line. `payload` is the digest of the payload that
-/// the step stores, or [`NO_PAYLOAD`]. `digest` is the digest of the event. The script puts the link and `digest` in
-/// front of the line.
+/// the step stores, or [`NO_PAYLOAD`]. `digest` is the digest of the event. The script puts the link and `digest`
+/// before the line.
 pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
     let check = short_digest(format!("{digest} {line} {payload}").as_bytes());
     format!("{line} {payload} {check}")

@@ -25,11 +25,12 @@ use crate::run::RunId;
 const RECONNECT_FOR: Duration = Duration::from_secs(10);
 /// The pause between two attempts to connect.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
-/// The time after which settings and replicas are checked again. It is far below the time after which Sentinels
-/// consider a silent server dead (30 seconds by default), so that a new replica counts before it could be promoted.
+/// The time after which settings and replicas are checked again. It is far shorter than the time after which Sentinels
+/// consider a silent server dead (30 seconds by default). So the store counts a new replica before a failover could
+/// promote it.
 const LOOK_AGAIN: Duration = Duration::from_secs(3);
-/// The maximum duration of one wait for replicas. After that, the server is checked again, because it may have been
-/// replaced.
+/// The maximum duration of one wait for replicas. After that, the server is checked again, because another server may
+/// have replaced it.
 const WAIT_FOR: Duration = Duration::from_secs(1);
 /// The number of commands in one batch. The limit bounds the memory on both sides, but one wait for durability still
 /// covers many commands.
@@ -122,7 +123,8 @@ impl Connection {
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
     }
 
-    /// Continues after lost writes. The next connection checks again that every acknowledged line exists.
+    /// Accepts connections again after writes were lost. The next connection checks that every acknowledged line
+    /// exists.
     pub(super) fn forgive(&self) {
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -160,9 +162,10 @@ impl Connection {
         self.parts(commands, false).await
     }
 
-    /// Like [`Connection::all`], for commands that write: each part is one transaction. The server reads a pipeline in
-    /// pieces of some 16 KiB and makes each piece durable separately. Without the transaction, a batch would wait for
-    /// the disk dozens of times. With it, a batch waits once.
+    /// Like [`Connection::all`], for commands that write. The commands are sent in parts, and each part is one
+    /// transaction. The server reads a pipeline in pieces of some 16 KiB and makes each piece durable separately.
+    /// Without the transaction, a batch would wait for the disk dozens of times. With the transaction, the batch waits
+    /// once.
     ///
     /// # Errors
     /// See [`Connection::all`].
@@ -328,7 +331,7 @@ impl Connection {
                 return Err(trouble);
             }
         };
-        // If no Sentinel responds, the earlier knowledge stays valid.
+        // If no Sentinel responds, the last answer of a Sentinel stays valid.
         if let Ok(sentinels) = self.dialer.sentinel_view().await {
             line.set(seen.durability(&self.dialer, sentinels.as_ref()).map_err(Trouble::Final)?);
         }

@@ -186,7 +186,7 @@ impl Core {
             command
         };
         let (records, outputs) = (length(self.keys.records()), length(self.keys.outputs()));
-        // In one transaction, so that no write comes in between.
+        // One transaction, so that no write changes the numbers between these commands.
         let answers = self.connection.all_durable_at_once(vec![meta, counts, records, outputs]).await?;
         let [meta, counts, records, outputs]: [redis::Value; 4] =
             answers.try_into().map_err(|_| self.damaged(&self.keys.meta(), Damage::Entry))?;

@@ -33,9 +33,9 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The reason why a call failed.
 pub(super) enum Trouble {
-    /// The connection is broken or the server is starting: retry.
+    /// The connection is broken or the server is starting. The call may be retried.
     Again(String),
-    /// The call failed for good.
+    /// The call failed, and a retry would not help.
     Final(StoreError),
 }
 

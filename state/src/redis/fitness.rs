@@ -22,7 +22,7 @@ const SENTINEL_CHANNEL: &str = "__sentinel__:hello";
 pub(super) struct Durability {
     /// The number of replicas that must confirm each write.
     pub(super) replicas: u32,
-    /// Whether these replicas must have written it to their append-only files.
+    /// Whether these replicas must have written each write to their append-only files.
     pub(super) files: bool,
 }
 
@@ -125,7 +125,7 @@ async fn settings(place: &str, line: &mut MultiplexedConnection) -> Result<(), T
     }
 }
 
-/// The first required setting that has another value.
+/// The first required setting whose value on the server is wrong, and that value.
 fn wrong(found: &BTreeMap<String, String>) -> Option<(Requirement, String)> {
     let value = |required: &Requirement| found.get(required.name).cloned().unwrap_or_default();
     let wrong = REQUIREMENTS.iter().find(|required| value(required) != required.value)?;
@@ -133,7 +133,7 @@ fn wrong(found: &BTreeMap<String, String>) -> Option<(Requirement, String)> {
 }
 
 /// Waits until the replicas have confirmed everything that the connection has written, or until the wait times out.
-/// Returns the number of replicas that have confirmed it.
+/// Returns the number of replicas that have confirmed everything.
 ///
 /// # Errors
 /// Returns an error if the connection is broken.

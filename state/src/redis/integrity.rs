@@ -51,10 +51,10 @@ impl Payload {
 /// What the journal says about an operation.
 #[derive(Clone, Debug, Default)]
 struct Journalled {
-    /// The status. `None` after a resolution, because its line does not contain the status.
+    /// The status. `None` after a resolution, because the journal line of a resolution does not contain the status.
     status: Option<OpStatus>,
     attempt: Option<Attempt>,
-    /// The worker. `None` if the line does not contain it.
+    /// The worker. `None` if the journal line does not contain the worker.
     worker: Option<WorkerId>,
     /// The object, the action and the planned value of the last intent.
     intended: Payload,
@@ -128,7 +128,7 @@ impl Journalled {
 
 /// The words that the intent of an operation wrote, or `None` before the first intent.
 fn intended_words(value: &[u8]) -> Option<String> {
-    /// The number of words before those of the intent: status, attempt, worker, digest of the step.
+    /// The number of words before the words of the intent: status, attempt, worker, digest of the step.
     const BEFORE: usize = 4;
     let line = std::str::from_utf8(value.split(|byte| *byte == b'\n').next()?).ok()?;
     let words: Vec<&str> = line.split(' ').skip(BEFORE).collect();
@@ -170,8 +170,8 @@ struct Beat<'a> {
 impl Beat<'_> {
     async fn renew(&mut self) -> Result<(), StoreError> {
         if self.last.elapsed() >= RENEWAL {
-            // If the lease is fenced, the new holder compares the records itself, and the first step of this holder is
-            // refused.
+            // If the lease is fenced, the new holder compares the records itself, and the next step of the old holder
+            // is refused.
             let (RenewAnswer::Renewed { .. } | RenewAnswer::Fenced(_)) = self.store.renew(self.lease).await?;
             self.last = Instant::now();
         }

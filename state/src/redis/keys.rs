@@ -8,7 +8,7 @@ pub(super) fn budget(name: &str) -> String {
     format!("weft:budget:{}", Digest::of(name.as_bytes()).hex())
 }
 
-/// The kinds of numerous fields in the hash of a run, by the prefixes of their names.
+/// The kinds of fields that the hash of a run may have in large numbers, by the prefixes of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunField {
     /// Operation to status and result.

@@ -13,7 +13,7 @@ pub(crate) struct Tip {
     pub(crate) link: String,
 }
 
-/// A written copy: the serial of the state in Redis, and the digest of the bytes.
+/// A written copy: the serial of the copied state in Redis, and the digest of the bytes of the copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CopyMark {
     pub(crate) serial: u64,

@@ -39,7 +39,7 @@ const COMMANDS: [(&str, &[&str]); 27] = [
     ("waitaof", &["WAITAOF", "0", "0", "0"]),
 ];
 
-/// The commands for transactions around these commands.
+/// The commands of a transaction, which the user needs in addition to [`COMMANDS`].
 const TRANSACTION: [&str; 3] = ["multi", "exec", "discard"];
 
 /// The missing permissions of a user.

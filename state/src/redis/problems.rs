@@ -74,7 +74,7 @@ pub(super) enum Damage<'a> {
     },
     /// The plan is not the plan of the run.
     OtherPlan,
-    /// A line of a journal does not follow from the line before it.
+    /// A line of a journal does not follow from the previous line.
     BrokenChain(usize),
 }
 
@@ -136,7 +136,7 @@ pub(super) enum Misfit<'a> {
     Unreadable,
     /// A record does not match its digest.
     Changed,
-    /// The revision of a record differs from the revision in the list.
+    /// The revision of a record differs from the revision in the list of revisions.
     Revision {
         /// The revision in the record.
         record: Revision,
@@ -203,14 +203,14 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
 /// A difference between the records of a run and its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RunDamage {
-    /// The end of the journal is not the one in the header.
+    /// The last link of the journal differs from the link in the header.
     OtherTip,
-    /// A line was changed, or does not follow from the line before it.
+    /// A line was changed, or does not follow from the previous line.
     Line(u64),
     /// The journal names an operation whose record is missing.
     NoRecord(OpIndex),
-    /// The record of an operation is not the one that the journal names. The address of its object is known if the
-    /// record can be read.
+    /// The record of an operation differs from the record that the journal names. The address of the operation's object
+    /// is known if the record can be read.
     OtherRecord(OpIndex, Option<String>),
     /// The objects of superseded attempts are not those that the journal names.
     Strays,

@@ -26,7 +26,7 @@ use crate::subject::{Doubt, Revision, Subject};
 /// Fields of a hash.
 pub(super) type Fields = BTreeMap<String, Vec<u8>>;
 
-/// The parts of a run that may be numerous.
+/// The parts of a run that may have many entries.
 pub(super) struct RunContents {
     pub(super) ops: BTreeMap<OpIndex, OpRecord>,
     /// The claims: exclusive (`true`) or shared.
@@ -368,8 +368,9 @@ pub(super) struct ReadLine {
     pub(super) payload: Option<String>,
 }
 
-/// Parses a journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`. Returns `None` if the line does not follow
-/// from the link before it, or was changed. Lines of earlier versions have no `PAYLOAD` and no `CHECK`.
+/// Parses a journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`. `before` is the link of the previous line.
+/// Returns `None` if the line does not follow from this link, or was changed. Lines of earlier versions have no
+/// `PAYLOAD` and no `CHECK`.
 pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<ReadLine> {
     let (link, rest) = text.split_once(' ')?;
     let payload = codec::payload_of(rest)?.map(str::to_owned);

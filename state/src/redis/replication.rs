@@ -93,8 +93,8 @@ pub(super) fn wanted(
             _ => Ok(0),
         };
     };
-    // A Sentinel that does not see the others may be cut off by a network partition. A replica that it considers dead
-    // may be the new master.
+    // A Sentinel that does not see the others may be cut off by a network partition. A replica that this Sentinel
+    // considers dead may be the new master.
     let counted: Vec<&SeenReplica> = replicas.iter().filter(|replica| replica.up || !quorum).collect();
     let connected = usize::try_from(facts.connected).unwrap_or(usize::MAX);
     // The server knows a new replica some seconds before the Sentinels do.

@@ -16,7 +16,7 @@ use crate::run::OpStatus;
 use crate::step::{Intent, StoreStep};
 use crate::subject::Subject;
 
-/// The maximum number of steps in a row. The server does nothing else during a call.
+/// The maximum number of steps in a row. The limit exists because the server executes nothing else during a call.
 const STEPS_AT_ONCE: usize = 256;
 /// The maximum number of bytes of values in a row, so that a call stays short. A larger step is sent alone.
 const BYTES_AT_ONCE: usize = 2 * 1024 * 1024;

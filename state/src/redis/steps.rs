@@ -221,7 +221,7 @@ pub(super) fn add_writes(command: &mut Cmd, writes: &Writes, seal: &RecordSeal) 
     Ok(())
 }
 
-/// The reason for which a script refused the lease, or `None` if it did not.
+/// The reason for which a script refused the lease, or `None` if the script accepted the lease.
 pub(super) fn fenced(words: &Words) -> Option<Fenced> {
     if words.text(0) != "FENCED" {
         return None;

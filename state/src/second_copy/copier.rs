@@ -25,7 +25,7 @@ use crate::store::RunStore as _;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
 
-/// The maximum number of comparisons if the state or the copy changes in the meantime.
+/// The maximum number of comparisons. A comparison is repeated if the state or the copy changes in the meantime.
 const LOOKS: u32 = 5;
 /// The time for the holder of a run to replay the lost records of the store. A holder renews its lease every two
 /// seconds, and notices the loss at that time. A holder that has not renewed for ten seconds is dead.
@@ -42,7 +42,7 @@ pub(super) struct Copier {
     objects: Option<Arc<dyn Objects>>,
     seals: Seals,
     files: SharedFiles,
-    /// Only one copy is written at a time.
+    /// Locked while a copy is written, so that only one copy is written at a time.
     writing: Mutex<()>,
 }
 
@@ -308,7 +308,7 @@ impl Copier {
         let medium = Arc::clone(&self.medium);
         let document = blocking(move || medium.lock()).await?;
         let (document, content) = with(document, |document| document.read()).await?;
-        // Another process may have written the copy while this one waited for the lock.
+        // Another process may have written the copy while this process waited for the lock.
         let (front, marks) = self.redis.front().await?;
         let copy = self.parsed(&content)?.map(|copy| copy.behind);
         let own = self.is_own(self.recorded().await?.as_ref(), copy.as_ref());

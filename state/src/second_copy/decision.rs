@@ -112,8 +112,8 @@ mod tests {
             assert_eq!(decide(&front, copy.as_ref(), marks, false), want, "{front:?} {copy:?} {marks:?}");
         }
         for (serial, want) in [
-            // The store was restored to the moment of the previous copy, or to a moment between two copies, or it was
-            // used without the backend since then.
+            // The store was restored to the moment of the previous copy or to a later moment, or it was used without
+            // the backend since the previous copy.
             (5, Decision::Behind),
             (6, Decision::Behind),
             (7, Decision::Differ(Difference::BothChanged)),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct LostStore {
     /// The store, without secrets.
     pub store: String,
-    /// The backend with the copy, without secrets; empty without one.
+    /// The backend with the copy, without secrets. Empty if there is no backend.
     pub copy: String,
     /// Whether the store was empty. Otherwise it had lost its last records.
     pub emptied: bool,
@@ -25,8 +25,8 @@ pub struct LostStore {
     pub recovered: Vec<String>,
     /// The objects that a call with an unknown result may have changed.
     pub uncertain: Vec<String>,
-    /// The instances whose results in a write-ahead file were not used, because the instances were changed in another
-    /// way since.
+    /// The instances whose results in a write-ahead file were not used, because the instances were changed again after
+    /// these results.
     pub changed: Vec<String>,
     /// The new paths of write-ahead files that could not be used and were moved aside.
     pub unused: Vec<String>,

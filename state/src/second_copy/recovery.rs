@@ -64,8 +64,8 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
     Ok(Compared::Replayed(redis.header(run).await?))
 }
 
-/// The result for a run whose lost records cannot be replayed. `lines` is the number of lines in the store. These may
-/// include lines that are not in the file.
+/// The result for a run whose lost records cannot be replayed. `lines` is the number of lines in the store. Some of
+/// these lines may not be in the file.
 async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Compared, StoreError> {
     let tips: Vec<&Tip> = file.tips().collect();
     let (mut known, mut unknown) = (0, tips.len());
@@ -80,8 +80,8 @@ async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Com
     Ok(Compared::Diverged(lost_words(file, common.min(lines))))
 }
 
-/// The lease of the term. If the store has lost the lease too, acquires it again. `None` if another term has the lease,
-/// or if the remaining journal does not lead up to this term.
+/// The lease of the term. If the store has lost the lease, too, acquires the lease again. `None` if another term has
+/// the lease, or if the remaining journal does not lead up to this term.
 async fn lease(
     redis: &RedisStore,
     file: &TermFile,
@@ -98,7 +98,8 @@ async fn lease(
     if lines + 1 != start.tip.lines {
         return Ok(None);
     }
-    // The term that held the lease at this point is known to have lost it.
+    // The store has returned to the moment before this term, so the lease in the store may be that of an earlier term.
+    // The earlier term has lost the lease since, so this term may take the lease over.
     let request = Acquire { run, holder: start.holder.clone(), term: start.token.term, unmoved: held };
     let granted = match redis.acquire(request).await {
         Ok(AcquireAnswer::Granted(lease)) => lease,

@@ -58,7 +58,7 @@ pub(super) async fn left_behind(
     Ok(changed)
 }
 
-/// Removes a file whose run has ended, unless the copy still lacks its results.
+/// Removes a file whose run has ended, unless the copy still lacks results of the run.
 fn done_with(file: TermFile, header: Option<RunHeader>, front: &Front, marks: &CopyMarks) -> Result<(), StoreError> {
     let runs_on = header.is_some_and(|header| !header.status.is_final());
     let copy_lacks = front.copied && file.ended().is_some_and(|(serial, _)| marks.copied_serial() < serial);

@@ -19,8 +19,8 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    /// Starts with the resource of this name. `text` is the address on the resource itself. If it is not a valid
-    /// address, reports a problem and returns `None`, so that the resource causes no further problems.
+    /// Starts with the resource of this name. `text` is the address of the provider on the resource itself. If the
+    /// address is not valid, reports a problem and returns `None`, so that the resource causes no further problems.
     pub(super) fn new(resource: &'a str, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<Owners<'a>> {
         let of_all = match text.filter(|text| !text.is_empty()).map(of_resource) {
             Some(Ok(owner)) => Some(owner),
@@ -33,7 +33,8 @@ impl<'a> Owners<'a> {
         Some(Owners { resource, of_all, first: None, conflict: false })
     }
 
-    /// The provider of one instance. If there is none, reports a problem and returns `None`.
+    /// The provider of one instance. `text` is the address of the provider on the instance. If this address is not
+    /// valid, or neither the instance nor the resource has an address, reports a problem and returns `None`.
     pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<StoredProvider> {
         let own = match text.filter(|text| !text.is_empty()).map(parse) {
             Some(Ok(own)) => Some(own),
@@ -56,7 +57,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Parses the address on a resource, in the long or the short form. It must not have an instance key.
+/// Parses the address on a resource, in the long or the short form. The address must not have an instance key.
 fn of_resource(text: &str) -> Result<ProviderInstance, AddressFault> {
     let found = parse(text).or_else(|problem| short_form(text).ok_or(problem))?;
     match found.key {

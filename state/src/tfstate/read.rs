@@ -165,8 +165,8 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     Ok(file)
 }
 
-/// Merges outputs and memories of provider instances. Ignores an output whose name is that of a memory, and the
-/// reverse.
+/// Merges outputs and memories of provider instances. Ignores an output with the name of a memory, and a memory with
+/// the name of an output.
 fn named(
     outputs: BTreeMap<String, OutputForm>,
     memories: BTreeMap<String, OutputForm>,

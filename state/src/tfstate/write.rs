@@ -133,9 +133,9 @@ fn write_memories(page: &mut Page, file: &StateFile) {
     page.close('}');
 }
 
-/// Module, mode, type and name, in the order in which the file sorts resources (as bytes), and the configuration of the
-/// provider. Usually a resource has one configuration. If its instances belong to several configurations, each
-/// configuration has its own entry, because all instances of an entry must name the same configuration.
+/// Module, mode, type and name, in the order in which the file sorts resources (as bytes), and the provider
+/// configuration. Usually a resource has one provider configuration. If its instances belong to several configurations,
+/// each configuration has its own entry, because all instances of an entry must name the same configuration.
 type ResourceKey<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
 /// The text of each module instance.

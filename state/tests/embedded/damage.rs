@@ -28,7 +28,7 @@ async fn a_crash_at_every_byte_of_the_journal_loses_no_acknowledged_commit() {
         let again = crashed.open();
         assert_eq!(again.snapshot().await.unwrap().instances.len(), seen, "cut at {cut}");
         drop(again);
-        // The file has everything that was recovered. It is still guarded, unless the run had not begun any operation.
+        // The file has everything that was recovered. It is still guarded if the run had begun an operation.
         let file = StateFile::parse(&std::fs::read(crashed.state()).unwrap(), "x").unwrap();
         assert_eq!((file.instances.len(), file.serial), (seen, u64::from(seen > 0)), "cut at {cut}");
         let again = crashed.open();
@@ -90,8 +90,8 @@ async fn damage_before_the_end_freezes() {
     let error = EmbeddedStore::open(crashed.options()).unwrap_err();
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
-    // The remedy is to set the run aside. This lists the objects that the run touched, as far as its journal can be
-    // read. It also removes the guard from the file.
+    // The remedy is to set the run aside. `set_aside` returns the objects that the run touched, as far as its journal
+    // can be read, and removes the guard from the file.
     let (touched, _) = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
     assert_eq!(touched, [address(0)]);
     assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());
@@ -178,7 +178,7 @@ async fn a_torn_edit_is_redone() {
     std::fs::write(&pending, kept(&new)).unwrap();
     drop(place.open());
     assert_eq!((place.text(), pending.exists()), (new.clone(), false));
-    // A valid file stays as it is, even with a pending edit. So does a file whose pending edit is incomplete.
+    // A valid file stays as it is, whether the file of the pending edit is complete or not.
     for left in [kept(RECORDED), kept(RECORDED)[..100].to_owned()] {
         std::fs::write(&pending, left).unwrap();
         drop(place.open());

@@ -25,8 +25,8 @@ pub struct Server {
 pub const SAFE: [(&str, &str); 3] =
     [("appendonly", "yes"), ("appendfsync", "always"), ("maxmemory-policy", "noeviction")];
 
-/// The ports for servers that restart on the same port. They are below the range for outgoing connections (32768 and up
-/// on Linux), so no client can take such a port while its server is down.
+/// The ports for servers that restart on the same port. Ports for outgoing connections are higher (32768 and up on
+/// Linux), so no client can take the port of a server that is down.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// The directory of the append-only files.

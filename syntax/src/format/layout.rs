@@ -13,7 +13,7 @@ use super::spacing::{bracket_change, is_spaced};
 /// The number of blanks for each level of nesting.
 const INDENT: usize = 2;
 
-/// A line, as indices into the pieces. It ends before its newline.
+/// A line, as indices into the pieces. The line ends before its newline.
 struct Line {
     start: usize,
     /// Start of the assignment; start of the comment if there is no assignment.

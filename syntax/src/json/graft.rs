@@ -1,5 +1,5 @@
-//! Native syntax within JSON strings. The native parser parses it, and this module converts its positions to the JSON
-//! text.
+//! Native syntax within JSON strings. The native parser parses the text of such a string, and this module converts the
+//! positions to positions in the JSON text.
 
 use std::sync::Arc;
 

@@ -185,12 +185,12 @@ impl<'source> JsonParser<'source> {
         if self.scanner.peek() == JsonToken::CloseBrace {
             return self.close();
         }
-        // A key is parsed like any value. Then it must be a string.
+        // A key is parsed like any value. When the key is complete, `key` checks that it is a string.
         Want::Value
     }
 
-    /// Handles a complete value within an object: it is a key if no key waits for its value, otherwise the value of
-    /// that key.
+    /// Handles a complete value within an object. If no key waits for its value, the complete value is a key. Otherwise
+    /// it is the value of the waiting key.
     fn object_got(
         &mut self,
         open: Span,
@@ -309,7 +309,8 @@ impl<'source> JsonParser<'source> {
         self.skip(kind, JsonToken::OpenBracket, JsonToken::CloseBracket);
     }
 
-    /// Skips tokens up to the closing one that leaves at most one bracket open. `first` has already been consumed.
+    /// Skips tokens up to the first `close` token after which at most one bracket is open. `first` has already been
+    /// consumed.
     fn skip(&mut self, first: JsonToken, open: JsonToken, close: JsonToken) {
         let mut depth = 1_usize;
         let mut kind = first;

@@ -11,7 +11,8 @@ pub(super) struct Decoded<'text> {
     pub(super) text: Cow<'text, str>,
     /// The source offset of the first byte of the text, after the opening quote.
     start: u32,
-    /// For each escape: the offset in the text after it, and the offset in the source after it. In order.
+    /// For each escape, in order: the offset after the escape in the text, and the offset after the escape in the
+    /// source.
     escapes: Vec<(u32, u32)>,
 }
 

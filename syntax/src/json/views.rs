@@ -1,4 +1,4 @@
-//! Views of JSON strings that do not read them as templates.
+//! Views of JSON strings that do not read the strings as templates.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tree::{Expression, Root, Syntax, Tree};
 const SHALLOW: usize = 0;
 
 impl Expression {
-    /// Whether this is a JSON string itself, not native syntax within one.
+    /// Whether this is a JSON string itself, not native syntax within a JSON string.
     ///
     /// In JSON, quotes only delimit strings, so text that begins with a quote is a JSON string.
     pub(crate) fn is_json_string(&self) -> bool {
@@ -128,8 +128,8 @@ impl Expression {
         false
     }
 
-    /// The problems of a JSON string as a template. Parsing a file does not report them, because not every string is a
-    /// template. The node of such a string is a [hole](ExprKind::Error).
+    /// The problems of a JSON string as a template. Parsing a file does not report these problems, because not every
+    /// string is a template. The node of such a string is a [hole](ExprKind::Error).
     pub fn template_problems(&self) -> Vec<Diagnostic> {
         match (self.kind(), self.json_text()) {
             (ExprKind::Error, Some(decoded)) => {

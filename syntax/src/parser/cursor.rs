@@ -6,7 +6,7 @@ use crate::token::{SyntaxToken, TokenKind};
 use super::Parser;
 use super::pairs::{Bracket, Family, bracket};
 
-/// The token after the last one.
+/// The token that stands for the end of a text without tokens.
 const NOTHING: SyntaxToken = SyntaxToken { kind: TokenKind::End, span: Span::empty(0) };
 
 impl Parser<'_> {
@@ -23,7 +23,7 @@ impl Parser<'_> {
         at
     }
 
-    /// The token at an index. After the last one, an end token.
+    /// The token at an index. After the last token of the text, an end token.
     pub(super) fn token(&self, at: usize) -> SyntaxToken {
         self.tokens.get(at).or(self.tokens.last()).copied().unwrap_or(NOTHING)
     }
@@ -78,15 +78,17 @@ impl Parser<'_> {
         start.through(self.previous())
     }
 
-    /// Enters recovery, and continues after the partner of the opening bracket at `open`, even if the parser has
-    /// already passed that partner. Only brackets of the same family count from here on, because other brackets are
-    /// probably unbalanced. Without a partner, the rest of the text is skipped.
+    /// Enters recovery, and continues after the next unmatched closing bracket of the same family as the opening
+    /// bracket at `open`. If the parser has already passed the partner of `open`, it continues after a bracket of an
+    /// outer construct. Brackets of other families do not count, because they are probably unbalanced. Without such a
+    /// bracket, the rest of the text is skipped.
     pub(super) fn recover_behind(&mut self, open: usize) {
         let Some(Bracket::Opens(family)) = bracket(self.token(open).kind) else { return self.give_up() };
         self.skip_behind(family);
     }
 
-    /// Enters recovery, and continues after the next closing bracket of a family that has no opening bracket before it.
+    /// Enters recovery, and continues after the next closing bracket of a family that closes no bracket opened from
+    /// here on.
     pub(super) fn skip_behind(&mut self, family: Family) {
         self.recovery = true;
         let mut inner = 0usize;

@@ -146,7 +146,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports an end without a beginning.
+    /// Reports an `else` or an end marker without an open directive.
     fn stray(&mut self, structure: &mut Structure, span: Span, word: &str) {
         self.report(span, problems::no_open_directive(word));
         let expression = self.hole(span);

@@ -25,7 +25,7 @@ fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && exponent.is_none_or(|digits| digits.parse::<i32>().is_ok())
 }
 
-/// The usual number of steps of a reference. Memory for them is reserved in one allocation, because a large
+/// The usual number of steps of a reference. Memory for these steps is reserved in one allocation, because a large
 /// configuration has very many references.
 const USUAL_STEPS: usize = 2;
 

@@ -91,8 +91,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `${~` and `%{~` remove the blanks before them, back to the start of the preceding piece. In heredocs, a piece is
-    /// a line.
+    /// Removes the blanks before a sequence that begins with `${~` or `%{~`, back to the start of the preceding piece.
+    /// In heredocs, a piece is a line.
     fn trim_before(&self, at: usize, token: SyntaxToken, draft: &mut TemplateDraft) {
         let text_before = at.checked_sub(1).map(|before| self.token(before).kind);
         let is_text = matches!(text_before, Some(TokenKind::QuotedText | TokenKind::TemplateText));
@@ -121,7 +121,7 @@ impl Parser<'_> {
         if draft.form == TemplateForm::Bare { Next::Done(next) } else { Next::Postfix(next) }
     }
 
-    /// The template that contains the current sequence. It is the frame on top of the stack.
+    /// The template that contains the current sequence. This template is the frame on top of the stack.
     fn enclosing(&mut self) -> Option<&mut TemplateDraft> {
         match self.frames.last_mut().map(|frame| &mut frame.work) {
             Some(Work::Template(draft)) => Some(draft),

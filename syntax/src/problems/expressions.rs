@@ -76,7 +76,7 @@ pub(crate) fn unclosed_index() -> Diagnostic {
     Diagnostic::error("Missing close bracket on index", detail)
 }
 
-/// An opening parenthesis without a closing one.
+/// An opening parenthesis without a closing parenthesis.
 pub(crate) fn unbalanced_parentheses() -> Diagnostic {
     let detail = "The expression is complete before this. A closing parenthesis is expected here.";
     Diagnostic::error("Unbalanced parentheses", detail)

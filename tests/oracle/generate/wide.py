@@ -1,7 +1,7 @@
 """The wide family: every block, command, flag and kind of file, mostly valid."""
 from .wide_commands import WideCommands
 
-# The probability of a feature where the wide family uses another one than the first family.
+# The probabilities of features that are more or less frequent in the wide family than in the first family.
 SHARES = {"ephemeral": 0.3, "override": 0.2, "json": 0.25, "wrong": 0.03, "provider_for_each": 0.25, "check": 0.35, "modules": 0.55, "enabled": 0.2}
 EMPTY = 0.04  # sometimes state commands run first in a directory without a state
 

@@ -229,7 +229,7 @@ class WideCommands(WideFiles):
                 self.steps.append({"list": "*"})
 
     def act_json_into(self, act):
-        """Prints text for people, and events into a file."""
+        """Prints text, and writes events into a file."""
         self.steps.append({"run": ["plan", "-input=false", "-no-color", "-json-into=events.json", *self.flags], "raw": True})
 
     def act_provider_fault(self, act):

@@ -5,8 +5,8 @@
 //! is `weft.test/sim/cloud`. [`package`] installs the built plugin in a filesystem mirror. [`client`] is the HTTP
 //! client of the plugin and of the command line.
 //!
-//! The cloud and the plugin share only HTTP. The plugin shares only the messages of the protocol with the rest of Weft:
-//! it has its own values and its own MessagePack code, so it also checks the wire format independently. `README.md`
+//! The cloud and the plugin share only HTTP. The plugin shares only the messages of the protocol with the rest of Weft.
+//! It has its own values and its own MessagePack code, so it also checks the wire format independently. `README.md`
 //! beside this crate describes the contract, the configuration file and the ledger.
 
 pub mod client;

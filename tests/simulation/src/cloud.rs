@@ -42,7 +42,7 @@ pub(crate) struct Cloud {
 }
 
 impl Cloud {
-    /// Begins a call. Every earlier call of the operation must be proven, or its process dead.
+    /// Begins a call. Every earlier call of the operation must be proven, or the process that made it must be dead.
     pub(crate) fn call(&mut self, task: Task, caller: WorkerId, now: u64, calm: bool, random: &mut Random) -> usize {
         for call in self.calls.iter().filter(|call| call.task.operation == task.operation) {
             assert!(call.proven || call.over, "a second call of {task:?} while {call:?} is unproven");

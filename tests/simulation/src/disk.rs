@@ -19,7 +19,7 @@ struct Written {
     seat: usize,
     steps: Vec<StoreStep>,
     answers: Vec<StoreAnswer>,
-    /// Whether only the beginning of the batch took effect, so that it gets no answer.
+    /// Whether only the beginning of the batch took effect, so that the batch gets no answer.
     torn: bool,
 }
 
@@ -27,7 +27,7 @@ struct Written {
 pub(crate) struct Disk {
     store: ModelStore,
     run: RunId,
-    /// The durable state, while a write is not durable yet.
+    /// The last durable state, if later writes are not durable yet.
     durable: Checkpoint,
     written: Vec<Written>,
     /// Answers that have not arrived yet, by seat.

@@ -89,7 +89,7 @@ fn attempt(seed: u64, diary: diary::Diary) -> Result<(), String> {
 /// Runs a seed with a deliberate bug.
 ///
 /// # Errors
-/// Returns an error if the promise is broken, as it should be.
+/// Returns an error if the promise is broken, which is the expected result.
 #[cfg(feature = "mutants")]
 pub fn run_mutant(seed: u64, mutant: Mutant) -> Result<Summary, Box<Failure>> {
     weft_mutants::activate(Some(mutant));

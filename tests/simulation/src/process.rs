@@ -58,9 +58,9 @@ pub(crate) struct Process {
     pub(crate) alive: bool,
     /// Whether the process leaves as soon as nothing is open.
     pub(crate) leaving: bool,
-    /// The seat of its coordinator, while it is connected.
+    /// The seat of the coordinator that the process is connected to; `None` without a connection.
     pub(crate) connection: Option<usize>,
-    /// The number of its connections.
+    /// The number of connections that the process has made.
     pub(crate) connections: u64,
     pub(crate) inbox: VecDeque<Vec<u8>>,
     /// The process does nothing until this time. Its clock continues meanwhile.
@@ -119,7 +119,7 @@ impl Process {
         }
     }
 
-    /// Another process of the same name, with the spool of this one.
+    /// A later process of the same name, with the spool of this process.
     pub(crate) fn heir(&self, birth: u64) -> Process {
         let mut heir = Process::new(&self.name, birth);
         let results: Vec<SpooledResult> = self.spool.values().cloned().collect();

@@ -42,11 +42,12 @@ pub(crate) struct World {
     decisions: Vec<UserResolution>,
     diary: Diary,
     over: bool,
-    /// The percentage of possible failures that happen. Calm histories make much progress, and wild ones fail often.
+    /// The percentage of possible failures that happen. Calm histories make much progress, but wild histories fail
+    /// often.
     wildness: u64,
 }
 
-/// All terms. More than one may believe that it holds the lease.
+/// All terms. Several terms may believe that they hold the lease.
 #[derive(Default)]
 struct Terms {
     seats: BTreeMap<usize, Seat>,

@@ -1,6 +1,6 @@
 //! Checks that comments, strings and documents do not use the words that `CONTRIBUTING.md` forbids.
 //!
-//! The files that may use them are listed below. An entry that is no longer needed fails the test too.
+//! The files that may use these words are listed below. An entry that is no longer needed fails the test too.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const BANNED: &[&str] =
 /// A sentence must not begin with this word.
 const BEGINNING: &str = "Of ";
 
-/// Files that may use them, each with its reason.
+/// Files that may use banned words, each with its reason.
 const EXCEPTIONS: &[(&str, &str)] = &[("CONTRIBUTING.md", "quotes them as examples")];
 
 /// The banned words and beginnings in a line of prose.
@@ -27,7 +27,7 @@ fn banned(line: &str) -> Vec<&'static str> {
     };
     let found = BANNED.iter().filter(|word| lower.match_indices(**word).any(|(at, _)| is_whole(at, word.len())));
     let mut found: Vec<_> = found.copied().collect();
-    // A sentence begins after punctuation, such as the end of the previous one, a quote or the mark of a comment.
+    // A sentence begins after punctuation, such as the end of the previous sentence, a quote or the mark of a comment.
     let begins = |at: usize| !line[..at].trim_end().ends_with(|c: char| is_word(c) || c == ',' || c == '`');
     if line.match_indices(BEGINNING).any(|(at, _)| begins(at)) {
         found.push(BEGINNING);

@@ -70,7 +70,7 @@ impl Logins<'_> {
         if let Err(Refusal::Unauthorized(_)) = asked
             && let Ok(renewed) = self.sso_token(sso, &path, true).await
         {
-            // The service has revoked the token before its expiry.
+            // The service may revoke a token before its expiry, so the request is retried once with a renewed token.
             asked = ask(renewed).await;
         }
         let answer = asked.map_err(|error| match error {
@@ -86,8 +86,7 @@ impl Logins<'_> {
         Ok(Expiring::until(id, secret, text("sessionToken"), expires))
     }
 
-    /// The token of a login with SSO. If the login has a session, the token is renewed if it has expired or was
-    /// `refused`.
+    /// The token of a login with SSO. The token of a session is renewed if it has expired or was `refused`.
     async fn sso_token(&self, sso: &Sso, path: &Path, refused: bool) -> Found<String> {
         let mut cached = read(path)?;
         let token = cached.text("accessToken").ok_or_else(|| cached.lacks("accessToken"))?.to_owned();
@@ -228,13 +227,13 @@ impl Cached {
         format!("{}: it has no valid {name}", self.path.display())
     }
 
-    /// Replaces the file. The new file has the same permissions.
+    /// Replaces the file. The new file has the permissions of the old file.
     fn write(&self) -> Found<()> {
         let beside = self.path.with_extension(format!("tmp-{}", std::process::id()));
         let write = || {
             let rights = std::fs::metadata(&self.path)?.permissions();
-            // The file is created with its permissions before it is written, so that only the owner can read it at any
-            // time.
+            // The empty file is created with permissions for its owner only. So no other user can read the content at
+            // any time.
             private(&beside)?;
             std::fs::write(&beside, Json::Object(self.fields.clone()).to_string())?;
             std::fs::set_permissions(&beside, rights)?;

@@ -33,7 +33,7 @@ fn provisioners(graph: &ExecutionGraph) -> BTreeMap<u32, Provisioner> {
     .collect()
 }
 
-/// Facts from the plan and the prior state that events do not carry.
+/// Facts that events do not contain, from the plan and the prior state.
 #[derive(Default)]
 pub struct Foreknown {
     /// The ids of objects before the run, for updates and deletes. Keys are addresses, or names of deposed objects.
@@ -73,7 +73,8 @@ impl Foreknown {
     }
 }
 
-/// The labels that placement rules require, by provider instance. Operations at home already have a worker.
+/// The labels that placement rules require, by provider instance. Operations that run at home need no labels, because
+/// they already have a worker.
 fn labels(plan: &PlanFile) -> BTreeMap<String, String> {
     let demanded = plan.graph.fragments.iter().enumerate().filter_map(|(index, fragment)| {
         let Shard::Provider(instance) = &fragment.shard else { return None };

@@ -1,6 +1,6 @@
-//! The graph of an apply without a plan: nothing changes. The graph contains what outputs and checks read, the
-//! variables of the root module, and the ends of modules. Resources that only outputs of the root module read are
-//! omitted, because the state has their objects.
+//! The graph of an apply without a plan, which changes nothing. The graph contains everything that outputs and checks
+//! read, the variables of the root module, and the end vertices of modules. Resources that only outputs of the root
+//! module read are omitted, because the state has their objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ fn is_root_output(vertex: &Vertex) -> bool {
     vertex.label.starts_with("output.")
 }
 
-/// An output of the root module, or a check.
+/// Whether a vertex is an output of the root module, or a check.
 fn is_read_last(vertex: &Vertex) -> bool {
     let of_check = |label: &str| label.starts_with("check.") || label.contains(".check.");
     is_root_output(vertex) || of_check(&vertex.label)

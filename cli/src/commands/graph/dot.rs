@@ -15,8 +15,8 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Prints the graph: vertices with attributes first, then edges, both sorted by name. Edges of cycles are colored on
-/// request.
+/// Prints the graph: vertices with attributes first, then edges, both sorted by name. If `colour_circles` is set, the
+/// edges of cycles are colored.
 pub fn text(drawing: &Drawing, colour_circles: bool) -> String {
     let names: Vec<String> = drawing.vertices().iter().map(|v| quoted(&format!("{PREFIX}{}", v.name))).collect();
     let mut lines: BTreeSet<String> = BTreeSet::new();

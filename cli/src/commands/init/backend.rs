@@ -95,7 +95,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         }
     }
     let selected = selection::select(invocation, &now);
-    // Without workspaces, the settings of this backend are still saved, because `workspace new` needs them.
+    // The settings of a `remote` backend are saved even if it has no workspaces, because `workspace new` needs them.
     if selected.is_ok() || written.kind == "remote" {
         SavedBackend::new(&written).write(&context.data_directory).map_err(one)?;
     }

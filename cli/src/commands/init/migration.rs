@@ -48,8 +48,8 @@ enum Route {
     /// The state of the selected workspace is copied to the default workspace. Other states are not copied. The
     /// question depends on the old and the new state.
     Selected(SmolStr),
-    /// The states of these workspaces, which are all workspaces, are copied under their names. The copies overwrite
-    /// existing states.
+    /// The states of all workspaces are copied under their names. Holds these workspaces. The copies overwrite existing
+    /// states.
     All(Vec<SmolStr>),
 }
 
@@ -95,7 +95,8 @@ fn equal(one: &Snapshot, other: &Snapshot) -> bool {
 }
 
 impl Migration<'_> {
-    /// Copies the states. With `empties`, it then empties the copied states in the old backend. Reports problems.
+    /// Copies the states. With `empties`, the function then empties the copied states in the old backend. Reports
+    /// problems.
     ///
     /// # Errors
     /// Returns the exit code. The problems have been reported.
@@ -186,7 +187,7 @@ impl Migration<'_> {
             true => Ok((Change::Content(Box::default()), ())),
             false => Err(vec![problems::changed_after_copy(workspace)]),
         })?;
-        // As in OpenTofu, the file of a local state is left empty.
+        // As in OpenTofu, the state file of a local backend is truncated, but not deleted.
         match &place {
             StoreLocation::Embedded(options) => std::fs::write(&options.state, "")
                 .map_err(|error| self.invocation.fail(&[problems::state_not_emptied(&options.state, &error)])),

@@ -121,7 +121,7 @@ pub fn unfinished_run(run: &RunId) -> Diagnostic {
     )
 }
 
-/// The user does not want the migration.
+/// The user has declined the migration.
 pub fn migration_aborted() -> Diagnostic {
     Diagnostic::error(
         "Migration aborted by user.",

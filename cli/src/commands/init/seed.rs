@@ -15,7 +15,8 @@ use crate::modules::install::ModuleInstaller;
 /// The directory in the data directory into which the module is fetched.
 const FOLDER: &str = "init-from-module";
 
-/// Copies a module into the current directory, which must be empty. The modules that it calls are installed later.
+/// Copies a module into the current directory, which must be empty. The modules that the copy calls are installed
+/// later.
 ///
 /// # Errors
 /// Returns an error if the directory is not empty, or if the module cannot be fetched or copied.
@@ -42,7 +43,7 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
         .and_then(|mut installer| installer.fetch_alone(&source, &to.to_string_lossy()))
         .and_then(|dir| copy(Path::new(&dir), Path::new(".")).map_err(failed));
     let _ = fs::remove_dir_all(&folder);
-    // A failed attempt leaves no directory, so the next attempt finds the current directory empty.
+    // A failed attempt must leave no data directory, because the next attempt requires an empty current directory.
     let _ = fs::remove_dir(&context.data_directory);
     found?;
     let problems = leading_up(text);

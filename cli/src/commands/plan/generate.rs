@@ -104,8 +104,8 @@ impl Generated {
     /// errors of objects that could not be imported.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be written. An apply of such a plan would import objects that the next plan
-    /// destroys.
+    /// Returns an error if the file cannot be written. Without the file, an apply of the plan would import objects that
+    /// have no block, and the next plan would destroy these objects.
     pub fn save(self, path: &str, plan: &mut PlanFile) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
         for change in &plan.changes.resources {

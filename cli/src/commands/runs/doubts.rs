@@ -114,8 +114,8 @@ pub(super) struct Desk<'i, 'a> {
 }
 
 impl<'i, 'a> Desk<'i, 'a> {
-    /// Opens the run with this name. Without a name, it opens the newest run with doubts, or returns `None` if no run
-    /// has doubts.
+    /// Opens the run with this name. Without a name, the function opens the newest run with doubts, or returns `None`
+    /// if no run has doubts.
     ///
     /// # Errors
     /// Returns an error if the store cannot be opened, or if the run does not exist.
@@ -188,8 +188,8 @@ impl<'i, 'a> Desk<'i, 'a> {
                 (client.show(Some(self.run.as_str())).await.map_err(apply::client_problem)?, BTreeMap::new())
             }
         };
-        // A process that was killed leaves intents, which are doubts here. On a coordinator, operations with intents
-        // may still be running.
+        // Without a coordinator, an intent is also a doubt, because the process that wrote the intent was killed. On a
+        // coordinator, the operation of an intent may still be running.
         let here = matches!(self.site, Site::Here(_));
         let is_open = |operation: &OperationListing| {
             operation.status == OpStatus::InDoubt.word() || here && operation.status == OpStatus::Intended.word()

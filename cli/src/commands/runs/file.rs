@@ -11,7 +11,7 @@
 //! }
 //! ```
 //!
-//! Every entry is checked before any is applied.
+//! All entries are checked before the first one is applied.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ impl Resolutions {
     }
 
     fn parse(text: &str) -> Result<Resolutions, String> {
-        // serde would read a list as the fields of the document in their order.
+        // serde would also accept a JSON array, with the fields of the document in order.
         if !text.trim_start().starts_with('{') {
             return Err("it is not a JSON object".to_owned());
         }

@@ -83,8 +83,8 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
         })?,
         Some(target) => {
-            // The other file is written first, so after an interruption the objects are in both files, and are never
-            // lost.
+            // The other file is written first. So an interruption can leave the objects in both files, but the objects
+            // are never lost.
             let seen = change(invocation, &source, |snapshot| {
                 super::present(snapshot)?;
                 Project::refuse_wrong(invocation)?;
@@ -134,8 +134,8 @@ fn plan(
     let invalid_target = |what: String| vec![state_problems::invalid_move_target(what)];
     let mut found = from.of(source);
     if let StateSelector::Module(module) = from {
-        // The source is one module instance. If it has no key, it is the only instance of a call without `count` and
-        // `for_each`.
+        // Only this module instance is moved. Without a key, it is the only instance of a call that has neither `count`
+        // nor `for_each`.
         found.retain(|address| address.module.0.starts_with(&module.0));
     }
     if found.is_empty() {
@@ -146,8 +146,8 @@ fn plan(
         (StateSelector::Module(outer), StateSelector::Module(goal)) => modules(outer, goal, &found),
         (StateSelector::Module(_), _) => return Err(cannot("the target must also be a module")),
         (StateSelector::Resource(resource), _) if found.iter().any(|address| address.key == InstanceKey::None) => {
-            // The resource has neither `count` nor `for_each`. The move is a move of its only instance, so that the
-            // instance can get a key.
+            // The resource has neither `count` nor `for_each`, so it has one instance. Only this instance is moved, so
+            // that its target can have a key.
             vec![instance(&one(resource, InstanceKey::None), to).ok_or_else(|| cannot("the target is a module"))?]
         }
         (StateSelector::Resource(_), StateSelector::Resource(goal)) => {
@@ -170,8 +170,8 @@ fn plan(
     for moved in &moves {
         keeps_type(moved).map_err(|problem| vec![problem])?;
         let occupied = |selection: &StateSelector| match selection {
-            // Only objects of exactly this module instance count. A state can contain instances of one call with keys,
-            // and at the same time an instance without a key.
+            // Only objects of exactly this module instance count. For the same call, a state can contain instances with
+            // keys and an instance without a key.
             StateSelector::Module(module) => {
                 let mut addresses = target.instances.values().map(|record| &record.address);
                 addresses.any(|address| address.resource.is_valid() && address.module == *module)

@@ -102,7 +102,7 @@ impl Push {
             Ok((Change::Whole(Box::new(wanted)), ()))
         })
         .await?;
-        // Runs that have not ended still guard the state.
+        // A push does not end unfinished runs. These runs still guard the state, so they are reported.
         if let Ok(headers) = store.runs().await {
             report_stalled(&invocation.view, &headers);
         }

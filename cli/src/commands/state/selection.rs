@@ -10,7 +10,8 @@ use crate::commands::state::problems as state_problems;
 /// A module, a resource, or one instance of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateSelector {
-    /// A module instance and everything below it. If its last step has no key, it selects all instances of that call.
+    /// A module instance and everything below it. If the last step has no key, all instances of the called module are
+    /// selected.
     Module(ModuleInstance),
     /// A resource in one module instance, with all its instances.
     Resource(AbsResource),

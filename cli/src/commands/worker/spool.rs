@@ -38,7 +38,7 @@ impl SpoolSeal for StateSeal {
 }
 
 /// Opens the spool of the worker with this name, in the directory of `-spool` or in the data directory. Reports the
-/// results that an earlier worker with this name has left in it.
+/// results that an earlier worker with this name has left in the spool.
 ///
 /// # Errors
 /// Returns an error if another worker uses the spool, if the stored results cannot be decrypted, or if the directory of

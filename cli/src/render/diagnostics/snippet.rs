@@ -17,7 +17,8 @@ pub struct Snippet {
     pub lines: Vec<String>,
     /// The start of the marked part, in bytes of the lines joined by newlines.
     pub start: usize,
-    /// The end of the marked part, in the same unit. It is greater than `start` if there is a character to mark.
+    /// The end of the marked part, in bytes of the lines joined by newlines. It is greater than `start` if there is a
+    /// character to mark.
     pub end: usize,
 }
 

@@ -278,7 +278,7 @@ fn text(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     DifferenceNode { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
 }
 
-/// The effect on a container with these parts, and whether it forces the replacement.
+/// The effect on a container with these parts, and whether the container forces the replacement.
 pub(super) fn container<'p>(
     pair: Pair<'_>,
     reasons: &Reasons<'_>,

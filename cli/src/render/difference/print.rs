@@ -98,7 +98,7 @@ impl Printing {
                 format!("{before} {} (known after apply){}", self.arrow(), self.forces(part))
             }
             NodeShape::Hidden(within) if self.style.reveal => {
-                // If only the sensitivity changes, the value has no arrow.
+                // If only the sensitivity changes, the value is printed as unchanged, without an arrow.
                 let printing = if within.effect == part.effect { *self } else { self.showing_all() };
                 printing.part(within, level)
             }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use weft_graph_format::value::{Kind, Value};
 
-/// The maximum number of comparisons for the longest common subsequence. The table needs four bytes for each of them.
-/// Lists with more changed elements (some thousands) are compared by position.
+/// The maximum number of comparisons for the longest common subsequence. The table needs four bytes for each
+/// comparison. Lists with more changed elements (some thousands) are compared by position.
 const MOST_COMPARISONS: usize = 4_000_000;
 
 /// An element of the old list, the new list, or both. The numbers are positions in the lists.
@@ -93,7 +93,7 @@ pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
 /// The longest common subsequence of two lists, as pairs of positions.
 fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     let width = after.len() + 1;
-    // For each pair of positions: the length of the common subsequence of the parts that begin there.
+    // For each pair of positions: the length of the longest common subsequence of both lists from these positions on.
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for b in (0..before.len()).rev() {
         for a in (0..after.len()).rev() {

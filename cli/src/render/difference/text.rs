@@ -25,7 +25,7 @@ pub enum TextForm<'a> {
     Lines(Vec<(Effect, &'a str)>),
     /// A JSON document.
     Document {
-        /// The difference between its values.
+        /// The difference between the old and the new value of the document.
         value: DifferenceNode,
         /// Whether the string changes, but the value that it contains does not.
         only_spaces: bool,

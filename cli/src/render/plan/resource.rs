@@ -199,7 +199,7 @@ fn why(change: &ResourceChange) -> Option<String> {
         Reason::ReadBecauseConfigUnknown => "config refers to values not yet known".to_owned(),
         Reason::ReadBecauseDependencyPending => "depends on a resource or a module with changes pending".to_owned(),
         Reason::ReadBecauseCheckNested => "config will be reloaded to verify a check block".to_owned(),
-        // These reasons are part of the sentence above.
+        // The first line of the comment already gives these reasons.
         Reason::ForgotBecauseLifecycleDestroyInState
         | Reason::ForgotBecauseLifecycleDestroyInConfig
         | Reason::None

@@ -6,7 +6,7 @@ use crate::core::operation::tests::STATES;
 use crate::event::Defect;
 use crate::status::HAPPENINGS;
 
-/// A term with a connected worker whose only operation is in this state.
+/// A term with a connected worker. The only operation of the plan is in this state.
 fn standing(state: State) -> Coordinator {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
     core.step(0, hello("w"));

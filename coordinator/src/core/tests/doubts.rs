@@ -151,7 +151,7 @@ fn an_heir_that_does_not_come_or_leaves_again_is_awaited_for_a_while() {
             assert!(in_doubt(&core.step(3 * grace, Event::Tick)));
         }
     }
-    // The run waits neither for a worker without a spool, nor for any worker in one process.
+    // In a single process, the run does not wait for an heir of the worker.
     let (mut core, _) = begin(plan(), RunOptions::in_process(), record());
     assert!(in_doubt(&core.step(1, Event::Dead(first.clone()))));
 }
@@ -243,7 +243,7 @@ fn the_death_of_a_worker_is_news_only_once() {
     assert!(steps(&told).is_empty() && !looks(&told), "{told:?}");
 }
 
-/// A create in doubt for which a worker looks, with the digest of its intent.
+/// A term with a create in doubt. A worker looks for evidence, and its order contains the digest of the intent.
 fn create_looked_at(probe: bool, options: RunOptions) -> Coordinator {
     let mut plan = outline(OperationKind::Create, &[&[], &[0]], 1);
     plan.operations[0].probe_by_identity = probe;

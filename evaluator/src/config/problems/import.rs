@@ -11,13 +11,13 @@ pub(in crate::config) fn outside_root(module: &Module, at: &SourceRange) -> Diag
     Diagnostic::error("Invalid import configuration", detail).at(at.clone())
 }
 
-/// Neither `id` nor `identity`.
+/// An import block with neither `id` nor `identity`.
 pub(in crate::config) fn no_object(at: &SourceRange) -> Diagnostic {
     let detail = "An import block needs the argument \"id\" or \"identity\", which names the object to import.";
     Diagnostic::error("Missing required import argument", detail).at(at.clone())
 }
 
-/// Both `id` and `identity`.
+/// An import block with both `id` and `identity`.
 pub(in crate::config) fn two_names(at: SourceRange) -> Diagnostic {
     let detail = "An import block cannot have both \"id\" and \"identity\". Remove one of them.";
     Diagnostic::error("Conflicting import arguments", detail).at(at)

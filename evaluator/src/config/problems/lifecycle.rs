@@ -7,7 +7,7 @@ use weft_graph_format::source::SourceRange;
 const INVALID_EXPRESSION: &str = "Invalid expression";
 const INVALID_TRIGGER: &str = "Invalid replace_triggered_by expression";
 
-/// An argument that a resource of mode `mode` does not have. It is at `argument`, in the block at `block`.
+/// An argument that a resource of mode `mode` does not have. The argument is at `argument`, in the block at `block`.
 pub(in crate::config) fn argument_of_managed(
     name: &str,
     mode: ResourceMode,

@@ -31,7 +31,7 @@ pub(in crate::config) fn missing_local(name: &str, at: SourceRange) -> Diagnosti
 
 /// A block that cannot be in an override file.
 pub(in crate::config) fn unsupported_block(block_type: &str, at: &SourceRange) -> Diagnostic {
-    // OpenTofu's summaries differ.
+    // OpenTofu's summaries differ between block types.
     let summary = match block_type {
         "check" => "Can't override check blocks".to_owned(),
         "removed" => "Cannot override 'Removed' blocks".to_owned(),

@@ -3,7 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-/// More than one of these arguments in a block.
+/// A block with more than one of these arguments. `names` are all of them.
 pub(in crate::config) fn combined(names: &[&str], at: SourceRange) -> Diagnostic {
     let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     let several = match quoted.as_slice() {

@@ -3,7 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-/// The rule for the parts of a provider's address, after "It must".
+/// The rule for the parts of a provider's address. Messages put it after the words "It must".
 pub(super) const PART: &str =
     "contain only letters, digits and dashes, with no dash at either end and no two dashes in a row";
 

@@ -23,7 +23,7 @@ pub(in crate::config) fn duplicate(resource: &Resource, first: &SourceRange, at:
         .at(at.clone())
 }
 
-/// OpenTofu's summaries differ between block types.
+/// An argument such as `count` in the data block of a check.
 pub(in crate::config) fn repeated_in_check(name: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("A data block in a check block has only one instance, so it cannot have {name:?}.");
     Diagnostic::error(format!("Invalid \"{name}\" attribute"), detail).at(at)

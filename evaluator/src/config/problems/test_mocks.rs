@@ -29,7 +29,7 @@ pub(in crate::config) fn second_type(block_type: &str, name: &str, mock: &Source
     Diagnostic::error(format!("Duplicated `{block_type}` block"), detail).at(mock.clone())
 }
 
-/// A second override of a target. If it is in a mock, `at` is the range of the mock.
+/// A second override of a target. If the override is in a mock, `at` is the range of the mock.
 pub(in crate::config) fn second_override(block_type: &str, target: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!("Another block already overrides `{target}` here. Remove one of them.");
     Diagnostic::error(format!("Duplicated `{block_type}` block"), detail).at(at.clone())

@@ -69,11 +69,13 @@ impl Handover<'_> {
         })
     }
 
-    /// Reports declared configurations of the child without an entry or a block.
+    /// Reports configurations that the child declares, but that have neither an entry in the call nor a block in the
+    /// child.
     fn missing(&self) -> impl Iterator<Item = Diagnostic> {
         let is_missing = |name: &&Name| {
             let configured = self.child.providers.get(*name).is_some_and(|block| block.is_configured());
-            // An entry with a key on its left side may have been intended for this configuration.
+            // An entry with an invalid key on its left side may have been intended for this configuration. In this
+            // case, the configuration is not reported as missing.
             !configured && !self.passed.contains_key(*name) && self.call.keyed_providers.is_empty()
         };
         self.aliases.iter().filter(is_missing).map(|name| {
@@ -97,7 +99,7 @@ impl Handover<'_> {
     /// Reports an entry with different providers on its two sides.
     fn mismatch(&self, name: &Name, one: &PassedProvider) -> Option<Diagnostic> {
         if one.value.is_some() {
-            // Evaluation determines the provider of an expression.
+            // If the entry is an expression, evaluation determines its provider.
             return None;
         }
         let ours = self.module.provider_source(&one.parent.local_name);

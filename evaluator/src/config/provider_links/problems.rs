@@ -23,7 +23,7 @@ fn place(module: &Module) -> String {
     if module.is_root() { String::from("the root module") } else { module.to_string() }
 }
 
-/// A called module configures providers, although its call has `count`, `for_each`, `enabled` or `depends_on`.
+/// A called module that configures providers, although its call has `count`, `for_each`, `enabled` or `depends_on`.
 pub(super) fn configured_in_repeated(child: &Module, at: SourceRange) -> Diagnostic {
     Diagnostic::error(
         "Module is incompatible with count, for_each, enabled and depends_on",
@@ -74,7 +74,7 @@ pub(super) fn no_local_name(type_name: &str, local_name: &str, at: SourceRange) 
     Diagnostic::error("Invalid provider local name", detail).at(at)
 }
 
-/// A module passes on a default configuration of a provider, but does not declare the provider.
+/// A module that passes on a default configuration of a provider without declaring the provider.
 pub(super) fn assumed_source(module: &Module, name: &str, source: &ProviderSource, at: SourceRange) -> Diagnostic {
     let detail = format!(
         "{} does not declare the provider {name:?}, so it is taken to be {}. Add it to required_providers.",
@@ -84,7 +84,7 @@ pub(super) fn assumed_source(module: &Module, name: &str, source: &ProviderSourc
     Diagnostic::warning(UNDEFINED, detail).at(at)
 }
 
-/// A module passes on a default configuration that its caller does not pass.
+/// A module that passes on a default configuration, although it does not receive this configuration from its caller.
 pub(super) fn not_passed_on(
     module: &Module,
     caller: &Module,
@@ -101,7 +101,7 @@ pub(super) fn not_passed_on(
     Diagnostic::warning(MISSING_CONFIGURATION, detail).at(at)
 }
 
-/// A call passes a configuration that does not exist.
+/// A call that passes a configuration which does not exist.
 pub(super) fn passes_absent(provider: &ProviderConfig, child: &Module) -> Diagnostic {
     let detail = format!(
         "The call of {child} passes the provider configuration {provider}, which does not exist. Add a provider block \
@@ -110,7 +110,7 @@ pub(super) fn passes_absent(provider: &ProviderConfig, child: &Module) -> Diagno
     Diagnostic::error(format!("missing provider {provider}"), detail)
 }
 
-/// A resource needs a configuration that does not exist.
+/// A resource that needs a configuration which does not exist.
 pub(super) fn absent_configuration(module: &Module, resource: &Resource, provider: &ProviderConfig) -> Diagnostic {
     let what = if module.is_root() { resource.to_string() } else { format!("{module}.{resource}") };
     let detail = format!(
@@ -185,7 +185,7 @@ pub(super) fn passed_twice(name: &str, first: &SourceRange, at: &SourceRange) ->
     Diagnostic::error("Duplicate provider address", detail).at(at.clone())
 }
 
-/// A call passes a configuration under a name that the child configures itself.
+/// A call that passes a configuration under a name for which the child has a block of its own.
 pub(super) fn cannot_override(child: &Module, name: &str, block: &ProviderBlock, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "{child} configures {name} itself at {}:{}, so its caller cannot pass a configuration for it. Remove this entry \
@@ -195,7 +195,7 @@ pub(super) fn cannot_override(child: &Module, name: &str, block: &ProviderBlock,
     Diagnostic::error("Cannot override provider configuration", detail).at(at.clone())
 }
 
-/// A call does not pass a configuration that the child requires.
+/// A call that does not pass a configuration which the child requires.
 pub(super) fn required_not_passed(source: &ProviderSource, name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "The module requires a configuration of provider {} named {name:?}. Add an entry for {name:?} to the \
@@ -205,8 +205,8 @@ pub(super) fn required_not_passed(source: &ProviderSource, name: &str, at: &Sour
     Diagnostic::error(MISSING_CONFIGURATION, detail).at(at.clone())
 }
 
-/// A configuration is passed under a name that the child does not declare. This is only a warning if the name is that
-/// of a default provider, which needs no declaration.
+/// A call that passes a configuration under a name which the child does not declare. This is only a warning if the name
+/// is that of a default provider, which needs no declaration.
 pub(super) fn undeclared_in_child(child: &Module, source: &ProviderSource, name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "{child} does not declare a provider with the local name {name:?}. Add it to required_providers in that module."
@@ -249,7 +249,7 @@ pub(super) fn redundant_block(at: &SourceRange) -> Diagnostic {
     .at(at.clone())
 }
 
-/// A resource or call has the same `for_each` as its provider.
+/// A resource or call with the same `for_each` as its provider.
 pub(super) fn same_for_each(user: User, at: SourceRange) -> Diagnostic {
     let (summary, what) = match user {
         User::Resource => ("Provider configuration for_each matches resource", "resource"),

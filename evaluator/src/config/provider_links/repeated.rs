@@ -27,7 +27,7 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
         Kind::Null(_) => Some(problems::null_keys()),
         Kind::Map(_) | Kind::Object(_) => None,
         Kind::Set(set) if set.items().is_empty() => None,
-        // Unknown elements may become keys.
+        // The set is accepted even if elements are unknown, because these may become keys.
         Kind::Set(set) => match set.items().iter().all(may_be_key) {
             true => None,
             false => Some(problems::keys_of_other_kind()),
@@ -57,7 +57,7 @@ fn warn_of_same_as(
     expression: &Expression,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    // Literal keys cannot be removed without changing the resource too.
+    // A literal collection is written in each block, so its keys are removed from each block separately.
     if weft_syntax::references(expression).is_empty() {
         return;
     }

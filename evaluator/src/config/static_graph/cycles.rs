@@ -17,7 +17,7 @@ impl StaticGraph {
             .into_iter()
             .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
             .collect();
-        // Evaluation reports direct self-references. A larger cycle prevents evaluation.
+        // Direct self-references are reported only if there is no larger cycle.
         if found.iter().any(|members| members.len() > 1) {
             found.retain(|members| members.len() > 1);
         }

@@ -15,9 +15,9 @@ use crate::config::names_below::{Gathering, Names};
 pub(crate) struct Dependencies {
     /// For each resource, all resources that it depends on, directly or indirectly.
     pub(crate) all: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
-    /// For data sources and ephemeral objects: everything that must be complete before they are read, beside the
-    /// resources that their blocks name. This includes everything that a module or a value in `depends_on` needs. It
-    /// also includes everything that the `depends_on` of a call of their module names or needs.
+    /// The resources that must be complete before each data source or ephemeral object is read, besides the resources
+    /// that its block names. They include everything that a module or a value in `depends_on` needs. They also include
+    /// everything that the `depends_on` of a call of its module names or needs.
     pub(crate) awaited: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
 }
 
@@ -44,7 +44,7 @@ impl StaticGraph {
         awaited: &mut BTreeMap<ConfigResource, Arc<[SmolStr]>>,
     ) {
         let listed = |gathering: Gathering| -> Arc<[SmolStr]> { gathering.names().iter().cloned().collect() };
-        // Blocks without values in their own `depends_on` share this list.
+        // Blocks whose `depends_on` names no values share this list.
         let of_calls = listed(calls.clone());
         for block in module.resources.values().filter(|block| block.resource.mode != ResourceMode::Managed) {
             let named = targets(module, &block.depends_on);

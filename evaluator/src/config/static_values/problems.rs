@@ -28,7 +28,7 @@ pub(super) fn circular(what: &str, at: SourceRange) -> Diagnostic {
     Diagnostic::error("Circular reference", detail).at(at)
 }
 
-/// A value depends on one that could not be evaluated.
+/// A value that depends on a value which could not be evaluated.
 pub(super) fn not_computed(needing: &Needing, what: &str) -> Diagnostic {
     let hint = with_experiment(needing);
     let detail = format!("{} depends on {what}, which is not available before planning.{hint}", needing.text);
@@ -102,18 +102,19 @@ pub(super) fn provider_function(needing: &Needing, provider: &str, at: SourceRan
     Diagnostic::error(PROVIDER_FUNCTION, detail).at(at)
 }
 
-/// A function of a provider in a static value, if the user of the value is not known.
+/// A function of a provider in a static value, for a caller that does not know which argument needs the value.
 pub(super) fn early_provider_function(name: &str) -> Diagnostic {
     let detail = format!("{name} is a function of a provider, and providers cannot be called before planning.");
     Diagnostic::error(PROVIDER_FUNCTION, detail)
 }
 
-/// A reference to another name that has no value before planning.
+/// A reference to a name of another kind, such as a resource, that has no value before planning.
 pub(super) fn dynamic(needing: &Needing, what: &str, at: SourceRange) -> Diagnostic {
     Diagnostic::error(DYNAMIC, too_early(needing, what)).at(at)
 }
 
-/// A reference to a name that has no value before planning, if the user of the value is not known.
+/// A reference to a name that has no value before planning, for a caller that does not know which argument needs the
+/// value.
 pub(super) fn early(at: SourceRange) -> Diagnostic {
     Diagnostic::error(DYNAMIC, "The value must be known before planning, so it cannot use this.").at(at)
 }

@@ -46,7 +46,7 @@ pub fn find_tests(root: &str, directory: &str) -> FoundTests {
             return found;
         }
     };
-    // If the directory cannot be read, the loader of the configuration reports it.
+    // If the directory of the configuration cannot be read, the loader of the configuration reports this.
     let beside = names_in(Path::new(&root)).unwrap_or_default();
     names.extend(beside.into_iter().map(|name| joined(&root, &name)));
     names.sort();
@@ -76,7 +76,7 @@ fn names_in(directory: &Path) -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether a file with the extension of OpenTofu hides this file.
+/// Whether the file `name` is hidden by a file in `all` that has the same name with an extension of OpenTofu.
 fn is_hidden(name: &str, all: &[String]) -> bool {
     let twin = |from: &str, to: &str| name.strip_suffix(from).map(|stem| format!("{stem}{to}"));
     let twin = twin(".tftest.hcl", ".tofutest.hcl").or_else(|| twin(".tftest.json", ".tofutest.json"));

@@ -103,7 +103,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// The values of the literal object in the argument `name`.
+    /// The values of a literal object, which is the argument `name` of the block.
     pub(super) fn given_values(&mut self, content: &BlockContent, name: &str) -> GivenValues {
         let Some(found) = content.attributes.get(name) else { return GivenValues::new() };
         match self.written_object(&found.value) {
@@ -130,7 +130,7 @@ impl Compiling<'_> {
 }
 
 impl Overrides {
-    /// Reports duplicate targets.
+    /// The problems of overrides with the same target.
     pub fn duplicates(&self) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();

@@ -103,7 +103,7 @@ pub(in crate::evaluation) fn unknown_test_condition(at: SourceRange) -> Diagnost
     Diagnostic::error("Unknown condition run", detail).at(at)
 }
 
-/// The texts that replace an error message which cannot be shown.
+/// The fixed messages that replace an error message which cannot be shown.
 pub(in crate::evaluation) mod message {
     pub(in crate::evaluation) const SENSITIVE: &str =
         "The error message is made from sensitive values, so it is not shown.";

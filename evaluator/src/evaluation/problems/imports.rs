@@ -7,9 +7,9 @@ use weft_graph_format::source::SourceRange;
 /// The argument that identifies the object of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::evaluation) enum NamedBy {
-    /// `id`
+    /// The argument `id`.
     Id,
-    /// `identity`
+    /// The argument `identity`.
     Identity,
 }
 

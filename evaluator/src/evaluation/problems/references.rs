@@ -168,7 +168,7 @@ pub(in crate::evaluation) fn no_terraform_attribute(root: &str, name: &str, at: 
     Diagnostic::error(format!("Invalid \"{root}\" attribute"), detail).at(at.clone())
 }
 
-/// An index into an object. `name` is the key if it can be an attribute.
+/// An index into an object. `name` is the key, if the key can be the name of an attribute.
 pub(in crate::evaluation) fn index_into_object(name: Option<&str>, at: &SourceRange) -> Diagnostic {
     let hint = match name {
         Some(name) => format!("Did you mean .{name}?"),

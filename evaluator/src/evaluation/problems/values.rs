@@ -11,7 +11,7 @@ const INVALID_INPUT: &str = "Invalid value for input variable";
 const NOT_SET: &str = "Required variable not set";
 const TYPE_ARGUMENTS: &str = "type(...) takes one argument: the value whose type is shown.";
 
-/// An ephemeral value for a variable that does not allow it.
+/// An ephemeral value for a variable that does not allow ephemeral values.
 pub(in crate::evaluation) fn ephemeral_argument(variable: &Variable, at: SourceRange) -> Diagnostic {
     let detail = format!(
         "The value for the variable {:?} is ephemeral, but the variable does not allow that. Set ephemeral = true in \

@@ -24,10 +24,10 @@ impl ModuleNode {
         let mut found = Vec::new();
         for expression in &block.lifecycle.replace_triggered_by {
             match self.trigger(expression, repeated).await? {
-                // A block cannot trigger its own replacement.
+                // A trigger of the block's own resource has no effect.
                 Some(trigger) if trigger.resource.resource == block.resource => {}
                 Some(trigger) => {
-                    // The target must be planned first.
+                    // The target must be planned before this instance.
                     self.resource(&trigger.resource.resource).await?;
                     found.push(trigger);
                 }

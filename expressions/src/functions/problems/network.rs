@@ -25,7 +25,7 @@ pub(in crate::functions) fn invalid_address_or_prefix(text: &str) -> FunctionErr
     FunctionError::new(format!("invalid IP address or prefix: {text}"))
 }
 
-/// One argument is IPv4 and the other is IPv6.
+/// One argument is IPv4, but the other argument is IPv6.
 pub(in crate::functions) fn families_differ(outer: &str, inner: &str) -> FunctionError {
     FunctionError::new(format!("address family mismatch: {outer} vs. {inner}"))
 }

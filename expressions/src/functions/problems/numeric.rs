@@ -19,7 +19,7 @@ pub(in crate::functions) fn not_a_string_type(ty: &Type) -> FunctionError {
     FunctionError::argument(0, format!("first argument must be a string, not {}", ty.friendly_name()))
 }
 
-/// The first argument of `parseint` has no text.
+/// The first argument of `parseint` is a null string.
 pub(in crate::functions) fn not_a_string() -> FunctionError {
     FunctionError::argument(0, "first argument must be a string")
 }

@@ -31,7 +31,8 @@ pub fn implied_type(text: &[u8]) -> Result<Type, DecodeError> {
     decode_implied(text).map(|value| value.ty())
 }
 
-/// A decoder. It recurses as deep as the JSON, or twice as deep through dynamic values. The parser limits the depth.
+/// A decoder. Its recursion is as deep as the JSON, or twice as deep through dynamic values. The parser limits the
+/// depth.
 struct Decoder {
     position: Position,
 }

@@ -220,7 +220,7 @@ fn unknown(code: i8, payload: &[u8], ty: &Type) -> Result<Value, DecodeProblem> 
     if payload.len() > MAX_REFINEMENT_LENGTH {
         return Err(DecodeProblem::Refinement("too long"));
     }
-    // Like cty, this ignores bytes after the map: a later version may add some.
+    // Like cty, this ignores bytes after the map, because a later version may add data there.
     let mut reader = Reader::new(payload);
     let length = reader.map_length("a map of refinements")?;
     if *ty == Type::Dynamic {

@@ -155,8 +155,8 @@ fn write_unsigned(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Writes a marker for the size of a number, followed by the number. The last marker is used for all numbers that do
-/// not fit the others.
+/// Writes `value` after its marker. The `markers` are for numbers of one, two, four and eight bytes. `None` means that
+/// there is no form for this size, so the next marker is used.
 fn write_length(out: &mut Vec<u8>, markers: [Option<Marker>; 4], value: u64) {
     match markers {
         [Some(marker), ..] if value <= u64::from(u8::MAX) => {

@@ -146,8 +146,8 @@ struct Source<'a> {
     number: &'a Numbers,
     shard_of: &'a [u32],
     own: u32,
-    /// For the operations in this shard whose results are never stored: the number of the copy, by the number of the
-    /// draft.
+    /// The numbers of the copies in this shard, by the number of the draft. Operations whose results are never stored
+    /// have such copies.
     here: Option<&'a FxHashMap<u32, u32>>,
 }
 

@@ -291,7 +291,8 @@ impl Interned {
     }
 }
 
-/// The number of leading operands that are computed whenever the row is, so that their errors are always reported.
+/// The number of leading operands that are computed whenever the row is computed, so that their errors are always
+/// reported.
 fn strict_operands<F>(op: &FormulaOp<F>) -> usize {
     match op {
         FormulaOp::Conditional { .. }

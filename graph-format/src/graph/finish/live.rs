@@ -113,8 +113,8 @@ impl Finish {
         }
     }
 
-    /// Adds copies of the operations that a shard reads to the shard, and drops the originals. Adds the reads of the
-    /// copies to `reads`.
+    /// Adds to each shard copies of the operations that the shard reads and whose results are never stored. Drops the
+    /// originals. Adds the reads of the copies to `reads`.
     pub(super) fn localise(&mut self, reads: &mut Vec<Vec<u32>>) {
         if !self.operations.iter().any(|drafted| drafted.operation.is_live()) {
             return;

@@ -27,7 +27,8 @@ struct Key {
 pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<u32>> {
     let operations = &finish.operations;
     let waiters = &finish.waiters.sets;
-    // After the waiters, one node that comes after every operation, except after operations that close something.
+    // The node after those of the waiters. Every operation comes before this node, except the operations that close
+    // something.
     let barrier = (operations.len() + waiters.len()) as u32;
     let total = operations.len() + waiters.len() + 1;
     let mut later: Vec<Vec<u32>> = vec![Vec::new(); total];

@@ -33,7 +33,7 @@ impl Members {
 #[derive(Clone, Default)]
 struct Flat {
     after: Members,
-    /// Deletes that wait for the readers, and groups of such deletes.
+    /// Deletes that wait for the readers of the value with this origin, and groups of such deletes.
     before_delete: Members,
 }
 

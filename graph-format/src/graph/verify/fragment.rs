@@ -14,7 +14,7 @@ use crate::value::formula::FormulaOp;
 /// the evaluation of nested bodies, and no configuration nests them this deep.
 const MOST_OPEN_PARAMETERS: usize = 512;
 
-/// All flaws that are visible in a single fragment, in order. Takes time linear in its size.
+/// All flaws that are visible in a single fragment, in order. Takes time linear in the size of the fragment.
 pub fn verify_fragment(fragment: &Fragment) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     if !fragment.rows.windows(2).all(|pair| pair[0].id < pair[1].id) {
@@ -237,7 +237,7 @@ fn check_foreign(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
         }
         let listed = fragment.foreign.binary_search_by_key(operation, |f| f.operation).ok();
         let covered = listed.and_then(|at| fragment.foreign.get(at)).is_some_and(|foreign| {
-            // If a listed path contains `path`, it is the last listed path that does not come after `path`.
+            // A listed path that contains `path` is always the last listed path that does not come after `path`.
             let behind = foreign.paths.partition_point(|listed| listed <= path);
             behind.checked_sub(1).and_then(|at| foreign.paths.get(at)).is_some_and(|p| p.is_prefix_of(path))
         });

@@ -222,10 +222,10 @@ fn says_the_same(rows: &Rows<'_>, row: &Row, shard: usize, outline: &OutlineRow)
         && outline.lookup == planned.and_then(|p| p.lookup.clone())
 }
 
-/// The maximum number of steps for deriving the needs of a graph, for each row, formula and need. Valid graphs take few
-/// steps, because parts that many operations share are operations or waiters.
+/// The number of steps that deriving the needs of a graph may take, for each row, formula and need of the graph. Valid
+/// graphs take few steps, because parts that many operations share are operations or waiters.
 const STEPS_EACH: u64 = 64;
-/// The number of steps that any graph may take.
+/// The number of steps that are allowed for every graph, however small.
 const STEPS_ALWAYS: u64 = 1_000_000;
 
 /// Derives the needs of operations.

@@ -45,7 +45,8 @@ pub(super) struct HolderRecord {
     user: String,
     /// The boot, the process namespace and the start time of the process. They make the process id unique.
     scope: Option<Scope>,
-    /// When the record was written, RFC 3339. Clocks of two machines may differ, so this is never proof.
+    /// When the record was written, RFC 3339. Clocks of two machines may differ, so this time alone does not prove that
+    /// a process is dead.
     at: String,
 }
 
@@ -126,7 +127,8 @@ impl Beats {
                 if !lost && objects.put(&name, record.bytes()).await.is_err() {
                     continue;
                 }
-                // After a long pause of this process, a request that was in progress may have written the record again.
+                // The record may exist only because an old request of this process wrote the record again after another
+                // process had removed it. So after a long pause, the note about a takeover decides.
                 if !lost && jiff::Timestamp::now().duration_since(renewed) > STALE_AFTER {
                     let Ok(found) = objects.read(&taken).await else { continue };
                     lost = found.is_some();

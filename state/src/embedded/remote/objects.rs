@@ -119,7 +119,7 @@ impl ObjectFiles {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The objects themselves.
+    /// The objects of the backend, for requests that this type has no method for.
     pub(super) fn objects(&self) -> &Arc<dyn Objects> {
         &self.objects
     }
@@ -394,9 +394,9 @@ impl RunFiles for ObjectFiles {
         if let Some(known) = self.known().as_mut() {
             known.set(&first, content.clone());
         }
-        // A proxy may drop the conditions of writes. Then nothing would fence two writers. The contents of the two test
-        // writes differ, so that a resent request does not mistake the first object for its own. Readers ignore the
-        // byte at the end.
+        // If a proxy drops the conditions of writes, two writers do not fence each other. To detect this, the first
+        // segment is created a second time, which must fail. The second content has an additional byte, so that a
+        // resent request does not mistake the first object for its own. Readers ignore this byte.
         let other = [&content[..], &[0]].concat();
         if !self.objects.are_conditions_tried() && self.create(first, other.into())? != Written::Conflict {
             return Err(problems::no_conditions(&path));

@@ -1,4 +1,5 @@
--- KEYS: meta, run, journal. ARGV: incarnation, term, holder, token seen unmoved, heartbeat seen, line, digest.
+-- ACQUIRE. KEYS: meta, run, journal. ARGV: incarnation, term, holder, token and heartbeat of the lease to take over or
+-- '', line, digest.
 local now = redis.call('HGET', KEYS[1], 'incarnation')
 if now ~= ARGV[1] then return {'FENCED', 'incarnation', now or ''} end
 local held = redis.call('HMGET', KEYS[2], 'token', 'beat', 'holder', 'beat_at', 'tip', 'frozen')

@@ -1,4 +1,4 @@
--- The results of all checks of a run.
+-- CHECKS: stores the results of all checks of a run.
 -- KEYS: see writes.lua. ARGV: incarnation, token, run id, line, digest, writes.
 local writes = read_writes(6)
 local run, refusal = enter(META, RUN, ARGV[1], ARGV[2], with_own(writes, {'token', 'tip'}))

@@ -1,6 +1,7 @@
--- One bounded part of a CLAIM. Checks all of it, then takes all of it unless the call is only a check.
--- KEYS: meta, run, claims, revisions, journal. ARGV: incarnation, token, run id, 1 to take, line and digest ('' except
--- in the last part), then (subject, x or s, expected revision) for each claim.
+-- Handles one part of a CLAIM, of bounded size. Checks all claims of the part. Then takes all of them, unless the call
+-- is only a check.
+-- KEYS: meta, run, claims, revisions, journal. ARGV: incarnation, token, run id, 1 to take the claims, line and digest
+-- ('' except in the last part), then (subject, x or s, expected revision) for each claim.
 local names, subjects = {'token', 'tip'}, {}
 for at = 7, #ARGV, 3 do
   subjects[#subjects + 1] = ARGV[at]

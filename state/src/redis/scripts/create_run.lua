@@ -1,6 +1,8 @@
--- KEYS: meta, run, plan, runs, journal. ARGV: incarnation, run id, plan digest, operations, started, plan, the maximum
--- number of runs.
--- Whether a journal has an operation. The terms of a run that did nothing have few lines.
+-- Creates a run. KEYS: meta, run, plan, runs, journal. ARGV: incarnation, run id, plan digest, operations, started,
+-- plan, the maximum number of runs.
+--
+-- Returns whether a journal has a line about an operation. Reads only the first 100 lines: the terms of a run without
+-- operations have fewer lines.
 local function touched(journal)
   local lines = redis.call('LRANGE', journal, 0, 99)
   for _, line in ipairs(lines) do

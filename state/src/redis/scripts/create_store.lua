@@ -1,4 +1,5 @@
--- The only script that creates a store. KEYS: meta, runs, rec, rev, out. ARGV: incarnation, lineage, version of the writer.
+-- Creates a store. No other script does this. KEYS: meta, runs, rec, rev, out. ARGV: incarnation, lineage, version of
+-- the writer.
 local now = redis.call('HGET', KEYS[1], 'incarnation')
 if now then return {'OK', now} end
 for at = 2, 5 do

@@ -1,5 +1,6 @@
--- Records of the state are declared lost: damaged ones are removed, and the counts follow what is there.
--- KEYS: meta, rec, out, rev, deps. ARGV: incarnation, the serial that was seen, the declared losses, subjects of damaged
+-- Declares records of the state lost: removes the damaged records, and sets the counts to the numbers of remaining
+-- records.
+-- KEYS: meta, rec, out, rev, deps. ARGV: incarnation, the expected serial, the declared losses, subjects of damaged
 -- records.
 local store = redis.call('HMGET', KEYS[1], 'incarnation', 'serial', 'seq')
 if store[1] ~= ARGV[1] then return {'OTHER'} end

@@ -1,4 +1,4 @@
--- KEYS: meta, run, journal, doubts. ARGV: incarnation, token, run id, op, attempt, reason, line, digest.
+-- DOUBT. KEYS: meta, run, journal, doubts. ARGV: incarnation, token, run id, op, attempt, reason, line, digest.
 local run, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2],
   {'token', 'tip', 'running', 'done', 'failed', 'skipped', 'in_doubt', 'op:' .. ARGV[4]})
 if refusal then return refusal end

@@ -1,5 +1,6 @@
--- One bounded part of removing a lost run, which must be frozen. KEYS: meta, runs, claims, doubts, run, then its other
--- keys. ARGV: incarnation, run id, 1 for the last part, subjects of its claims.
+-- Removes a lost run, which must be frozen, in parts of bounded size. Each call handles some claims. KEYS: meta, runs,
+-- claims, doubts, run, then the other keys of the run. ARGV: incarnation, run id, 1 for the last part, subjects of
+-- claims of the run.
 if redis.call('HGET', KEYS[1], 'incarnation') ~= ARGV[1] then return {'OTHER'} end
 if not redis.call('HGET', KEYS[5], 'frozen') then return {'KEPT'} end
 for at = 4, #ARGV do

@@ -1,6 +1,6 @@
--- EDIT: writes outside of any run. KEYS: see writes.lua; those of a run are unused. ARGV: incarnation, the name of this
--- edit (identifies a resent one), a run id that no run has, the serial that the edit is based on, the lineage and
--- serial to adopt or '', writes.
+-- EDIT: writes outside of any run. KEYS: see writes.lua; the keys of a run are unused. ARGV: incarnation, the name of
+-- this edit (which identifies a resent edit), a run id that no run has, the serial that the edit is based on, the
+-- lineage and serial to adopt or '', writes.
 local now = redis.call('HGET', META, 'incarnation')
 if now ~= ARGV[1] then return {'OTHER'} end
 if redis.call('HGET', META, 'edit') == ARGV[2] then return {'EDITED'} end

@@ -1,4 +1,4 @@
--- The end of a term, after its claims were released. KEYS: meta, run, journal. ARGV: incarnation, token, 1 to stop and
+-- Ends a term after its claims were released. KEYS: meta, run, journal. ARGV: incarnation, token, 1 to stop and
 -- continue later, line, digest, 1 if the user abandoned the run.
 local run, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2],
   {'token', 'tip', 'running', 'done', 'failed', 'skipped', 'in_doubt', 'operations'})

@@ -1,5 +1,5 @@
--- SKIP and REOPEN. KEYS: meta, run, journal. ARGV: incarnation, token, op, new status, statuses from which, line,
--- digest.
+-- SKIP and REOPEN. KEYS: meta, run, journal. ARGV: incarnation, token, op, new status, the allowed current statuses,
+-- line, digest.
 local run, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2],
   {'token', 'tip', 'running', 'done', 'failed', 'skipped', 'in_doubt', 'op:' .. ARGV[3]})
 if refusal then return refusal end

@@ -1,4 +1,4 @@
--- KEYS: meta, run. ARGV: incarnation, token.
+-- RENEW. KEYS: meta, run. ARGV: incarnation, token.
 local _, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2], {'token', 'tip'})
 if refusal then return refusal end
 local clock = redis.call('TIME')

@@ -1,5 +1,5 @@
--- RESOLVE. KEYS: see writes.lua. ARGV: incarnation, token, run id, op, attempt, worker, digest that settles it, D, F
--- or P, digest of the line, payload, line, writes.
+-- RESOLVE. KEYS: see writes.lua. ARGV: incarnation, token, run id, op, attempt, worker, digest of the resolution, the
+-- new status (D, F or P), digest of the line, payload, line, writes.
 local writes = read_writes(12)
 local run, refusal = enter(META, RUN, ARGV[1], ARGV[2], with_own(writes,
   {'token', 'tip', 'running', 'done', 'failed', 'skipped', 'in_doubt', 'op:' .. ARGV[4]}))

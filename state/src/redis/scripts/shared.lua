@@ -1,13 +1,13 @@
--- Shared by all steps.
--- Operation values: "STATUS ATTEMPT WORKER SETTLED PLANNED TARGET ACTION\nPAYLOAD". All words but the first two are
--- free of white space, and "-" when empty. Status: P pending, I intended, D done, F failed, Q in doubt, S skipped.
+-- Definitions that all scripts share.
+-- Operation values: "STATUS ATTEMPT WORKER SETTLED PLANNED TARGET ACTION\nPAYLOAD". No word contains white space. An
+-- empty word is "-". Status: P pending, I intended, D done, F failed, Q in doubt, S skipped.
 -- A run is one hash: its header; `tip`, `running`, `done`, `failed`, `skipped`, `in_doubt`; `op:N` for each operation
--- that was begun, `own:SUBJECT` for each claim, `wrote:SUBJECT` for the revision at which the run wrote it. Scripts
--- spend their time on calls of the server and on tables, so a step reads everything that it needs of a run at once, and
--- writes everything that it changes at once.
+-- that was begun; `own:SUBJECT` for each claim; `wrote:SUBJECT` for the revision at which the run wrote the subject.
+-- Scripts spend their time on calls of the server and on tables. So a step reads all data that it needs of a run at
+-- once, and writes all its changes at once.
 local COUNTED = {I = 3, D = 4, F = 5, S = 6, Q = 7}
 local COUNTS = {[3] = 'running', [4] = 'done', [5] = 'failed', [6] = 'skipped', [7] = 'in_doubt'}
--- Fields read or written by one call, because all of them are on the stack of the script.
+-- The maximum number of fields that one call reads or writes. All these fields are on the stack of the script.
 local AT_ONCE = 1000
 
 local function fields(key, names)
@@ -20,9 +20,9 @@ local function fields(key, names)
   return found
 end
 
--- What a step reads of store and run, or nil and the refusal if the lease is not current. `names` begin with 'token',
--- 'tip' and, if the step changes an operation, the counts in the order of COUNTS and the operation. `put` collects what
--- the step writes to the run, as names and values.
+-- Reads the data of the store and the run that a step needs. Returns nil and the refusal if the lease is not current.
+-- `names` begins with 'token' and 'tip'. If the step changes an operation, the counts in the order of COUNTS and the
+-- operation follow. In the result, `put` collects the names and values that the step writes to the run.
 local function enter(meta, key, incarnation, token, names)
   local store = redis.call('HMGET', meta, 'incarnation', 'seq', 'serial', 'records', 'outputs')
   if store[1] ~= incarnation then return nil, {'FENCED', 'incarnation', store[1] or ''} end
@@ -45,7 +45,7 @@ local function op_rest(value)
   return string.sub(value, 3)
 end
 
--- Notes an operation whose status changes, and the counts.
+-- Adds the new value of an operation and the changed counts to the data that the step writes to the run.
 local function op_write(run, op, before, now, rest)
   local held, put, counted = run.held, run.put, run.counted
   put[#put + 1], put[#put + 2] = 'op:' .. op, now .. ' ' .. rest
@@ -72,7 +72,7 @@ local function set(key, pairs_of)
   return fresh
 end
 
--- Removes names from a hash. Returns the number of those that were there.
+-- Removes names from a hash. Returns the number of names that existed.
 local function unset(key, names)
   local gone = 0
   for from = 1, #names, AT_ONCE do
@@ -81,13 +81,13 @@ local function unset(key, names)
   return gone
 end
 
--- The next line of the journal: its text, and the link that it ends in.
+-- Returns the text of the next line of the journal, and the new link. The text begins with the link.
 local function next_line(run, line, digest)
   run.tip = redis.sha1hex(run.tip .. digest)
   return run.tip .. ' ' .. digest .. ' ' .. line, run.tip
 end
 
--- Writes the noted fields, the counts and the link.
+-- Writes the collected fields, the changed counts and the link to the run.
 local function put_noted(run)
   local put = run.put
   for at in pairs(run.counted) do put[#put + 1], put[#put + 2] = COUNTS[at], string.format('%d', run.held[at]) end
@@ -95,7 +95,7 @@ local function put_noted(run)
   set(run.key, put)
 end
 
--- Writes the noted fields and a line of the journal.
+-- Writes the collected fields of the run and a line of the journal.
 local function append(run, journal, line, digest)
   local lines = redis.call('RPUSH', journal, (next_line(run, line, digest)))
   put_noted(run)

@@ -1,10 +1,10 @@
--- Intents and results, as many as come together: everything is read at once, and written at once. KEYS: see writes.lua.
+-- Records intents and results, many in one call. Everything is read at once, and written at once. KEYS: see writes.lua.
 -- ARGV: incarnation, token, run id, and the steps. Each step has its kind, op, attempt, worker, line and digest, and
 -- then
 --   an intent (kind I): target, planned, action, subject, base revision or '';
 --   a result (kind D or F): 1 if an intent must match, payload, writes.
--- No two steps are about the same operation or the same subject, so none depends on another one. Answers a list for each
--- step, or one refusal if the lease is not current.
+-- No two steps are about the same operation or the same subject, so no step depends on another step. The answer has a
+-- list for each step. If the lease is not current, the answer is one refusal.
 local steps, targets, subjects, addresses = {}, {}, {}, {}
 local names = {'token', 'tip', 'running', 'done', 'failed', 'skipped', 'in_doubt'}
 local at = 4
@@ -32,14 +32,15 @@ if #addresses > 0 then deps = fields(DEPS, addresses) end
 
 local changes, lines, wrote = new_changes(), {}, false
 
--- The answer to a step that is accepted. The number of its line is that among the new ones, until they are stored.
+-- The answer to an accepted step. The line number in the answer counts only the new lines, until these lines are
+-- stored.
 local function accept(step)
   local link
   lines[#lines + 1], link = next_line(run, ARGV[step.at + 4], ARGV[step.at + 5])
   return {'OK', '0', #lines, link}
 end
 
--- The answer to a step that was accepted before.
+-- The answer to a resent step, which an earlier call accepted.
 local function accepted()
   redis.call('HINCRBY', RUN, 'resent', 1)
   return {'OK', '1', #lines, run.tip}

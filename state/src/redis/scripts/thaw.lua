@@ -1,6 +1,6 @@
--- The lost records of a run are declared lost. KEYS: meta, run, journal. ARGV: incarnation.
--- Answers with the reason for which the run was frozen. The tip follows the journal that is left, and the records of the
--- run are not compared with it any more.
+-- Accepts the loss of records of a frozen run. KEYS: meta, run, journal. ARGV: incarnation.
+-- Returns the reason for which the run was frozen. Sets the tip to the last remaining line of the journal. From now on,
+-- the records of the run are not compared with the journal.
 if redis.call('HGET', KEYS[1], 'incarnation') ~= ARGV[1] then return {'OTHER'} end
 local frozen = redis.call('HGET', KEYS[2], 'frozen')
 if not frozen then return {'RUNNING'} end

@@ -1,5 +1,5 @@
--- One bounded part of releasing claims. KEYS: meta, run, claims. ARGV: incarnation, token, run id, 1 if the whole CLAIM
--- is no longer in force, subjects.
+-- Releases claims of a run, in parts of bounded size. KEYS: meta, run, claims. ARGV: incarnation, token, run id, 1 to
+-- record that the CLAIM of the run is no longer in force, subjects.
 local _, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2], {'token', 'tip'})
 if refusal then return refusal end
 if ARGV[4] == '1' then redis.call('HSET', KEYS[2], 'claimed', '0') end

@@ -1,8 +1,9 @@
--- Writes of COMMIT, FAIL and RESOLVE to the state. ARGV from `at`: number of instances, each (address, 1 or 0, record,
--- dependencies by line); number of outputs, each (name, 1 or 0, record); check results: 0, or 1 and their record.
+-- Functions for steps that write to the state. The writes of a step are in ARGV from `at`: number of instances, each
+-- (address, 1 or 0, record, dependencies by line); number of outputs, each (name, 1 or 0, record); check results: 0, or
+-- 1 and their record.
 local META, RUN, JOURNAL, REC, OUT, REV, DEPS, CLAIMS, DOUBTS = unpack(KEYS)
 
--- The writes and their subjects: the positions of instances, outputs and check results among the arguments.
+-- Returns the subjects of the writes in ARGV, and the positions of the instances, outputs and check results in ARGV.
 local function read_writes(at)
   local subjects = {}
   local instances = tonumber(ARGV[at])
@@ -16,7 +17,7 @@ local function read_writes(at)
   return {subjects = subjects, at = at, instances = instances, out = out, outputs = outputs, checks = checks, last = last}
 end
 
--- Names of fields, and of the fields that show whether the writes are claimed.
+-- Appends the names of the fields that show whether the run has claimed the subjects of the writes. Returns `names`.
 local function with_own(writes, names)
   for _, subject in ipairs(writes.subjects) do names[#names + 1] = 'own:' .. subject end
   return names
@@ -31,8 +32,8 @@ local function taken_by_other(subject)
   return false
 end
 
--- Instances must be claimed. Outputs and check results may be written unless another run claims them. The claims of the
--- run come after this many fields.
+-- Returns a refusal if the run may not make these writes. Instances must be claimed. Outputs and check results may be
+-- written unless another run claims them. In `run.held`, the claims follow the first `behind` fields.
 local function not_claimed(run, writes, behind)
   local refused
   for at, subject in ipairs(writes.subjects) do
@@ -50,18 +51,20 @@ local function lines_of(text)
   return set
 end
 
--- What a call writes to the state. No two of its steps write the same subject, so the order of these parts is free.
+-- The changes of the state by one call. No two steps of a call write the same subject, so the changes can be stored in
+-- any order.
 local function new_changes()
   return {records = {}, gone = {}, outputs = {}, gone_outputs = {}, deps = {}, free = {}, revisions = {}}
 end
 
--- The addresses of instances whose dependencies a step may change.
+-- Appends the addresses of the instances whose dependencies a step may change. Returns `names`.
 local function with_addresses(writes, names)
   for at = writes.at + 1, writes.at + 4 * writes.instances, 4 do names[#names + 1] = ARGV[at] end
   return names
 end
 
--- Notes new dependencies of an instance. A name that is added or removed has a new revision.
+-- Adds the new dependencies of an instance to the changes. `before` and `text` list the old and the new names, one on
+-- each line. A name that was added or removed gets a new revision.
 local function note_deps(changes, address, before, text, sequence)
   if before == text then return end
   local revisions = changes.revisions
@@ -79,8 +82,8 @@ local function note_deps(changes, address, before, text, sequence)
   end
 end
 
--- Notes the writes of a step, in the run as well. `deps` has the dependencies of its instances after this many entries.
--- Returns the sequence.
+-- Adds the writes of a step to the changes and to the data of the run. In `deps`, the old dependencies of the written
+-- instances follow the first `behind` entries. Returns the sequence.
 local function note_writes(run, changes, writes, deps, behind)
   local sequence = string.format('%d', (run.seq or 0) + 1)
   run.seq, run.serial = sequence, string.format('%d', (run.serial or 0) + 1)
@@ -110,7 +113,7 @@ local function note_writes(run, changes, writes, deps, behind)
   return sequence
 end
 
--- Stores what was noted. The store counts its records and outputs, so that a key that is gone is noticed. Stores of
+-- Stores the changes. The store counts its records and outputs, so that the loss of a key is detected. Stores of
 -- earlier versions have no counts.
 local function put_changes(run, changes)
   local records = set(REC, changes.records) - unset(REC, changes.gone)
@@ -136,7 +139,7 @@ local function put_records(run, writes)
   return sequence
 end
 
--- Writes everything, with the line of the journal. Answers with each subject and its revision.
+-- Stores the writes of a step and its journal line. The answer has each subject with its revision.
 local function write_all(run, writes, line, digest)
   local sequence
   if #writes.subjects > 0 then sequence = put_records(run, writes) end
@@ -147,7 +150,7 @@ local function write_all(run, writes, line, digest)
   return answer
 end
 
--- Adds the revisions that the first delivery of a step returned.
+-- Adds to the answer the revisions that the first delivery of a step returned.
 local function add_written(run, writes, answer)
   local names = {}
   for at, subject in ipairs(writes.subjects) do names[at] = 'wrote:' .. subject end

@@ -35,13 +35,13 @@ pub enum Shape {
 /// A field that a client may send.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name in JSON.
+    /// The name of the field in JSON.
     pub name: &'static str,
-    /// Its type.
+    /// The type of the field.
     pub shape: Shape,
-    /// Whether a create requires it.
+    /// Whether a create requires the field.
     pub required: bool,
-    /// Whether an update may change it.
+    /// Whether an update may change the field.
     pub mutable: bool,
 }
 
@@ -158,13 +158,13 @@ impl Shape {
 /// An object of the cloud.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// Its kind.
+    /// The kind of the object.
     pub kind: Kind,
     /// The id, unique over all regions and kinds.
     pub id: String,
-    /// Its region.
+    /// The region of the object.
     pub region: String,
-    /// The client token of its create.
+    /// The client token of the object's create.
     pub token: Option<String>,
     /// All other attributes: those that the client sent, and those that the server computed.
     pub attributes: Map<String, Json>,

@@ -12,7 +12,7 @@ pub enum Route {
     Health,
     /// `GET /ledger?after=SEQ`.
     Ledger {
-        /// Only lines after this one.
+        /// Only the lines with sequence numbers greater than this number.
         after: u64,
     },
     /// `GET /objects`.

@@ -22,8 +22,8 @@ use super::store::{Store, StoreError};
 /// The maximum size of a request body: far larger than any object, and small enough to be harmless.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// The maximum number of concurrent connections; further ones wait to be accepted. It is below the usual limit of 1,024
-/// open files.
+/// The maximum number of concurrent connections; further connections wait to be accepted. The limit is below the usual
+/// limit of 1,024 open files.
 pub const MAX_CONNECTIONS: usize = 900;
 
 /// The pause in accepting connections after the system refused one, which usually means too many open files.
@@ -35,7 +35,7 @@ pub enum ServerError {
     /// The database cannot be used.
     #[error("{}: {source}", path.as_deref().unwrap_or(Path::new("(in memory)")).display())]
     Store {
-        /// Its file.
+        /// The file of the database; `None` for a database in memory.
         path: Option<PathBuf>,
         /// What is wrong.
         source: StoreError,

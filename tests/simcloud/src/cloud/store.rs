@@ -1,8 +1,8 @@
-//! The store: SQLite behind one thread, which writes many effects in one transaction.
+//! The store: SQLite on a thread of its own, which writes many effects in one transaction.
 //!
-//! An effect is first applied to the world in memory and queued while the world is still locked, so the queue has the
-//! order of the sequence numbers. No request gets a response, not even a read, before the data in it is durable. If a
-//! write fails, the store refuses everything until a restart, which begins from the stored data.
+//! An effect is first applied to the world in memory. It is queued while the world is still locked, so the queue has
+//! the order of the sequence numbers. No request gets a response, not even a read, before the data in it is durable. If
+//! a write fails, the store refuses everything until a restart, which begins from the stored data.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -44,9 +44,9 @@ pub enum StoreError {
     /// A stored object cannot be read.
     #[error("stored object {id}: {what}")]
     Object {
-        /// Its id.
+        /// The id of the object.
         id: String,
-        /// What is wrong with it.
+        /// What is wrong with the object.
         what: String,
     },
     /// The writing thread has ended.

@@ -94,7 +94,7 @@ pub enum Refusal {
     Invalid {
         /// The field.
         field: String,
-        /// What is wrong with it.
+        /// What is wrong with the field.
         what: String,
     },
     /// The request conflicts with existing objects: 409.
@@ -116,7 +116,7 @@ fn invalid(field: &str, what: String) -> Refusal {
 pub struct Asked<'a> {
     /// The region.
     pub region: &'a str,
-    /// Its zones, at least one.
+    /// The zones of the region; at least one.
     pub zones: &'a [String],
     /// The kind of object.
     pub kind: Kind,
@@ -174,7 +174,7 @@ impl World {
             .ok_or_else(|| absent(region, kind, id))
     }
 
-    /// The objects of a kind, by id. With a token or a name, only the objects that have it.
+    /// The objects of a kind, by id. With a token or a name, only the objects with this token or name.
     pub fn find(&self, region: &str, kind: Kind, token: Option<&str>, name: Option<&str>) -> Vec<&Object> {
         let Some(holdings) = self.regions.get(region) else { return Vec::new() };
         let named = |object: &&Object| name.is_none_or(|name| object.text("name") == name);

@@ -35,15 +35,15 @@ pub enum Rule {
 /// An attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute {
-    /// Its name.
+    /// The name of the attribute.
     pub name: &'static str,
-    /// Its type.
+    /// The type of the attribute.
     pub ty: Type,
-    /// The source of its value.
+    /// The source of the attribute's value.
     pub mode: Mode,
-    /// Whether a change of it replaces the object.
+    /// Whether a change of the attribute replaces the object.
     pub replace: bool,
-    /// Whether its value is a secret.
+    /// Whether the attribute's value is a secret.
     pub sensitive: bool,
     /// The rule for a known value.
     pub rule: Rule,
@@ -68,7 +68,7 @@ impl Attribute {
         Attribute { rule, ..self }
     }
 
-    /// Whether the configuration may set it.
+    /// Whether the configuration may set the attribute.
     pub fn is_configurable(&self) -> bool {
         self.mode != Mode::Computed
     }
@@ -77,13 +77,13 @@ impl Attribute {
 /// A resource type.
 #[derive(Clone, Copy, Debug)]
 pub struct Resource {
-    /// Its name in configurations.
+    /// The name of the resource type in configurations.
     pub name: &'static str,
-    /// The name of its kind in the cloud's URLs.
+    /// The name of the kind of object in the cloud's URLs.
     pub kind: &'static str,
-    /// The version of its stored objects.
+    /// The version of the type's stored objects.
     pub version: i64,
-    /// Its attributes.
+    /// The attributes of the resource type.
     pub attributes: &'static [Attribute],
     /// The description, for users.
     pub description: &'static str,

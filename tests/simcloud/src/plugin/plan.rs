@@ -32,7 +32,7 @@ pub struct Planned {
 
 /// Plans a create. The plan contains the client token, so that all attempts of this create share it. The token comes
 /// from the configuration, or otherwise from an earlier plan of the same create (`prior_private`). If neither has a
-/// token, it is a new one.
+/// token, a new token is used.
 pub fn plan_create(resource: &Resource, outlook: &Outlook, config: &Attributes, prior_private: &[u8]) -> Planned {
     let mut token = None;
     let mut state = Attributes::new();

@@ -48,7 +48,7 @@ impl GrpcStdio for Stdio {
     }
 }
 
-/// The service for further connections. It offers none.
+/// The service for further connections. The plugin offers none.
 #[derive(Debug)]
 pub struct Broker;
 

@@ -115,8 +115,8 @@ impl World {
         }
     }
 
-    /// Suspends a coordinator, possibly for so long that another one takes over its run. The clock of the suspended
-    /// coordinator stands still during that time, or jumps afterwards.
+    /// Suspends a coordinator, possibly for so long that another coordinator takes over its run. The clock of the
+    /// suspended coordinator stands still during that time, or jumps afterwards.
     pub(super) fn suspend_coordinator(&mut self) {
         let Some(current) = self.terms.current else { return };
         let length = 1 + self.random.below(LEASE_TTL * 2);

@@ -1,4 +1,4 @@
-//! Values of any shape, frequently awkward ones.
+//! Values of any shape, often awkward values.
 
 use std::collections::BTreeMap;
 
