@@ -240,9 +240,9 @@ impl Worker {
                 welcome
             }
             Ok(CoordinatorFrame { welcome: None, .. }) => {
-                return Ended::Refused(String::from("the coordinator did not greet"));
+                return Ended::Refused(String::from("the first frame of the coordinator contains no welcome"));
             }
-            Err(error) => return Ended::Refused(format!("the coordinator's greeting was not understood: {error}")),
+            Err(error) => return Ended::Refused(format!("the coordinator's first frame cannot be decoded: {error}")),
         };
         self.note(true);
         let ended = self.serve(&welcome, incoming, outgoing).await;

@@ -71,7 +71,7 @@ pub enum DiscoveryError {
         service: String,
     },
     /// The description of the OAuth client for logins is not valid.
-    #[error("host {host} does not describe its logins as it must: {problem}")]
+    #[error("the description of the OAuth client of host {host} is invalid: {problem}")]
     Login {
         /// The host.
         host: Host,

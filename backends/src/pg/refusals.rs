@@ -100,8 +100,8 @@ impl PgSettings {
     /// object.
     fn grants(&self, message: &str) -> String {
         let [user, database, schema] = self.quoted_names();
-        let alone = "or let an administrator create schema and tables and set skip_schema_creation, skip_table_creation \
-                     and skip_index_creation";
+        let alone = "or let an administrator create the schema and the tables, and set skip_schema_creation, \
+                     skip_table_creation and skip_index_creation in the configuration of the backend";
         let create = format!("GRANT CREATE ON DATABASE {database} TO {user}");
         let public = format!("GRANT USAGE, CREATE ON SCHEMA public TO {user}");
         let own = format!("GRANT USAGE, CREATE ON SCHEMA {schema} TO {user}");
@@ -176,7 +176,7 @@ fn advice(code: &SqlState) -> &'static str {
         (&SqlState::TOO_MANY_CONNECTIONS, "Try again later, or raise max_connections of the server"),
         (
             &SqlState::READ_ONLY_SQL_TRANSACTION,
-            "The server takes no writes. Set the host of the primary one in conn_str",
+            "The server takes no writes. Set the host of the primary server in conn_str",
         ),
         (&SqlState::DISK_FULL, "Make room on the disk of the server"),
         (&SqlState::PROGRAM_LIMIT_EXCEEDED, "The state is too large for a column of PostgreSQL"),

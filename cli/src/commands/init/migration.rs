@@ -368,7 +368,7 @@ fn differences(from: &Snapshot, there: &Snapshot) -> String {
     let lines = [
         ("Only in the previous state:", only(from, there)),
         ("Only in the new state:", only(there, from)),
-        ("Different in both:", changed),
+        ("In both states, but different:", changed),
     ];
     lines
         .iter()
