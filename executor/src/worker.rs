@@ -302,7 +302,7 @@ impl Worker {
             let rests = ends && docket.only_results();
             rests_since = rests.then(|| rests_since.unwrap_or_else(Instant::now));
             if told && rests_since.is_some_and(|since| since.elapsed() >= DELIVERY_WAIT) {
-                tracing::warn!(results = docket.open().results, "results are left that no coordinator has taken");
+                tracing::warn!(results = docket.open().results, "results were not accepted by any coordinator");
                 return Ended::Drained;
             }
             let reports = docket.reports();
@@ -336,7 +336,7 @@ impl Worker {
                     match CoordinatorFrame::decode(&frame) {
                         Ok(found) => found.orders.into_iter().for_each(|of_run| self.desk.ordered(of_run)),
                         Err(error) => {
-                            tracing::error!(%error, "the coordinator's frame was not understood");
+                            tracing::error!(%error, "the coordinator's frame cannot be decoded");
                             return Ended::Disconnected;
                         }
                     }
