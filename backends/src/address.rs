@@ -62,14 +62,16 @@ impl BackendAddress {
         if let Some(argument) = scheme.host {
             let host = url.host_str().filter(|host| !host.is_empty());
             let host =
-                host.ok_or_else(|| invalid(&format!("the host is the argument {argument:?}, and is missing")))?;
+                host.ok_or_else(|| invalid(&format!("the host is missing: it sets the argument {argument:?}")))?;
             settings.insert(argument.to_owned(), host.into());
         }
         if let Some((argument, required)) = scheme.path {
             let path = percent_encoding::percent_decode_str(url.path().trim_matches('/')).decode_utf8_lossy();
             match (path.is_empty(), required) {
                 (false, _) => drop(settings.insert(argument.to_owned(), path.into())),
-                (true, true) => return Err(invalid(&format!("the path is the argument {argument:?}, and is missing"))),
+                (true, true) => {
+                    return Err(invalid(&format!("the path is missing: it sets the argument {argument:?}")));
+                }
                 (true, false) => {}
             }
         }
@@ -181,8 +183,8 @@ mod tests {
             assert!(BackendAddress::parse(other).unwrap().is_none(), "{other}");
         }
         for (address, want) in [
-            ("s3://b", "the path is the argument \"key\""),
-            ("s3:///k", "the host is the argument \"bucket\""),
+            ("s3://b", "the path is missing: it sets the argument \"key\""),
+            ("s3:///k", "the host is missing: it sets the argument \"bucket\""),
             ("s3://b/k?bukket=x", "the backend \"s3\" has no argument \"bukket\""),
             ("s3://b/k?encrypt=word", "the value of \"encrypt\" must be bool"),
             ("s3://b/k?endpoints.s4=word", "the value of \"endpoints.s4\""),

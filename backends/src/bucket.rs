@@ -178,7 +178,7 @@ impl<B: Bucket> Objects for Beside<B> {
 
 /// The error if the service reports a failed condition for a write without a condition.
 fn unexpected_conflict(place: String, doing: &'static str) -> BackendError {
-    let error = "the service refused the write because of a condition that it did not have".to_owned();
+    let error = "the service refused the write because of a condition, but the request had no condition".to_owned();
     BackendError::Refused { place, doing, error, advice: String::new() }
 }
 

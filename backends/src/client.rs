@@ -235,7 +235,7 @@ pub fn reason(error: &reqwest::Error) -> String {
     // An error often repeats its cause.
     texts.dedup_by(|later, earlier| earlier.contains(later.as_str()));
     match (texts.is_empty(), error.is_timeout()) {
-        (true, true) => "the time is up".to_owned(),
+        (true, true) => "the time limit was exceeded".to_owned(),
         (true, false) => "the connection failed".to_owned(),
         (false, _) => texts.join(": "),
     }

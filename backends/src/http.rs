@@ -160,7 +160,7 @@ impl HttpState {
             StatusCode::FORBIDDEN => self.refused(
                 doing,
                 "HTTP remote state endpoint invalid auth".to_owned(),
-                "Check the user name, its password and what it may do",
+                "Check username and password, and the permissions of this user",
             ),
             status => self.refused(doing, format!("Unexpected HTTP response code {}", status.as_u16()), ""),
         }

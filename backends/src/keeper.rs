@@ -70,13 +70,13 @@ fn wait<T: Send>(answer: impl Future<Output = Result<T, BackendError>> + Send) -
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(error.to_string()))?;
         let answer = runtime.block_on(async { timeout(LIMIT, answer).await });
-        let answer = answer.map_err(|_| failed(format!("no answer came within {} s", LIMIT.as_secs())))?;
+        let answer = answer.map_err(|_| failed(format!("the service did not respond within {} s", LIMIT.as_secs())))?;
         answer.map_err(|error| failed(error.to_string().trim_end_matches(['.', ' ']).to_owned()))
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("keys".to_owned()).spawn_scoped(scope, work);
         let thread = thread.map_err(|error| failed(error.to_string()))?;
-        thread.join().unwrap_or_else(|_| Err(failed("the request was given up".to_owned())))
+        thread.join().unwrap_or_else(|_| Err(failed("the request was cancelled".to_owned())))
     })
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn random_key(place: &str, length: u64) -> Result<Secret, BackendErro
     aws_lc_rs::rand::fill(&mut key).map_err(|_| BackendError::Refused {
         place: place.to_owned(),
         doing: "making a key",
-        error: "the operating system gave no random bytes".to_owned(),
+        error: "the operating system provided no random bytes".to_owned(),
         advice: String::new(),
     })?;
     Ok(Secret::new(key))

@@ -93,7 +93,7 @@ impl OpenBao {
         let moved = matches!(reply.status.as_u16(), 301 | 302 | 307) && self.settings.redirects;
         if let Some(next) = reply.header("location").filter(|_| moved).and_then(|location| url.join(location).ok()) {
             if url.scheme() == "https" && next.scheme() != "https" {
-                let error = Some("it redirects to an address without encryption".to_owned());
+                let error = Some("the server redirects to an address without encryption".to_owned());
                 return Err(reply.refusal(self.service.place.clone(), doing, error, ""));
             }
             reply = self.service.send(&call(next)).await?;

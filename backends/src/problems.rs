@@ -38,7 +38,7 @@ pub fn wrong_type(name: &str, wanted: &str, found: &Json) -> Diagnostic {
     };
     Diagnostic::error(
         "Invalid backend configuration",
-        format!("The argument {name:?} must be {wanted}, and is {found}."),
+        format!("The argument {name:?} must be {wanted}, but is {found}."),
     )
 }
 
@@ -47,7 +47,8 @@ pub fn wrong_variable(name: &str, wanted: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid backend configuration",
         format!(
-            "The argument {name:?} must be {wanted}. The variable of the environment that sets it has another value."
+            "The argument {name:?} must be {wanted}, but the environment variable that sets this argument has another \
+             value."
         ),
     )
 }

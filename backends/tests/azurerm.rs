@@ -214,7 +214,7 @@ async fn each_refusal_names_the_way_out() {
         (
             &signature,
             refusal(403, "AuthenticationFailed", "Signature not valid in the specified time frame"),
-            "The SAS token has ended",
+            "The SAS token has expired",
             "",
         ),
         (&signature, refusal(403, "AuthenticationFailed", "Signature did not match"), "Check the SAS token", ""),
@@ -222,7 +222,12 @@ async fn each_refusal_names_the_way_out() {
         (&key, refusal(403, "KeyBasedAuthenticationNotPermitted", ""), "use_azuread_auth = true", ""),
         // No permission.
         (&signature, refusal(403, "AuthorizationPermissionMismatch", ""), "(sp) include \"r\"", "(sp) include \"cw\""),
-        (&signature, refusal(403, "AuthorizationSourceIPMismatch", ""), "holds for other addresses only", ""),
+        (
+            &signature,
+            refusal(403, "AuthorizationSourceIPMismatch", ""),
+            "does not allow the address of this machine",
+            "",
+        ),
         (&key, refusal(403, "AuthorizationFailure", ""), "the network rules of the storage account states2", ""),
         // Missing resources.
         (&key, refusal(404, "ContainerNotFound", ""), "az storage container create --account-name states2", ""),
@@ -231,11 +236,11 @@ async fn each_refusal_names_the_way_out() {
         // Locks.
         (&key, refusal(412, "LeaseIdMissing", ""), "weft force-unlock", ""),
         // Other kinds of objects and services.
-        (&key, refusal(409, "InvalidBlobType", ""), "There is a blob of another kind with this key", ""),
+        (&key, refusal(409, "InvalidBlobType", ""), "The blob with this key is of another kind", ""),
         (&key, refusal(409, "BlobArchived", ""), "az storage blob set-tier", ""),
-        (&key, refusal(409, "BlobImmutableDueToPolicy", ""), "does not let blobs be changed", ""),
+        (&key, refusal(409, "BlobImmutableDueToPolicy", ""), "does not allow changes of blobs", ""),
         (&key, refusal(409, "BlobUsesCustomerSpecifiedEncryption", ""), "Set the customer_provided_key", ""),
-        (&key, (403, String::new(), "<html>no</html>".to_owned()), "not one of the blob service", ""),
+        (&key, (403, String::new(), "<html>no</html>".to_owned()), "not from the blob service", ""),
     ] {
         stage.front.refuse(answer.clone());
         let state = stage.try_backend(proof, &[]).unwrap().state("default").unwrap();

@@ -558,7 +558,7 @@ async fn logins_with_sso() {
     refused["refreshToken"] = json!("other");
     for (profile, file, content, want) in [
         ("new", SESSION_FILE, None, "No such file or directory"),
-        ("new", SESSION_FILE, Some(json!([])), "it is not an object in JSON"),
+        ("new", SESSION_FILE, Some(json!([])), "the file is not a JSON object"),
         ("new", SESSION_FILE, Some(json!({"accessToken": "good"})), "it has no valid expiresAt"),
         ("new", SESSION_FILE, Some(token("bad", later)), "the SSO session has ended: it answered 401"),
         ("new", SESSION_FILE, Some(token("bad", earlier)), "the SSO session has expired; log in"),

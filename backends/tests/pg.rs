@@ -118,7 +118,7 @@ async fn the_holder_of_a_lock_is_named() {
         let second = server.backend("").state("default").unwrap();
         let LockAnswer::Held { message, .. } = second.lock(&info("2")).await.unwrap() else { panic!("locked twice") };
         let named = "application weft ann@here, user weft, from 127.0.0.1, since 2";
-        for part in [words, ": default, by the session of the process ", named, "pg_terminate_backend("] {
+        for part in [words, ": default, by the session of the server process ", named, "pg_terminate_backend("] {
             assert!(message.contains(part), "{message}");
         }
         first.unlock("1").await.unwrap();
@@ -169,7 +169,7 @@ async fn a_run_that_loses_its_session_ends() {
         assert!(matches!(error, BackendError::Unreachable { .. } | BackendError::Refused { .. }));
         errors.push(error.to_string());
     }
-    assert!(errors[1].contains("the session that holds the lock has ended, and the lock with it"), "{errors:?}");
+    assert!(errors[1].contains("the session that held the lock has ended, which released the lock"), "{errors:?}");
     // Another process takes the lock now.
     locked(server.backend("").state("default").unwrap().lock(&info("2")).await.unwrap());
 }
@@ -212,7 +212,7 @@ async fn each_refusal_names_the_way_out() {
             json!({"schema_name": "ready"}),
             "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \"ready\" TO \"reader\"",
         ),
-        ("weft@", "postgres", "&default_transaction_read_only=on", json!({}), "The server takes no writes"),
+        ("weft@", "postgres", "&default_transaction_read_only=on", json!({}), "The server is read-only"),
         // Tables that do not belong to the backend.
         ("weft@", "postgres", "", json!({"schema_name": "foreign_ones"}), "is not a table of states"),
         (
@@ -276,6 +276,6 @@ async fn a_silent_server_ends_the_run() {
     let text = format!("postgres://weft@127.0.0.1:{port}/postgres?sslmode=disable&connect_timeout=1");
     let backend = connect("pg", json!({ "conn_str": text }).as_object().unwrap(), &|_| None).unwrap().backend;
     let error = backend.state("default").unwrap().read().await.unwrap_err().to_string();
-    assert!(error.contains("connecting failed") && error.contains("no answer came within 1 seconds"), "{error}");
+    assert!(error.contains("connecting failed") && error.contains("did not respond within 1 seconds"), "{error}");
     drop(listener);
 }

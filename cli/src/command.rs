@@ -242,12 +242,14 @@ pub const LOCK: &[Flag] = &[
 pub const STATE: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
     text("state-out", "FILE", "Write the new state to FILE. [default: that of -state]").of(State),
-    text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
+    text("backup", "FILE", "Back up the previous state to FILE. With -, make no backup. [default: beside the state]")
+        .of(State),
 ];
 /// Options for the files of the state, for commands that can change the state only in place.
 pub const STATE_IN_PLACE: &[Flag] = &[
     text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
-    text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
+    text("backup", "FILE", "Back up the previous state to FILE. With -, make no backup. [default: beside the state]")
+        .of(State),
 ];
 /// Options for the files of the state, for commands that do not write the state. Options about writing are accepted and
 /// ignored.

@@ -40,7 +40,10 @@ pub fn state_changed_meanwhile() -> Diagnostic {
 
 /// Some TLS files are given, but another required file is missing.
 pub fn incomplete_tls(given: &str, missing: &str, variable: &str) -> Diagnostic {
-    Diagnostic::error("Incomplete TLS settings", format!("{given} needs {missing} beside it. Environment: {variable}."))
+    Diagnostic::error(
+        "Incomplete TLS settings",
+        format!("{given} also needs {missing}. Add the option, or set the environment variable {variable}."),
+    )
 }
 
 /// The TLS files cannot be used.
@@ -137,8 +140,8 @@ pub fn state_held(reasons: &[String]) -> Diagnostic {
     Diagnostic::error(
         "State is held by a run",
         format!(
-            "An unfinished run needs this part of the state as it is:\n  - {}\n\nNothing was written. Continue the run \
-             with \"weft runs resume\", or give it up with \"weft runs abandon\".",
+            "An unfinished run needs this part of the state as it is:\n  - {}\n\nNothing was written. Continue that \
+             run with \"weft runs resume\", or give up that run with \"weft runs abandon\".",
             reasons.join("\n  - ")
         ),
     )
@@ -148,7 +151,7 @@ pub fn state_held(reasons: &[String]) -> Diagnostic {
 pub fn generation_in_other_mode() -> Diagnostic {
     Diagnostic::error(
         "Invalid generate-config-out flag",
-        "Only a plan that may change objects can generate configuration for them. Remove -destroy and -refresh-only.",
+        "Configuration can only be generated in the normal planning mode. Remove -destroy and -refresh-only.",
     )
 }
 
@@ -156,7 +159,7 @@ pub fn generation_in_other_mode() -> Diagnostic {
 pub fn generated_file_exists(path: &str) -> Diagnostic {
     Diagnostic::error(
         "Target generated file already exists",
-        format!("The file {path} already exists. Name another file, or move this one."),
+        format!("The file {path} already exists. Name another file, or move the existing file."),
     )
 }
 
@@ -192,8 +195,8 @@ pub fn lock_not_released(lock: &UnreleasedLock) -> Diagnostic {
     Diagnostic::error(
         "Error releasing the state lock",
         format!(
-            "Error message: {error}\n\nThe command is done, but the state in {place} may still be locked. Commands of \
-             Weft take the lock over where they can tell that its holder is gone. To release it now, run \"weft \
+            "Error message: {error}\n\nThe command is done, but the state in {place} may still be locked. Weft takes \
+             over this lock if it can determine that the holder has ended. To release the lock now, run \"weft \
              force-unlock {id}\"."
         ),
     )
@@ -217,25 +220,28 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     } = lost;
     let mut detail = match (emptied, serial) {
         (true, Some(serial)) => {
-            format!("{store} has lost its state. It went on from the copy in {copy}, serial {serial}.")
+            format!("{store} has lost its state. Weft restored the state from the copy in {copy}, serial {serial}.")
         }
         (true, None) => format!("{store} has lost its state, and there is no copy of it in {copy}."),
         (false, Some(serial)) => {
-            format!("{store} is older than its copy in {copy}. It went on from the copy, serial {serial}.")
+            format!(
+                "The state in {store} is older than its copy in {copy}. Weft restored the state from the copy, serial \
+                 {serial}."
+            )
         }
         (false, None) => format!("{store} has lost records that this machine has in its write-ahead files."),
     };
     let mut add = |text: String| detail.push_str(&format!("\n\n{text}"));
     if !since.is_empty() {
-        add(format!("The copy has everything that ended before {since}."));
+        add(format!("The copy has all results from before {since}."));
     }
     if !replayed.is_empty() {
-        add(format!("These runs have all their records again, and nothing of them is lost: {}.", replayed.join(", ")));
+        add(format!("All records of these runs were restored: {}.", replayed.join(", ")));
     }
     if !frozen.is_empty() {
         add(format!(
-            "These runs are frozen, since records of them are lost: {}. Look at the objects, then give each run up with \
-             `weft runs abandon RUN`.",
+            "These runs are frozen, because some of their records are lost: {}. Look at the objects, then give each \
+             run up with `weft runs abandon RUN`.",
             frozen.join(", ")
         ));
     }
@@ -243,7 +249,10 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
         add(format!("These runs had not ended, and their plans are lost: {}. Make new plans.", runs.join(", ")));
     }
     if !recovered.is_empty() {
-        add(format!("Taken from the write-ahead file of this machine: {}.", listed(recovered)));
+        add(format!(
+            "Results of these objects were taken from the write-ahead file of this machine: {}.",
+            listed(recovered)
+        ));
     }
     if !uncertain.is_empty() {
         add(format!(
@@ -254,13 +263,14 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     }
     if !changed.is_empty() {
         add(format!(
-            "Something else has changed these objects since, so their results were not taken from a write-ahead file: {}.",
+            "These objects have changed since then, so their results were not taken from a write-ahead file: {}.",
             listed(changed)
         ));
     }
     if !unused.is_empty() {
         add(format!(
-            "These write-ahead files do not follow the state: {}. Check the real objects, then remove these files.",
+            "These write-ahead files do not continue the current state: {}. Check the real objects, then remove these \
+             files.",
             unused.join(", ")
         ));
     }
@@ -329,7 +339,7 @@ pub fn signature_missing(path: &str) -> Diagnostic {
 
 /// The signature is not valid.
 pub fn signature_refused(path: &str, error: &SignatureError) -> Diagnostic {
-    Diagnostic::error("Signature refused", format!("The signature {path} does not count: {error}."))
+    Diagnostic::error("Signature refused", format!("The signature {path} is not valid: {error}."))
 }
 
 /// The signed plan was applied before.
@@ -337,8 +347,8 @@ pub fn signature_used(run: &RunId) -> Diagnostic {
     Diagnostic::error(
         "Signature already used",
         format!(
-            "A signature is for one run, and run {run} has used this plan. To continue that run: weft runs resume {run}. \
-             Otherwise make a new plan."
+            "A signature is valid for one run, and run {run} has already used the signature of this plan. To continue \
+             that run: weft runs resume {run}. Otherwise make a new plan."
         ),
     )
 }

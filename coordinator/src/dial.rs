@@ -57,7 +57,7 @@ pub enum ClientError {
         reason: String,
     },
     /// The token has characters that are not allowed in a header.
-    #[error("the token has characters that no token has")]
+    #[error("the token contains characters that are not allowed in a token")]
     Token,
     /// No coordinator responds at the address.
     #[error("the coordinator at {address} does not respond: {error}")]

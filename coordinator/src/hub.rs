@@ -157,7 +157,7 @@ impl Hub {
     pub(crate) async fn serve(&self, mut link: Link) {
         let first = timeout(WORKER_SILENCE, link.incoming.recv()).await;
         let Ok(Some(Ok(WorkerFrame { greeting: Some(hello), .. }))) = first else {
-            warn!("a connection without a worker's greeting was closed");
+            warn!("a connection was closed, because its first message was not the greeting of a worker");
             return;
         };
         let welcome = |refused: Option<String>| CoordinatorFrame {
@@ -193,7 +193,8 @@ impl Hub {
         if !works_with(hello.protocol) {
             let theirs = hello.protocol;
             return Some(format!(
-                "the worker uses protocol version {theirs} and the coordinator {PROTOCOL}: update the older one"
+                "the worker uses protocol version {theirs}, but the coordinator uses version {PROTOCOL}: update the \
+                 program with the older version"
             ));
         }
         if hello.name.is_empty() || hello.name.contains('/') {
@@ -201,7 +202,8 @@ impl Hub {
         }
         if !link.is_worker && !is_of_command_line(&hello.name, &hello.labels) {
             return Some(format!(
-                "{} does not have the role worker, so it carries out only what must run where its user is",
+                "{} does not have the role worker, so this process may only carry out operations that must run on the \
+                 machine of its user",
                 link.peer
             ));
         }
@@ -209,13 +211,14 @@ impl Hub {
         let known = state.workers.get(&hello.name)?;
         if known.peer != link.peer {
             return Some(format!(
-                "another caller has connected as the worker {}: give this one another name",
+                "another caller has connected as the worker {}: give this worker another name with -name",
                 hello.name
             ));
         }
         let taken = Some(known).filter(|known| known.hello.incarnation != hello.incarnation)?;
-        (!is_dead(&taken.id))
-            .then(|| format!("another worker named {} is connected: give this one another", hello.name))
+        (!is_dead(&taken.id)).then(|| {
+            format!("another worker named {} is connected: give this worker another name with -name", hello.name)
+        })
     }
 
     /// Announces a worker to all runs. An older connection of the same worker is closed.
@@ -269,7 +272,7 @@ impl Hub {
                         self.spread(id, frame).await;
                     }
                     Some(Err(error)) => {
-                        warn!(worker = worker_name(id), "the worker's frame was not understood: {error}");
+                        warn!(worker = worker_name(id), "the worker's frame cannot be decoded: {error}");
                         return;
                     }
                     None => return,
@@ -454,7 +457,7 @@ impl Hub {
             event.filter(|_| !leaving).map(|event| (event, senders))
         };
         if let Some((event, senders)) = told {
-            info!(worker = name, drained, "the operator decided about the worker");
+            info!(worker = name, drained, "the worker was drained or undrained");
             for sender in senders {
                 let _ = sender.send(vec![event.clone()]).await;
             }

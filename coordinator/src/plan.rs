@@ -106,7 +106,9 @@ impl fmt::Display for Unfit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shard = |(key, labels): &(ShardKey, BTreeMap<String, String>)| match key {
             ShardKey::Provider(instance) => format!("{instance} needs {}", labels_text(labels)),
-            ShardKey::Home | ShardKey::Unplaced => format!("what runs on your machine needs {}", labels_text(labels)),
+            ShardKey::Home | ShardKey::Unplaced => {
+                format!("operations that must run on your machine need {}", labels_text(labels))
+            }
         };
         let worker = |(name, labels): (&String, &BTreeMap<String, String>)| match labels.is_empty() {
             true => format!("{name} (no labels)"),

@@ -33,8 +33,8 @@ pub fn other_state(why: Unrelated) -> Diagnostic {
     match why {
         Unrelated::OtherState => Diagnostic::error(
             "Saved plan does not match the given state",
-            "The plan was made from a state with another lineage than the current one, so it says nothing about the \
-             objects in this state. Nothing was changed. Apply the plan to its own state, or make a new plan here.",
+            "The plan was made from a state with another lineage, so it does not describe the objects in the current \
+             state. Nothing was changed. Apply the plan to the state that it was made from, or make a new plan.",
         ),
         Unrelated::NoLongerNew => Diagnostic::error(
             "Saved plan is stale",
@@ -46,8 +46,9 @@ pub fn other_state(why: Unrelated) -> Diagnostic {
 /// A create that a resumed run does not repeat, because an earlier attempt left an object.
 pub(crate) fn object_kept(address: &str) -> Diagnostic {
     let detail = format!(
-        "An earlier attempt of this run to create {address} returned an object together with an error. The state has \
-         the object, tainted, and the run does not create a second one. Make a new plan: it replaces the object."
+        "An earlier attempt of this run to create {address} returned an object together with an error. The object is \
+         in the state and marked as tainted, and the run does not create a second object. Make a new plan, which \
+         replaces the tainted object."
     );
     Diagnostic::error("Object of a failed create", detail).about(address)
 }
@@ -60,8 +61,8 @@ pub(crate) fn store_failed(error: impl Display) -> Diagnostic {
 /// An illegal transition that ended a term.
 pub fn defect(defect: &Defect) -> Diagnostic {
     let detail = format!(
-        "Weft was about to record an impossible state: {defect}. It recorded nothing more, and the run can be resumed. \
-         This is a defect of Weft; please report it."
+        "Weft stopped before it recorded an impossible state: {defect}. To continue, use `weft runs resume`. This is a \
+         defect of Weft; please report it."
     );
     Diagnostic::error("Run stopped by a defect", detail)
 }
@@ -81,8 +82,10 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
     match answer {
         StoreAnswer::Stale(stale) => {
             let names: Vec<String> = stale.iter().map(|stale| stale.subject.to_string()).collect();
-            let detail =
-                format!("Changed in the state since the plan was made: {}. Make a new plan.", names.join(", "));
+            let detail = format!(
+                "These parts of the state have changed since the plan was made: {}. Make a new plan.",
+                names.join(", ")
+            );
             Diagnostic::error("The plan is stale", detail)
         }
         StoreAnswer::NotClaimed(subjects) => {
@@ -95,8 +98,8 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
         }
         StoreAnswer::Doubtful(doubt) => {
             let detail = format!(
-                "It is unknown whether the {} of {} in run {} took effect: {}. Resolve the doubt with `weft runs \
-                 resolve {} '{}'` and one of -adopt ID, -absent, -retry, -forget.",
+                "It is unknown whether the {} of {} in run {} took effect: {}. Look at the real object, then record \
+                 the outcome with `weft runs resolve {} '{}'` and one of -adopt ID, -absent, -retry, -forget.",
                 doubt.action, doubt.key, doubt.run, doubt.reason, doubt.run, doubt.key.address
             );
             Diagnostic::error("The object is in doubt", detail)
@@ -120,14 +123,14 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
 pub(crate) fn label_not_known(file: &str, rule: RuleName, shard: &Shard, name: &str) -> Diagnostic {
     let subject = match shard {
         Shard::Provider(instance) => instance.to_string(),
-        Shard::Home | Shard::Unplaced => "what runs on your machine".to_owned(),
+        Shard::Home | Shard::Unplaced => "operations that must run on your machine".to_owned(),
     };
     Diagnostic::error(
         "Label of a placement rule is not known",
         format!(
-            "{rule} of {file} matches {subject}, and its labels refer to {{{name}}}. There is no such key, alias or \
-             string argument, or the plan does not know it, or it is sensitive. Write the value into the rule, or make the \
-             rule match less."
+            "{rule} of {file} matches {subject}, and a label of this rule refers to {{{name}}}. There is no key, alias \
+             or string argument of this name, or its value is unknown in the plan or sensitive. Write a fixed value \
+             into the label, or make the patterns of the rule narrower."
         ),
     )
 }
@@ -136,6 +139,9 @@ pub(crate) fn label_not_known(file: &str, rule: RuleName, shard: &Shard, name: &
 pub(crate) fn idle_placement_rule(file: &str, rule: RuleName) -> Diagnostic {
     Diagnostic::warning(
         "Placement rule matches nothing",
-        format!("{rule} of {file} matches no provider instance of this plan."),
+        format!(
+            "{rule} of {file} matches no provider instance of this plan. Correct the patterns of the rule, or remove \
+             the rule."
+        ),
     )
 }

@@ -53,10 +53,13 @@ pub enum ListenError {
     )]
     NeedsTls,
     /// The path of a Unix socket is too long for the operating system.
-    #[error("the path {0} is too long for a Unix socket: it has at most {SOCKET_PATH} bytes. Give a shorter one")]
+    #[error(
+        "the path {0} is too long for a Unix socket: the maximum is {SOCKET_PATH} bytes. Give a shorter path with \
+         -listen"
+    )]
     PathTooLong(String),
     /// Another process listens on the address.
-    #[error("another process listens on {0}")]
+    #[error("another process listens on {0}: stop that process, or give another address with -listen")]
     InUse(String),
     /// The operating system refuses the address.
     #[error("cannot listen on {address}: {error}")]
@@ -197,7 +200,8 @@ impl proto::workers_server::Workers for Edge {
 
     async fn work(&self, request: Request<Streaming<proto::WorkerFrame>>) -> Answer<Self::WorkStream> {
         let admitted = request.extensions().get::<Admitted>().cloned();
-        let Admitted { peer, is_worker } = admitted.ok_or_else(|| Status::internal("the gate was not passed"))?;
+        let Admitted { peer, is_worker } =
+            admitted.ok_or_else(|| Status::internal("the caller was not authenticated"))?;
         let mut stream = request.into_inner();
         let (outgoing, frames) = mpsc::channel(CHANNEL_FRAMES);
         let (sender, incoming) = mpsc::channel(CHANNEL_FRAMES);

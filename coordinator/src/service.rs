@@ -337,7 +337,7 @@ impl Service {
     /// the inputs again.
     async fn take_over(self: &Arc<Self>, run: &RunId, view: Option<LeaseView>) {
         let holder = view.as_ref().map(|view| view.holder.to_string()).unwrap_or_default();
-        info!(%run, holder, "taking over the run, because its coordinator is gone");
+        info!(%run, holder, "taking over the run, because its coordinator no longer renews the lease");
         let begun = match self.plan(run).await {
             Ok(plan) => {
                 let missing = plan.missing_inputs().join(", ");

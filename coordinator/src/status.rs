@@ -114,7 +114,7 @@ impl fmt::Display for Happening {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Happening::Lease => "a worker receives it",
-            Happening::Unlease => "its worker has returned it or is gone",
+            Happening::Unlease => "its worker has returned it, or the connection to the worker was lost",
             Happening::Intend => "the store has its intent",
             Happening::Commit => "the store has its result",
             Happening::Fail => "the store has its failure",

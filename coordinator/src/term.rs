@@ -52,7 +52,10 @@ pub enum RunError {
         view: Box<LeaseView>,
     },
     /// The claims are refused: a subject of the run has changed, is claimed by another run, or is in doubt.
-    #[error("the run cannot claim what its plan changes: {}", claims_refused(.stale, .held, .doubts))]
+    #[error(
+        "the run cannot claim the parts of the state that its plan changes: {}",
+        claims_refused(.stale, .held, .doubts)
+    )]
     Refused {
         /// Subjects that have changed since the plan was made.
         stale: Vec<Stale>,
@@ -69,8 +72,8 @@ pub enum RunError {
     Fenced(RunId),
     /// A detached run has operations that need a worker at home.
     #[error(
-        "a detached run has no worker at home, and these operations need one: {}. Apply without -detach, or name a worker \
-         with the label home=NAME for them",
+        "a detached run has no worker on your machine, but these operations must run there: {}. Apply without -detach, \
+         or assign these operations to a worker with the label home=NAME",
         .0.join(", ")
     )]
     NoWorkerAtHome(Vec<String>),
@@ -109,12 +112,12 @@ pub enum RunError {
         owner: String,
     },
     /// The coordinator requires a signature of the plan, but the plan has no valid signature.
-    #[error("the coordinator accepts only signed plans, and the signature of this one does not count: {0}")]
+    #[error("the coordinator accepts only signed plans, but the signature of this plan is not valid: {0}")]
     NotSigned(SignatureError),
     /// The coordinator requires signatures, but a run has already used the signature of this plan.
     #[error(
-        "a signature is for one run, and run {0} has used this plan. To continue that run: weft runs resume {0}. Otherwise \
-         make a new plan"
+        "a signature is valid for one run, and run {0} has already used the signature of this plan. To continue that \
+         run: weft runs resume {0}. Otherwise make a new plan"
     )]
     AlreadyUsed(RunId),
     /// Data that must be encrypted would be stored unencrypted.

@@ -110,7 +110,10 @@ const _: () = {
     assert!(RENEW_INTERVAL.as_millis() * 2 < LEASE_PAUSE.as_millis(), "one lost renewal must not pause a run");
     assert!(LEASE_PAUSE.as_millis() * 2 <= LEASE_TTL.as_millis(), "a holder pauses before it can be replaced");
     assert!(INTENT_MAX_AGE.as_millis() * 4 <= LEASE_TTL.as_millis(), "a call begins long before a takeover");
-    assert!(KEEP_ALIVE.as_millis() + KEEP_ALIVE_WAIT.as_millis() <= WORKER_SILENCE.as_millis(), "alike");
+    assert!(
+        KEEP_ALIVE.as_millis() + KEEP_ALIVE_WAIT.as_millis() <= WORKER_SILENCE.as_millis(),
+        "pings detect a dead peer no later than heartbeats do"
+    );
     assert!(WORKER_HEARTBEAT.as_millis() * 3 < WORKER_SILENCE.as_millis(), "two lost heartbeats are no silence");
     assert!(INTENT_MAX_AGE.as_millis() < RECONNECT_GRACE.as_millis(), "no call begins after evidence is sought");
     assert!(TICK.as_millis() * 4 <= GATHER.as_millis(), "ticks are finer than what they measure");

@@ -10,7 +10,7 @@ pub(crate) const DYNAMIC_ARGUMENTS: [&str; 3] = ["for_each", "iterator", "labels
 
 /// A required argument that is missing.
 pub(crate) fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
-    Diagnostic::error("Missing required argument", format!("The argument {name:?} is required, but it is not there."))
+    Diagnostic::error("Missing required argument", format!("The argument {name:?} is required, but is not set."))
         .at(at.clone())
         .cause(Cause::Schema)
 }
@@ -97,7 +97,11 @@ pub(crate) fn wrong_labels(name: &str, found: usize, wanted: usize, at: SourceRa
         1 => "one label".to_owned(),
         n => format!("{n} labels"),
     };
-    Diagnostic::error(summary, format!("A {name:?} block has {needed}, but {found} are written here.")).at(at)
+    Diagnostic::error(
+        summary,
+        format!("A {name:?} block must have {needed}, but the number of labels here is {found}."),
+    )
+    .at(at)
 }
 
 /// Blocks that are nested deeper than `most` levels.

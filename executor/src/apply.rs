@@ -270,11 +270,12 @@ fn judge(
         return TaskOutcome::Done(context.done(Some(&value), writes, found));
     }
     if unnamed {
-        let reason = format!("{provider} says that it is made, and returned no object");
+        let reason = format!("{provider} reported success, but returned no object");
         return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
     if nothing_named && stopped {
-        let reason = String::from("the create was interrupted, and the provider did not say whether anything was made");
+        let reason =
+            String::from("the create was interrupted, and the provider did not report whether it created an object");
         return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
     TaskOutcome::Failed { writes, diagnostics: found, absence_unproven: nothing_named }
@@ -298,7 +299,7 @@ fn contradictions(
     }
     let inconsistent = |why: String, path: &Path| problems::inconsistent_result(&subject, provider, &why, path);
     if object.state.is_null() {
-        return vec![inconsistent(String::from("it returned no object"), &Path::ROOT)];
+        return vec![inconsistent(String::from("the provider returned no object"), &Path::ROOT)];
     }
     let broken = change.contradictions(&plan.planned, &object.state, begun);
     if legacy || plan.legacy {

@@ -179,7 +179,10 @@ impl<'s> Change<'s> {
         if told.is_empty() {
             return found
                 .into_iter()
-                .map(|problem| RuleProblem { message: String::from("it differs"), ..problem })
+                .map(|problem| RuleProblem {
+                    message: String::from("the value differs from the planned value"),
+                    ..problem
+                })
                 .collect();
         }
         told
@@ -261,7 +264,7 @@ impl<'s> Change<'s> {
                 match object.state.is_null() {
                     true => Seen::Nothing,
                     false if !object.state.is_wholly_known() => {
-                        Seen::Unclear(String::from("the provider answered with values that are not known"))
+                        Seen::Unclear(String::from("the provider returned unknown values"))
                     }
                     false => Seen::Object(Box::new(object)),
                 }
@@ -292,8 +295,8 @@ impl<'s> Change<'s> {
                 let state = planned.map_or_else(|| one.object.state.clone(), |p| self.completed(&one.object.state, p));
                 self.read(begun, ObjectState { state, ..one.object }).await
             }
-            (None, _) => Seen::Unclear(String::from("the provider's import gave no object of this type")),
-            (Some(_), Some(_)) => Seen::Unclear(String::from("the provider's import gave several objects")),
+            (None, _) => Seen::Unclear(String::from("the import by the provider returned no object of this type")),
+            (Some(_), Some(_)) => Seen::Unclear(String::from("the import by the provider returned several objects")),
         }
     }
 
@@ -345,7 +348,7 @@ pub(crate) fn filled(template: &str, object: &Value) -> Result<String, String> {
             .and_then(|part| weft_expressions::convert::convert(part, &weft_graph_format::types::Type::String).ok());
         match text.as_ref().and_then(Value::as_str) {
             Some(text) if !text.is_empty() => out.push_str(text),
-            _ => return Err(format!("its look-up needs {name}, which has no known value")),
+            _ => return Err(format!("the look-up needs a value of {name}, which is empty or unknown")),
         }
         rest = after;
     }

@@ -88,7 +88,7 @@ impl TaskContext {
     /// Returns the reason why there is no permission, or why it has expired.
     pub(crate) async fn ask(&mut self, planned: Digest) -> Result<(), String> {
         let asked = Moment::now();
-        let forgotten = || String::from("the task was given up");
+        let forgotten = || String::from("the task was cancelled");
         let granted = self.permission.granted.take().ok_or_else(forgotten)?;
         let question = Event::Asked { run: self.run.id.clone(), task: self.task, planned };
         self.permission.events.send(question).await.map_err(|_| forgotten())?;

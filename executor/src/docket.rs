@@ -342,7 +342,7 @@ impl Docket {
 
     /// Handles a task that ended with a panic.
     pub fn broken(&mut self, run: &RunId, task: Task) {
-        let problem = defect("A panic in the worker ended the task. The log of the worker has more.");
+        let problem = defect("A panic in the worker ended the task. The log of the worker has the details.");
         let diagnostics = encode_diagnostics(&[problem]);
         let result = match self.held.is_called(run, task) {
             true => TaskResult::InDoubt {

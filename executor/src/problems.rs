@@ -16,29 +16,40 @@ const DAMAGED_PLAN: &str = "Damaged plan";
 
 /// The fragment does not have this operation.
 pub(crate) fn not_here(id: OperationId) -> Diagnostic {
-    let detail = format!("Operation {} is not in the part of the plan that this worker has.", id.0);
+    let detail = format!("Operation {} is not in the part of the plan that this worker has. Make a new plan.", id.0);
     Diagnostic::error(DAMAGED_PLAN, detail)
 }
 
 /// The operation runs only inside another operation.
 pub(crate) fn not_a_task(id: OperationId) -> Diagnostic {
-    Diagnostic::error(DAMAGED_PLAN, format!("Operation {} does not run on its own.", id.0))
+    Diagnostic::error(
+        DAMAGED_PLAN,
+        format!(
+            "Operation {} is a part of another operation, and cannot be started separately. Make a new plan.",
+            id.0
+        ),
+    )
 }
 
 /// An operand is not what the operation needs.
 pub(crate) fn damaged(id: OperationId, what: &str) -> Diagnostic {
-    let detail = format!("Operation {} has no {what} in the part of the plan that this worker has.", id.0);
+    let detail =
+        format!("Operation {} has no {what} in the part of the plan that this worker has. Make a new plan.", id.0);
     Diagnostic::error(DAMAGED_PLAN, detail)
 }
 
 /// The fragment does not have this formula.
 pub(crate) fn no_formula(address: &str, index: u32) -> Diagnostic {
-    Diagnostic::error(DAMAGED_PLAN, format!("{address}: formula {index} is not in the fragment.")).about(address)
+    Diagnostic::error(
+        DAMAGED_PLAN,
+        format!("{address}: formula {index} is not in the part of the plan that this worker has. Make a new plan."),
+    )
+    .about(address)
 }
 
 /// The plan lacks the schema of a resource type that it uses.
 pub(crate) fn no_schema(subject: &DiagnosticSubject<'_>, type_name: &str) -> Diagnostic {
-    let detail = format!("The plan has no schema for {type_name}, which {} needs.", subject.address);
+    let detail = format!("The plan has no schema for {type_name}, which {} needs. Make a new plan.", subject.address);
     subject.error(DAMAGED_PLAN, detail)
 }
 
@@ -54,7 +65,10 @@ pub(crate) fn defect(detail: &str) -> Diagnostic {
 
 /// The worker has no provider packages.
 pub(crate) fn no_packages(source: &str, version: &str) -> Diagnostic {
-    let detail = format!("This worker has no provider packages, and the plan needs {source} {version}.");
+    let detail = format!(
+        "This worker has no provider packages, but the plan needs {source} {version}. Install the package on the \
+         machine of the worker."
+    );
     Diagnostic::error("Missing provider package", detail)
 }
 
@@ -66,7 +80,10 @@ pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &str) -> Di
 
 /// A formula calls a provider in a context without providers.
 pub(crate) fn no_provider_here() -> Diagnostic {
-    Diagnostic::error("Unavailable provider function", "No provider can be called here.")
+    Diagnostic::error(
+        "Unavailable provider function",
+        "Functions of providers cannot be called in this part of the plan.",
+    )
 }
 
 /// The plan needs the value of an ephemeral variable, which must be given again.
@@ -77,10 +94,8 @@ pub(crate) fn missing_input(name: &str) -> Diagnostic {
 
 /// The value of a formula has unknown parts.
 pub(crate) fn unknown_value(subject: &DiagnosticSubject<'_>) -> Diagnostic {
-    let detail = format!(
-        "A part of {} is still unknown, although everything that it is computed from is known.",
-        subject.address
-    );
+    let detail =
+        format!("A part of {} is still unknown, although all values that it depends on are known.", subject.address);
     subject.error("Value not known", detail)
 }
 
@@ -188,7 +203,10 @@ pub(crate) fn object_gone(subject: &DiagnosticSubject<'_>) -> Diagnostic {
 
 /// The object cannot be read after an uncertain attempt.
 pub(crate) fn unread(subject: &DiagnosticSubject<'_>, why: &str) -> Diagnostic {
-    let detail = format!("After an uncertain attempt, {} must be read first, but: {why}.", subject.address);
+    let detail = format!(
+        "The outcome of an earlier attempt is unknown, so {} must be read first. The read failed: {why}.",
+        subject.address
+    );
     subject.error("Object cannot be read", detail)
 }
 
@@ -220,7 +238,7 @@ pub(crate) fn invalid_plan(
 /// A final plan contradicts the reviewed plan.
 pub(crate) fn inconsistent_plan(subject: &DiagnosticSubject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
     let detail = format!(
-        "Now that all values are known, {provider} plans a change of {} that differs from the reviewed one: {why}. \
+        "Now that all values are known, {provider} plans a change of {} that differs from the reviewed change: {why}. \
          This is a bug in the provider. Make a new plan to see the new change.",
         subject.address
     );
@@ -256,7 +274,8 @@ pub(crate) fn inconsistent_result(
     path: &Path,
 ) -> Diagnostic {
     let detail = format!(
-        "The object that {provider} returned for {} is not the planned one: {why}. This is a bug in the provider.",
+        "The object that {provider} returned for {} differs from the planned object: {why}. This is a bug in the \
+         provider.",
         subject.address
     );
     subject.place(subject.error("Provider produced inconsistent result after apply", detail), path)
@@ -297,7 +316,7 @@ pub(crate) fn ephemeral_not_closed(address: &str, why: &str) -> Diagnostic {
 
 /// The kind of provisioner is not supported.
 pub(crate) fn unsupported_provisioner(kind: &str) -> Diagnostic {
-    let detail = format!("This build of Weft cannot run the provisioner {kind:?}. Use one with the feature `ssh`.");
+    let detail = format!("This build of Weft cannot run the provisioner {kind:?}. Use a build with the feature `ssh`.");
     Diagnostic::error("Provisioner not supported", detail)
 }
 
@@ -309,7 +328,7 @@ pub(crate) fn invalid_command(detail: &str) -> Diagnostic {
 /// A command failed. If the text of the command must not be shown, `hidden` says on which values the text depends.
 pub(crate) fn command_failed(error: &dyn Display, command: &str, output: &str, hidden: Option<&str>) -> Diagnostic {
     let detail = match hidden {
-        Some(what) => format!("The command failed: {error}. It depends on {what} values, so it is not shown."),
+        Some(what) => format!("The command failed: {error}. The command depends on {what} values, so it is not shown."),
         None => format!("Error running command '{command}': {error}. Output: {output}"),
     };
     Diagnostic::error("local-exec provisioner error", detail)

@@ -223,7 +223,9 @@ fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
         fields.iter().filter_map(|(name, value)| Some((name.to_string(), text_of(Some(value))?))).collect()
     });
     let mut words = words.into_iter();
-    let Some(program) = words.next() else { return Err(problems::invalid_command("There is no interpreter.")) };
+    let Some(program) = words.next() else {
+        return Err(problems::invalid_command("The argument \"interpreter\" contains no string."));
+    };
     Ok(LocalExec {
         command,
         program,

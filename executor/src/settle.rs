@@ -54,7 +54,7 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
                 Ok(_) => not_applied,
                 Err(problems) => SettleVerdict::Unknown(first_words(&problems)),
             },
-            Seen::Nothing => SettleVerdict::Unknown(String::from("the object is gone")),
+            Seen::Nothing => SettleVerdict::Unknown(String::from("the object no longer exists")),
             Seen::Unclear(why) => SettleVerdict::Unknown(why),
         },
     }

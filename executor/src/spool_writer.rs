@@ -77,11 +77,13 @@ impl SpoolWriter {
             Ok((work, Err(error))) => {
                 docket.spooled(&work.keep, false);
                 if self.failed.replace(Instant::now()).is_none() {
-                    tracing::warn!("results cannot be kept on disk, so they are lost with this process: {error}");
+                    tracing::warn!(
+                        "results cannot be written to the disk, so they are lost when this process ends: {error}"
+                    );
                 }
             }
             Err(error) => {
-                tracing::error!("the spool failed: {error}");
+                tracing::error!("the file with the results of the worker cannot be written: {error}");
                 self.allowed = false;
             }
         }

@@ -240,9 +240,9 @@ impl Worker {
                 welcome
             }
             Ok(CoordinatorFrame { welcome: None, .. }) => {
-                return Ended::Refused(String::from("the coordinator did not greet"));
+                return Ended::Refused(String::from("the first frame of the coordinator contains no welcome"));
             }
-            Err(error) => return Ended::Refused(format!("the coordinator's greeting was not understood: {error}")),
+            Err(error) => return Ended::Refused(format!("the coordinator's first frame cannot be decoded: {error}")),
         };
         self.note(true);
         let ended = self.serve(&welcome, incoming, outgoing).await;
@@ -302,7 +302,7 @@ impl Worker {
             let rests = ends && docket.only_results();
             rests_since = rests.then(|| rests_since.unwrap_or_else(Instant::now));
             if told && rests_since.is_some_and(|since| since.elapsed() >= DELIVERY_WAIT) {
-                tracing::warn!(results = docket.open().results, "results are left that no coordinator has taken");
+                tracing::warn!(results = docket.open().results, "results were not accepted by any coordinator");
                 return Ended::Drained;
             }
             let reports = docket.reports();
@@ -336,7 +336,7 @@ impl Worker {
                     match CoordinatorFrame::decode(&frame) {
                         Ok(found) => found.orders.into_iter().for_each(|of_run| self.desk.ordered(of_run)),
                         Err(error) => {
-                            tracing::error!(%error, "the coordinator's frame was not understood");
+                            tracing::error!(%error, "the coordinator's frame cannot be decoded");
                             return Ended::Disconnected;
                         }
                     }

@@ -185,7 +185,7 @@ mod tests {
         for pair in all().windows(2) {
             assert!(pair[0].code < pair[1].code, "{} is given twice", pair[1].code);
         }
-        assert_eq!(CATALOGUE.by_summary.len(), all().len(), "a summary stands twice");
+        assert_eq!(CATALOGUE.by_summary.len(), all().len(), "a summary occurs twice");
     }
 
     #[test]

@@ -180,8 +180,8 @@ fn invalid_msgpack_is_refused() {
         (vec![0x91, 0xc3], Type::tuple([]), DecodeProblem::TupleLength { wanted: 0, found: 1 }),
         (vec![0x80], object.clone(), DecodeProblem::AttributeCount { wanted: 1, found: 0 }),
         (vec![0x81, 0xa1, b'b', 0xc3], object, DecodeProblem::UnsupportedAttribute("b".into())),
-        (vec![0xd5, 7, 0, 0], Type::Bool, DecodeProblem::Refinement("no such extension")),
-        (vec![0xc7, 4, 12, 0x81, 2, 0xa1, b'x'], Type::Bool, DecodeProblem::Refinement("not of this type")),
+        (vec![0xd5, 7, 0, 0], Type::Bool, DecodeProblem::Refinement("unknown extension")),
+        (vec![0xc7, 4, 12, 0x81, 2, 0xa1, b'x'], Type::Bool, DecodeProblem::Refinement("unsuitable for the type")),
         (
             vec![0xc7, 5, 12, 0x82, 5, 3, 6, 2],
             Type::list(Type::Bool),

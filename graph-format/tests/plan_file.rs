@@ -269,7 +269,7 @@ fn sections_of_two_plans_are_refused_together() {
             mine.iter().map(|part| if part.kind == kind as u16 { of_kind(&theirs) } else { part.clone() }).collect();
         let error = read(&put_together_as_sealed(&spliced)).expect_err("refused");
         assert!(matches!(error, PlanFileError::Damaged(_)), "{error}");
-        assert!(error.to_string().contains("not those of one plan"), "{error}");
+        assert!(error.to_string().contains("do not belong to the same plan"), "{error}");
     }
 }
 

@@ -8,7 +8,10 @@ use crate::role::Role;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The caller has presented neither a certificate nor a token.
-    #[error("a certificate or a token is needed: name them with -tls-cert and -tls-key, or with WEFT_TOKEN")]
+    #[error(
+        "a certificate or a token is needed: name a certificate with -tls-cert and -tls-key, or set WEFT_TOKEN to a \
+         token"
+    )]
     Unauthenticated,
     /// The caller's certificate does not name its owner.
     #[error("the certificate has no SPIFFE ID: it needs exactly one URI among its alternative names, spiffe://...")]

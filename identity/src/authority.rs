@@ -61,10 +61,10 @@ pub enum IssueError {
     #[error("{0:?} is not the name or the address of a host")]
     Host(String),
     /// The requested validity is out of range.
-    #[error("the certificate would be valid for too long")]
+    #[error("the certificate would be valid for too long: use a lower number of -days")]
     Validity,
     /// The operating system has no random bytes.
-    #[error("there are no random numbers for a serial number: {0}")]
+    #[error("the operating system provided no random bytes for the serial number: {0}")]
     Random(getrandom::Error),
     /// The certificate cannot be created.
     #[error("the certificate cannot be made: {0}")]

@@ -232,7 +232,9 @@ impl<C> Reloading<C> {
                 loaded.own = own;
                 loaded.announced = None;
             }
-            Err(error) => warn!("the TLS files have changed and cannot be used, so the former ones stay: {error}"),
+            Err(error) => {
+                warn!("the TLS files have changed and cannot be used, so the previous files stay in use: {error}")
+            }
         }
     }
 
@@ -244,6 +246,10 @@ impl<C> Reloading<C> {
         }
         loaded.announced = Some(Instant::now());
         let path = self.files.own.as_ref().map(|own| own.certificate.display().to_string()).unwrap_or_default();
-        warn!(days, "the certificate {path} expires in {days} days: replace the file, it is read again by itself");
+        warn!(
+            days,
+            "the certificate {path} expires in {days} days: replace the file. This process reads the new file without \
+             a restart"
+        );
     }
 }

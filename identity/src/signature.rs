@@ -65,7 +65,7 @@ pub enum SignatureError {
     #[error("it is not a signature of a plan: {0}")]
     Unreadable(String),
     /// The signature belongs to another plan.
-    #[error("it is the signature of the plan {signed}, and this is the plan {plan}")]
+    #[error("it is the signature of the plan {signed}, but this is the plan {plan}")]
     OtherPlan {
         /// The digest in the signature.
         signed: String,
@@ -87,7 +87,7 @@ pub enum SignatureError {
     #[error("it expired on {0}")]
     Expired(String),
     /// The time of the signature is in the future, so the clock of the signer or of this machine is wrong.
-    #[error("it was made in the future, on {0}: check the clocks")]
+    #[error("its date {0} is in the future: check the clocks of both machines")]
     Future(String),
 }
 

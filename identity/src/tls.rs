@@ -86,13 +86,13 @@ pub enum TlsFailure {
     #[error("the coordinator needs a certificate: name it with -tls-cert and -tls-key")]
     CertificateRequired,
     /// The certificate is for another host.
-    #[error("the certificate of the coordinator is not for this host: issue one with -host {0}")]
+    #[error("the certificate of the coordinator is not for this host: issue a certificate with -host {0}")]
     WrongHost(String),
     /// The certificate is refused for another reason.
     #[error("the certificate of {0} was refused")]
     BadCertificate(ConnectionSide),
     /// The other side does not speak TLS.
-    #[error("the other side does not speak TLS")]
+    #[error("the other side does not use TLS")]
     NotTls,
     /// Any other failure.
     #[error("{0}")]

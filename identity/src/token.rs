@@ -69,7 +69,7 @@ pub enum TokenError {
     #[error("the token has expired")]
     Expired,
     /// The token is not valid yet.
-    #[error("the token is not valid yet: compare the clocks")]
+    #[error("the token is not valid yet: compare the clocks of both machines")]
     NotYetValid,
     /// The signature is wrong, or its algorithm is not accepted.
     #[error("the signature of the token is not valid")]

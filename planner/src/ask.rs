@@ -206,7 +206,7 @@ fn checked(
         return Err(found.collect());
     }
     for violation in violations {
-        tracing::warn!(%text, "the provider planned a value that does not follow the rules: {violation}");
+        tracing::warn!(%text, "the provider planned an invalid value: {violation}");
     }
     let paths = replace_paths(before, &planned_state, &requires_replace);
     if let Some(problem) = paths.problems.first() {

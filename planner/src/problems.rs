@@ -37,7 +37,8 @@ pub(crate) fn invalid_plan(address: &str, violation: &dyn Display) -> Diagnostic
 pub(crate) fn replace_unsupported() -> Diagnostic {
     Diagnostic::error(
         "Unsupported plan mode",
-        "-replace=ADDRESS works in the normal planning mode only. Leave it out, or -destroy or -refresh-only.",
+        "-replace=ADDRESS works in the normal planning mode only. Remove -replace, or remove -destroy or \
+         -refresh-only.",
     )
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn import_without_instance(address: &ResourceInstance) -> Diagnostic 
         "Configuration for import target does not exist",
         format!(
             "The configuration has no instance {address}. Add its key to the count or for_each of the block, or remove \
-             the import."
+             the import block."
         ),
     )
 }
@@ -93,7 +94,7 @@ pub(crate) fn failed_without_error() -> Diagnostic {
 pub(crate) fn cycle(members: &[String]) -> Diagnostic {
     Diagnostic::error(
         format!("Cycle: {}", members.join(", ")),
-        "These changes wait for each other, so none of them can come first.",
+        "These changes depend on each other, so no change can be made first.",
     )
 }
 
@@ -151,7 +152,9 @@ pub(crate) fn ephemeral_not_closed(address: &ResourceInstance, why: &str, at: &S
 pub(crate) fn no_such_builtin(source: &ProviderSource) -> Diagnostic {
     Diagnostic::error(
         "Invalid provider source",
-        format!("There is no built-in provider {source}. The only one is terraform.io/builtin/terraform."),
+        format!(
+            "There is no built-in provider {source}. The only built-in provider is terraform.io/builtin/terraform."
+        ),
     )
 }
 
@@ -161,14 +164,14 @@ pub(crate) fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
     // The key of a module instance or of the provider was removed together with its objects.
     let repeated = keyed || instance.module.0.iter().any(|step| step.key != InstanceKey::None);
     let how = match repeated {
-        true => " Restore the key and destroy its objects first: weft apply -destroy -target=ADDRESS.",
+        true => " If a key was removed, restore it and destroy its objects first: weft apply -destroy -target=ADDRESS.",
         false => "",
     };
     Diagnostic::error(
         if keyed { INSTANCE_NOT_PRESENT } else { CONFIGURATION_NOT_PRESENT },
         format!(
-            "State has objects of {instance}, which is no longer in the configuration. Keep the provider configuration \
-             until these objects are destroyed, then remove it.{how}"
+            "The state has objects of {instance}, which is no longer in the configuration. Keep the provider \
+             configuration until these objects are destroyed, then remove the provider configuration.{how}"
         ),
     )
 }
@@ -192,31 +195,35 @@ pub(crate) fn recalled_instance(instance: &ProviderInstance) -> Diagnostic {
 fn not_recalled(instance: &ProviderInstance, why: &str) -> Diagnostic {
     let keyed = instance.key != InstanceKey::None;
     let summary = if keyed { INSTANCE_NOT_PRESENT } else { CONFIGURATION_NOT_PRESENT };
-    let detail = format!("State has objects of {instance}, which is no longer in the configuration. {why}");
+    let detail = format!("The state has objects of {instance}, which is no longer in the configuration. {why}");
     Diagnostic::error(summary, detail)
 }
 
 /// The remedy if there is no memory.
-const RESTORE: &str = "Restore what was removed, and destroy the objects first: weft apply -destroy -target=ADDRESS.";
+const RESTORE: &str = "Restore the configuration that was removed, and destroy the objects first: weft apply -destroy \
+                       -target=ADDRESS.";
 
 /// Parts of the `each.value` of a removed key are not stored.
 pub(crate) fn hidden_value(instance: &ProviderInstance, paths: &[&SmolStr]) -> Diagnostic {
     let paths: Vec<&str> = paths.iter().map(|path| path.as_str()).collect();
-    let why = format!("The state does not have {}, which must not be stored. {RESTORE}", paths.join(", "));
+    let why = format!("The state does not contain {}, which must not be stored. {RESTORE}", paths.join(", "));
     not_recalled(instance, &why)
 }
 
 /// An argument is not stored, and comes from no variable of the root module.
 pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str) -> Diagnostic {
-    let why = format!("The state does not have its argument {argument:?}, which must not be stored. {RESTORE}");
+    let why = format!(
+        "The value of the argument {argument:?} of this provider must not be stored, so the state does not contain it. \
+         {RESTORE}"
+    );
     not_recalled(instance, &why)
 }
 
 /// An argument comes from a variable that is no longer declared.
 pub(crate) fn undeclared_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
-        "Its argument {argument:?} was {variable}, and the configuration no longer declares this variable. \
-         Declare it until the objects are destroyed, and set it with -var {}=VALUE.",
+        "The argument {argument:?} of this provider was {variable}, but the configuration no longer declares this \
+         variable. Declare the variable until the objects are destroyed, and set it with -var {}=VALUE.",
         variable.name
     );
     not_recalled(instance, &why)
@@ -225,8 +232,8 @@ pub(crate) fn undeclared_variable(instance: &ProviderInstance, argument: &str, v
 /// An argument comes from a variable that has no value in this plan.
 pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
-        "Its argument {argument:?} was {variable}, which has no value in this plan. Set it with -var {}=VALUE, and plan \
-         without -target, -exclude and -refresh=false.",
+        "The argument {argument:?} of this provider was {variable}, which has no value in this plan. Set the variable \
+         with -var {}=VALUE, and plan without -target, -exclude and -refresh=false.",
         variable.name
     );
     not_recalled(instance, &why)
@@ -235,8 +242,8 @@ pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variab
 /// An argument comes from a variable whose value has changed.
 pub(crate) fn changed_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
-        "Its argument {argument:?} was {variable}, which has another value now, so the objects may not be found. Set the \
-         value that it had with -var {}=VALUE until the objects are destroyed.",
+        "The argument {argument:?} of this provider was {variable}, which has another value now, so the objects may \
+         not be found. Set the previous value with -var {}=VALUE until the objects are destroyed.",
         variable.name
     );
     not_recalled(instance, &why)
@@ -245,8 +252,8 @@ pub(crate) fn changed_variable(instance: &ProviderInstance, argument: &str, vari
 /// A remembered argument does not match the current schema.
 pub(crate) fn unsuitable_memory(instance: &ProviderInstance, argument: &str, why: &str) -> Diagnostic {
     let why = format!(
-        "The value that the state remembers for its argument {argument:?} does not fit this version of the provider: \
-         {why}. {RESTORE}"
+        "The stored value of the argument {argument:?} of this provider does not fit the installed version of the \
+         provider: {why}. {RESTORE}"
     );
     not_recalled(instance, &why)
 }
@@ -254,14 +261,17 @@ pub(crate) fn unsuitable_memory(instance: &ProviderInstance, argument: &str, why
 /// A `provider_meta` block for a provider that does not support it.
 pub(crate) fn meta_unsupported(source: &ProviderSource, range: &SourceRange) -> Diagnostic {
     let summary = format!("Provider {} doesn't support provider_meta", source.for_display());
-    Diagnostic::error(summary, "The provider does not accept values from modules. Remove the block.").at(range.clone())
+    Diagnostic::error(summary, "The provider does not accept values from modules. Remove the provider_meta block.")
+        .at(range.clone())
 }
 
 /// An object is stored under an invalid address.
 pub(crate) fn invalid_address(text: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid resource address in state",
-        format!("State has an object under {text:?}, which is not an address of a resource instance."),
+        format!(
+            "The state has an object with the address {text:?}, which is not a valid address of a resource instance."
+        ),
     )
 }
 
@@ -269,6 +279,6 @@ pub(crate) fn invalid_address(text: &str) -> Diagnostic {
 pub(crate) fn invalid_provider(address: &dyn Display, provider: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Invalid provider address in state",
-        format!("State says that {address} belongs to {provider:?}: {error}."),
+        format!("The state names the provider {provider:?} for {address}: {error}."),
     )
 }

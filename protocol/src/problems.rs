@@ -4,6 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 /// The diagnostics of a worker cannot be decoded.
 pub(crate) fn unreadable_message() -> Diagnostic {
-    let detail = "The worker's message could not be read: it may be of another version of Weft.";
+    let detail = "The message of the worker cannot be read. The worker may have another version of Weft than the \
+                  coordinator.";
     Diagnostic::error("Unreadable message", detail)
 }

@@ -61,7 +61,7 @@ fn become_plugin(parent: i32, program: OsString, args: Vec<OsString>) -> ExitCod
     use std::os::unix::process::CommandExt as _;
 
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
-        eprintln!("cannot tie the plugin to its parent: {error}");
+        eprintln!("cannot make the plugin end together with its parent process: {error}");
         return ExitCode::from(FAILED);
     }
     // The parent may have died before the request above took effect.

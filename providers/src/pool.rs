@@ -283,7 +283,7 @@ impl ProviderPool {
             match session.stop().await {
                 Ok(None) => {}
                 Ok(Some(objection)) => {
-                    tracing::warn!(plugin = session.name(), "the provider does not stop: {objection}");
+                    tracing::warn!(plugin = session.name(), "the provider refused to stop: {objection}");
                 }
                 Err(error) => tracing::debug!(plugin = session.name(), %error, "the provider could not be stopped"),
             }

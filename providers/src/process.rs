@@ -102,7 +102,7 @@ impl PluginProcess {
         async move {
             match ended.wait_for(Option::is_some).await {
                 Ok(status) => status.clone().unwrap_or_default(),
-                Err(_) => "it is no longer watched".to_owned(),
+                Err(_) => "the process is no longer watched".to_owned(),
             }
         }
     }
@@ -121,7 +121,7 @@ impl PluginProcess {
 fn describe(status: std::io::Result<ExitStatus>) -> String {
     match status {
         Ok(status) => status.to_string(),
-        Err(error) => format!("its end was not seen: {error}"),
+        Err(error) => format!("its exit status is unknown: {error}"),
     }
 }
 

@@ -97,9 +97,7 @@ impl ServerCertVerifier for AnnouncedCertificate {
             Ok(ServerCertVerified::assertion())
         } else {
             Err(rustls::Error::General(
-                "the plugin presents a different certificate than the one that it \
-            announced"
-                    .into(),
+                "the plugin presents a different certificate than the certificate in its handshake".into(),
             ))
         }
     }

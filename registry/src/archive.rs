@@ -149,7 +149,7 @@ pub fn unpack(archive: &Path, packing: Packing, into: &Path) -> Result<(), Archi
     if done.is_err()
         && let Err(error) = fs::remove_dir_all(into)
     {
-        tracing::debug!("{} stays: {error}", into.display());
+        tracing::debug!("{} cannot be removed: {error}", into.display());
     }
     done
 }

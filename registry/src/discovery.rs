@@ -53,7 +53,7 @@ pub enum DiscoveryError {
         service: String,
     },
     /// The host offers only other versions of this service.
-    #[error("host {host} offers the service {service} only as {offered}")]
+    #[error("host {host} does not offer the service {service}, but only {offered}")]
     OtherVersion {
         /// The host.
         host: Host,
@@ -63,7 +63,7 @@ pub enum DiscoveryError {
         offered: String,
     },
     /// The address of the service is not valid.
-    #[error("host {host} gives an address for the service {service} that cannot be used")]
+    #[error("host {host} returned an address for the service {service} that cannot be used")]
     Address {
         /// The host.
         host: Host,
@@ -71,7 +71,7 @@ pub enum DiscoveryError {
         service: String,
     },
     /// The description of the OAuth client for logins is not valid.
-    #[error("host {host} does not describe its logins as it must: {problem}")]
+    #[error("the description of the OAuth client of host {host} is invalid: {problem}")]
     Login {
         /// The host.
         host: Host,

@@ -30,7 +30,7 @@ pub enum FetchProblem {
     Package(#[from] PackageProblem),
     /// The checksum of the package differs from the checksum that the source of the package lists.
     #[error(
-        "the provider package doesn't match any of the expected checksums: its source says {expected}, and the package \
+        "the provider package doesn't match any of the expected checksums: its source has {expected}, but the package \
          has {found}"
     )]
     Unexpected {

@@ -386,7 +386,7 @@ fn too_large(request: &Request) -> HttpError {
 }
 
 fn broken(request: &Request, attempts: u32, error: &reqwest::Error) -> HttpError {
-    let problem = if error.is_timeout() { "no answer in time".to_owned() } else { chain(error) };
+    let problem = if error.is_timeout() { "no response in time".to_owned() } else { chain(error) };
     HttpError::Unreachable { url: shown(request.url()), attempts, problem }
 }
 
@@ -435,8 +435,8 @@ fn redirects() -> Policy {
 
 #[derive(Debug, thiserror::Error)]
 enum RedirectProblem {
-    #[error("it redirects more than {MAX_REDIRECTS} times")]
+    #[error("the server redirects more than {MAX_REDIRECTS} times")]
     TooMany,
-    #[error("it redirects from a secure connection to an insecure one")]
+    #[error("the server redirects from https to http")]
     Insecure,
 }

@@ -111,7 +111,7 @@ impl OciMirror {
         });
         let Some(target) = target else { return Ok(None) };
         let manifest = self.client.manifest(&repository, &target.digest).await?;
-        let manifest = manifest.ok_or_else(|| unusable(format!("it lacks the manifest {}", target.digest)))?;
+        let manifest = manifest.ok_or_else(|| unusable(format!("the manifest {} is missing", target.digest)))?;
         let package: Package = manifest.parse(&repository)?;
         if package.artifact_type.as_deref().is_some_and(|kind| kind != PROVIDER_TARGET) {
             return Err(unusable(format!("the manifest {} is not a provider package", target.digest)));

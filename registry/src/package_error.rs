@@ -39,7 +39,7 @@ pub enum PackageError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// A response is not valid.
-    #[error("{place} gives an unusable answer: {problem}")]
+    #[error("{place} returned an invalid response: {problem}")]
     Answer {
         /// The address.
         place: String,
@@ -48,7 +48,8 @@ pub enum PackageError {
     },
     /// Weft supports none of the provider's protocols.
     #[error(
-        "provider {provider} {version} speaks the plugin protocols {}, and Weft speaks 5 and 6", protocols.join(", ")
+        "provider {provider} {version} supports the plugin protocols {}, but Weft supports only 5 and \
+         6", protocols.join(", ")
     )]
     Protocols {
         /// The provider.

@@ -85,8 +85,8 @@ pub(crate) fn not_in_registry(source: &ProviderSource, registry: &dyn Display) -
     unlisted(
         source,
         &format!(
-            "provider registry {registry} does not have a provider named {source}\n\nAll modules should name the providers \
-             that they use in required_providers: \"weft providers\" shows which of them need this one"
+            "provider registry {registry} does not have a provider named {source}\n\nAll modules should name the \
+             providers that they use in required_providers: \"weft providers\" shows which modules need this provider"
         ),
     )
 }
@@ -133,13 +133,12 @@ pub(crate) fn foreign_protocols(
 ) -> Diagnostic {
     let advice = match nearest {
         Some(nearest) => format!("The latest supported version is {nearest}."),
-        None => "No version of it is supported.".to_owned(),
+        None => "No version of this provider is supported.".to_owned(),
     };
     Diagnostic::error(
         "Incompatible provider version",
         format!(
-            "Provider {} v{version} speaks only plugin protocols that Weft does not ({spoken}); Weft speaks 5 and 6. \
-             {advice}",
+            "Provider {} v{version} only supports the plugin protocols {spoken}, but Weft supports 5 and 6. {advice}",
             source.for_display(),
         ),
     )
@@ -150,7 +149,7 @@ pub(crate) fn other_packages_locked() -> Diagnostic {
     Diagnostic::warning(
         "Provider lock file not updated",
         "The selected packages differ from those in the lock file, and -lockfile=readonly does not allow changes. Run \
-         \"weft init\" without the option to record them.",
+         \"weft init\" without -lockfile=readonly to update the lock file.",
     )
 }
 
@@ -159,7 +158,7 @@ pub(crate) fn other_providers_locked() -> Diagnostic {
     Diagnostic::error(
         "Provider dependency changes detected",
         "The required providers differ from those in the lock file, and -lockfile=readonly does not allow changes. Run \
-         \"weft init\" without the option to record them.",
+         \"weft init\" without -lockfile=readonly to update the lock file.",
     )
 }
 
@@ -177,10 +176,10 @@ pub(crate) fn incomplete_lock_file(incomplete: &[ProviderSource], platform: &Pla
     Diagnostic::warning(
         "Incomplete lock file information for providers",
         format!(
-            "The sources of these providers have no checksums, so Weft computed them from the packages that it \
-             installed:{list}\n\nThe .terraform.lock.hcl file has their checksums for {platform} only, and Weft cannot \
-             install them on other platforms. To add the checksums for another platform, run:\n  weft providers lock \
-             -platform=linux_amd64\n(linux_amd64 stands for that platform)"
+            "The sources of these providers returned no checksums, so Weft computed the checksums of the installed \
+             packages:{list}\n\nThe file .terraform.lock.hcl has checksums of these providers for {platform} only, so \
+             Weft cannot install these providers on other platforms. To add the checksums for another platform, run:\n \
+             weft providers lock -platform=linux_amd64\nReplace linux_amd64 with that platform."
         ),
     )
 }

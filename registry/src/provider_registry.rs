@@ -154,7 +154,10 @@ impl ProviderRegistry {
         let package: Package = answer.json()?;
         if package.os != platform.os || package.arch != platform.arch {
             let said = format!("{}_{}", package.os, package.arch);
-            return Err(PackageError::Answer { place: shown(&answer.url), problem: format!("it is for {said}") });
+            return Err(PackageError::Answer {
+                place: shown(&answer.url),
+                problem: format!("the package is for {said}"),
+            });
         }
         let protocols = package.protocols.clone().unwrap_or_default();
         if !speaks(&protocols) {
@@ -174,7 +177,7 @@ impl ProviderRegistry {
             .ok_or_else(|| refused(format!("the registry returned an invalid checksum: {:?}", package.shasum)))?;
         let (trusted, authentication) = if package.shasums_url.is_empty() {
             if source.host != DEFAULT_REGISTRY || self.policy.required {
-                return Err(refused("the registry gives no list of checksums, so there is no signature".to_owned()));
+                return Err(refused("the registry returned no list of checksums, so there is no signature".to_owned()));
             }
             ([expected.clone()].into(), Authentication::Checksum)
         } else {
@@ -183,7 +186,10 @@ impl ProviderRegistry {
             match sums.iter().find(|(name, _)| *name == package.filename) {
                 Some((_, sum)) if *sum == expected => {}
                 Some(_) => {
-                    return Err(refused(format!("the list of checksums has a different one for {}", package.filename)));
+                    return Err(refused(format!(
+                        "the list of checksums has a different checksum for {}",
+                        package.filename
+                    )));
                 }
                 None => return Err(refused(format!("the list of checksums has no checksum for {}", package.filename))),
             }

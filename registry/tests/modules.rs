@@ -246,7 +246,7 @@ async fn archives_are_fetched_over_tls() {
     let to = fetch("/meta?a=b").await.unwrap();
     assert_eq!(std::fs::read_to_string(to.join("main.tf")).unwrap(), "# sub\n");
     for (path, answer, text) in [
-        ("/empty", "", "does not name one"),
+        ("/empty", "", "names no other address"),
         ("/circle", "/circle", "more than 10"),
         ("/inward", "file:///etc", "local directory"),
         ("/inward-git", "git::file:///srv/r.git", "local directory"),
@@ -263,7 +263,7 @@ async fn archives_are_fetched_over_tls() {
     for (path, text) in [
         (format!("/m.zip?checksum=sha256:{}", "0".repeat(64)), "checksum"),
         ("/m.zip?checksum=zz".to_owned(), "hexadecimal"),
-        (format!("/gone?checksum={good}"), "not the name of an archive"),
+        (format!("/gone?checksum={good}"), "does not end like that of an archive"),
         ("/gone.zip".to_owned(), "404"),
         ("/m.zip?archive=tar.gz".to_owned(), "damaged"),
     ] {
@@ -402,7 +402,7 @@ async fn artifacts_of_oci_registries_are_fetched() {
         assert_eq!(std::fs::read_to_string(to.join("main.tf")).unwrap(), MAIN);
     }
     for (query, text) in [
-        ("?tag=gone", "is not there"),
+        ("?tag=gone", "does not exist"),
         ("?tag=other", "artifact of the type"),
         ("?tag=two", "one layer"),
         ("?tag=index", "not an OCI image manifest"),

@@ -205,7 +205,7 @@ async fn packages_without_a_valid_signature_are_refused() {
         ),
         ("unknown issuer", Box::new(|d| d["signing_keys"] = json!({"gpg_public_keys": []}))),
         ("no list of checksums", Box::new(|d| d["shasums_url"] = "".into())),
-        ("has a different one", Box::new(|d| d["shasum"] = sha256(b"x").into())),
+        ("has a different checksum", Box::new(|d| d["shasum"] = sha256(b"x").into())),
         ("has no checksum for", Box::new(|d| d["filename"] = "y.zip".into())),
         ("an invalid checksum", Box::new(|d| d["shasum"] = "short".into())),
         ("key cannot be read", Box::new(|d| d["signing_keys"]["gpg_public_keys"][0]["ascii_armor"] = "no key".into())),

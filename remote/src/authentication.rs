@@ -49,8 +49,8 @@ pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_
             return Ok(());
         }
         return Err(
-            "the machine asks for a proof of identity, and the connection has none: set private_key, password \
-                    or agent"
+            "the host requires authentication, but the connection block has no credentials: set private_key, password \
+             or agent"
                 .to_owned(),
         );
     }
@@ -134,7 +134,7 @@ async fn with_agent(handle: &mut Handle<Client>, user: &str, agent: &Agent) -> R
             Ok(outcome) if outcome.success() => return Ok(true),
             Ok(_) => {}
             // The agent may have lost the key, or its user may have declined.
-            Err(error) => tracing::debug!(%error, "the agent did not sign"),
+            Err(error) => tracing::debug!(%error, "the SSH agent did not return a signature"),
         }
         if handle.is_closed() {
             return Ok(false);

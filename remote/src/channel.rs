@@ -57,7 +57,7 @@ impl Progress {
             Some(End::Exit(status)) => Err(RemoteCallError::Exit(*status)),
             Some(End::Signal(name)) => Err(RemoteCallError::Signal(name.clone())),
             Some(End::Refused) => Err(RemoteCallError::Refused("to start the command")),
-            None => Err(RemoteCallError::Lost("the machine did not say how the command ended".to_owned())),
+            None => Err(RemoteCallError::Lost("the host did not report the exit status of the command".to_owned())),
         }
     }
 }

@@ -18,11 +18,12 @@ pub enum SetupError {
     Certificate(String),
     /// The certificate is a plain public key.
     #[error(
-        "the certificate is a plain public key of type {0}: give the text of a file whose name ends in -cert.pub, or no certificate"
+        "the certificate is a plain public key of type {0}: give the text of a file whose name ends in -cert.pub, or \
+         remove the argument certificate"
     )]
     NotACertificate(String),
     /// A host key cannot be read.
-    #[error("the host key cannot be read: {0}. It is one line, such as: ssh-ed25519 AAAA...")]
+    #[error("the host key cannot be read: {0}. A host key is one line, such as: ssh-ed25519 AAAA...")]
     HostKey(String),
     /// The agent does not respond.
     #[error("the SSH agent at {socket} does not respond: {reason}")]
@@ -58,13 +59,13 @@ pub enum RemoteCallError {
     #[error("the command was ended by the signal {0}")]
     Signal(String),
     /// The machine refused to run the command.
-    #[error("the machine refused {0}")]
+    #[error("the host refused {0}")]
     Refused(&'static str),
     /// The machine cannot receive a file.
     #[error("{0}")]
     Upload(String),
     /// `scp` is missing on the machine.
-    #[error("scp did not start: it must be installed on the machine")]
+    #[error("scp did not start: the program scp must be installed on the host")]
     NoScp,
     /// A local file cannot be read.
     #[error("{path}: {reason}")]

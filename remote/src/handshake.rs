@@ -72,7 +72,9 @@ where
         ..client::Config::default()
     };
     client::connect_stream(Arc::new(config), stream, client).await.map_err(|error| match refused.lock().take() {
-        Some(found) => format!("the host presented another key than the expected one: {found}"),
+        Some(found) => {
+            format!("the host presented another key than the expected one (host_key or bastion_host_key): {found}")
+        }
         None => error.to_string(),
     })
 }

@@ -52,7 +52,8 @@ fn private_key(text: &str) -> Result<PrivateKey, SetupError> {
         Ok(key) => Ok(key),
         Err(russh::keys::Error::KeyIsEncrypted) => Err(SetupError::Passphrase),
         Err(_) if !is_pem => Err(SetupError::PrivateKey(
-            "it is not in the PEM format. Give the text of the key, as with file(), and not the path of its file"
+            "it is not in the PEM format. Give the text of the key, for example with file(\"PATH\"), not the path of \
+             the key file"
                 .to_owned(),
         )),
         // The messages of these errors contain no part of the key.
@@ -73,7 +74,7 @@ fn certificate(text: &str) -> Result<Certificate, SetupError> {
 /// Converts an RSA key to the form that AWS-LC needs.
 fn signing_key(pair: &RsaKeypair) -> Result<RsaKeyPair, String> {
     let bytes = |number: &russh::keys::ssh_key::Mpint| {
-        number.as_positive_bytes().map(<[u8]>::to_vec).ok_or_else(|| "it has a negative number".to_owned())
+        number.as_positive_bytes().map(<[u8]>::to_vec).ok_or_else(|| "the key contains a negative number".to_owned())
     };
     let (public, private) = (pair.public(), pair.private());
     let (n, e, d) = (bytes(public.n())?, bytes(public.e())?, bytes(private.d())?);
@@ -82,7 +83,7 @@ fn signing_key(pair: &RsaKeypair) -> Result<RsaKeyPair, String> {
         let one = BigUint::from(1u8);
         let prime = BigUint::from_bytes_be(prime);
         if prime <= one {
-            return Err("one of its primes is not a prime".to_owned());
+            return Err("one of the primes of the key is not a prime number".to_owned());
         }
         Ok((BigUint::from_bytes_be(&d) % (prime - one)).to_bytes_be())
     };

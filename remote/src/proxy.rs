@@ -57,7 +57,7 @@ async fn tcp(host: &str, port: u16) -> Result<TcpStream, String> {
 async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> io::Result<()> {
     let target = address_of(host, port);
     if target.contains(|c: char| c.is_control() || c == ' ') {
-        return Err(io::Error::other("the name of the machine is not a host name"));
+        return Err(io::Error::other("the name of the target host is not a valid host name"));
     }
     let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
     if proxy.user.is_some() || proxy.password.is_some() {
@@ -72,7 +72,7 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= LONGEST_ANSWER {
-            return Err(io::Error::other("its answer is too long"));
+            return Err(io::Error::other("the response is too long"));
         }
         answer.push(stream.read_u8().await?);
     }
@@ -80,7 +80,7 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
     let status = answer.lines().next().unwrap_or_default();
     match status.split(' ').nth(1) {
         Some("200") => Ok(()),
-        _ => Err(io::Error::other(format!("it refused the connection: {status}"))),
+        _ => Err(io::Error::other(format!("the proxy refused the connection: {status}"))),
     }
 }
 
@@ -104,10 +104,10 @@ async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) ->
             stream.write_all(&request).await?;
             stream.read_exact(&mut answer).await?;
             if answer[1] != 0 {
-                return Err(io::Error::other("it refused the user name and password"));
+                return Err(io::Error::other("the proxy refused the user name and password"));
             }
         }
-        _ => return Err(io::Error::other("it accepts no way to authenticate that is known here")),
+        _ => return Err(io::Error::other("the proxy supports no authentication method that Weft supports")),
     }
     let mut request = vec![5, 1, 0, 3, short(host)?];
     request.extend(host.as_bytes());
@@ -116,13 +116,13 @@ async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) ->
     let mut head = [0; 4];
     stream.read_exact(&mut head).await?;
     if head[1] != 0 {
-        return Err(io::Error::other(format!("it refused the connection with code {}", head[1])));
+        return Err(io::Error::other(format!("the proxy refused the connection with code {}", head[1])));
     }
     let length = match head[3] {
         1 => 4,
         4 => 16,
         3 => usize::from(stream.read_u8().await?),
-        _ => return Err(io::Error::other("its response is not SOCKS 5")),
+        _ => return Err(io::Error::other("the response is not SOCKS 5")),
     };
     let mut rest = vec![0; length + 2];
     stream.read_exact(&mut rest).await?;

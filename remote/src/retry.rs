@@ -20,7 +20,7 @@ where
     let began = Instant::now();
     // A limit that the clock cannot represent is replaced by a very long one.
     let end = began.checked_add(limit).unwrap_or_else(|| began + Duration::from_secs(u32::MAX.into()));
-    let mut last = "the machine does not respond".to_owned();
+    let mut last = "the host does not respond".to_owned();
     let mut pause = FIRST_PAUSE;
     loop {
         match timeout_at(end, attempt()).await {
@@ -64,7 +64,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_attempt_that_hangs_is_given_up() {
         let failed = until::<(), _>(Duration::from_secs(3), std::future::pending);
-        assert!(failed.await.unwrap_err().to_string().ends_with("the machine does not respond"));
+        assert!(failed.await.unwrap_err().to_string().ends_with("the host does not respond"));
         let failed = until::<(), _>(Duration::ZERO, || async { Err("refused".to_owned()) });
         assert!(failed.await.unwrap_err().to_string().starts_with("timeout after 0ns"));
     }

@@ -31,7 +31,7 @@ impl Source {
         // Checked before the file is opened: opening a named pipe would block until a writer opens it.
         let found = tokio::fs::metadata(path).await.map_err(failed)?;
         if !found.is_file() {
-            return Err(RemoteCallError::local(path, "this is neither a file nor a directory"));
+            return Err(RemoteCallError::local(path, "the source is neither a file nor a directory"));
         }
         let file = tokio::fs::File::open(path).await.map_err(failed)?;
         let size = file.metadata().await.map_err(failed)?.len();
@@ -74,7 +74,7 @@ impl Inbox {
             Some(End::Exit(status)) => RemoteCallError::Upload(format!("scp exited with status {status}")),
             Some(End::Signal(name)) => RemoteCallError::Signal(name.clone()),
             Some(End::Refused) => RemoteCallError::Refused("to start scp"),
-            None => RemoteCallError::Lost("the machine did not say how the upload ended".to_owned()),
+            None => RemoteCallError::Lost("the host did not report the exit status of the upload".to_owned()),
         }
     }
 }

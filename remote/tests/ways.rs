@@ -247,7 +247,10 @@ async fn a_proxy_that_refuses_is_named() {
     let server = serve(Accepts::Password).await;
     let (port, _) = proxy().await;
     let error = refusal(through(port, "poacher", target(&server, PASSWORD))).await.to_string();
-    assert!(error.contains(&format!("proxy 127.0.0.1:{port}: it refused the connection: HTTP/1.1 407")), "{error}");
+    assert!(
+        error.contains(&format!("proxy 127.0.0.1:{port}: the proxy refused the connection: HTTP/1.1 407")),
+        "{error}"
+    );
     assert!(!error.contains("poacher"), "{error}");
 }
 

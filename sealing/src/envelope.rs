@@ -44,7 +44,7 @@ const GUARDED: &str = "v9";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
     /// The file is larger than the maximum size of an envelope.
-    #[error("it has {size} bytes, at most {LARGEST_ENVELOPE} are accepted")]
+    #[error("it has {size} bytes, but at most {LARGEST_ENVELOPE} are accepted")]
     TooLarge {
         /// The size of the file.
         size: u64,
@@ -59,7 +59,7 @@ pub enum EnvelopeError {
         version: String,
     },
     /// The envelope has too many metadata entries.
-    #[error("it has metadata of {count} key providers, at most {MOST_METADATA} are accepted")]
+    #[error("it has metadata of {count} key providers, but at most {MOST_METADATA} are accepted")]
     ManyMetadata {
         /// The number of entries.
         count: usize,

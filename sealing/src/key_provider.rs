@@ -308,7 +308,7 @@ impl fmt::Display for Pbkdf2Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Pbkdf2Problem {
     /// Too small.
-    #[error("{setting} {}, at least {least} are needed", measured(*.setting, *.value))]
+    #[error("{setting} {}, but at least {least} are needed", measured(*.setting, *.value))]
     Below {
         /// The setting.
         setting: Pbkdf2Setting,
@@ -319,7 +319,7 @@ pub enum Pbkdf2Problem {
     },
     /// Too large.
     #[error(
-        "{setting} {}, at most {most} are accepted: deriving the key would take too long",
+        "{setting} {}, but at most {most} are accepted: deriving the key would take too long",
         measured(*.setting, *.value)
     )]
     Above {

@@ -36,7 +36,7 @@ pub enum MetadataProblem {
 
 /// The operating system has no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the operating system gave no random bytes")]
+#[error("the operating system provided no random bytes")]
 pub struct RandomError;
 
 /// The parameters of a derivation, except the passphrase. They are within the bounds of [`Sizes`].

@@ -67,10 +67,10 @@ pub enum RecordError {
     #[error("its key is not a record key")]
     Key,
     /// The record was changed, or it belongs to another location.
-    #[error("it was changed, or it belongs to another place")]
+    #[error("the record was changed, or was copied from another place")]
     Changed,
     /// The header of a new record would be too long.
-    #[error("its header would have {size} bytes, at most {LONGEST_HEADER} are accepted")]
+    #[error("its header would have {size} bytes, but at most {LONGEST_HEADER} are accepted")]
     LongHeader {
         /// The size.
         size: usize,

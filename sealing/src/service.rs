@@ -60,7 +60,7 @@ impl ServiceClient {
         let (key, metadata) = self.client()?.new_key()?;
         if metadata.len() > LONGEST_METADATA {
             let size = metadata.len();
-            let error = format!("its metadata has {size} bytes, at most {LONGEST_METADATA} are accepted");
+            let error = format!("its metadata has {size} bytes, but at most {LONGEST_METADATA} are accepted");
             return Err(ServiceError::Request(error));
         }
         Ok((key, metadata))

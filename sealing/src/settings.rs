@@ -27,8 +27,8 @@ pub enum SettingsProblem {
     /// A target has neither a main method nor a fallback.
     #[error(
         "{target} has no method{}",
-        if *.enforced { ", but enforced requires one: set it in the configuration or in TF_ENCRYPTION" }
-        else { ": set one, or remove the block" }
+        if *.enforced { ", but enforced requires a method: set method in the configuration or in TF_ENCRYPTION" }
+        else { ": set method, or remove the block" }
     )]
     NoMethod {
         /// The target.
@@ -45,7 +45,7 @@ pub enum SettingsProblem {
         method: MethodName,
     },
     /// Encryption is enforced, but a method does not encrypt.
-    #[error("{target} is enforced, but {method} does not encrypt: remove one of the two")]
+    #[error("{target} has enforced = true, but {method} does not encrypt: remove enforced, or use another method")]
     UnencryptedForbidden {
         /// The target.
         target: TargetName,
@@ -85,7 +85,7 @@ pub enum SettingsProblem {
         problem: String,
     },
     /// The length of a provider's keys does not match a method.
-    #[error("{method} needs keys of 16, 24 or 32 bytes, but {provider} makes keys of {length}")]
+    #[error("{method} needs keys of 16, 24 or 32 bytes, but {provider} makes keys of {length} bytes")]
     KeyLength {
         /// The method.
         method: MethodName,
@@ -119,7 +119,7 @@ pub enum SettingsProblem {
         key: String,
     },
     /// The metadata key is too long.
-    #[error("{provider} has a metadata key of {length} bytes, at most {LONGEST_METADATA_KEY} are accepted")]
+    #[error("{provider} has a metadata key of {length} bytes, but at most {LONGEST_METADATA_KEY} are accepted")]
     LongMetadataKey {
         /// The key provider.
         provider: KeyProviderName,

@@ -89,7 +89,8 @@ fn a_service_without_a_key_is_reported() {
 fn settings_of_services_are_checked_where_they_are_used() {
     let problems = |block: Block| block.problems().iter().map(SettingsProblem::to_string).collect::<Vec<_>>();
     assert_eq!(problems(block(Err("no key_name".to_owned()))), ["key_provider.numbers.main: no key_name"]);
-    let long = "method.aes_gcm.main needs keys of 16, 24 or 32 bytes, but key_provider.numbers.main makes keys of 64";
+    let long =
+        "method.aes_gcm.main needs keys of 16, 24 or 32 bytes, but key_provider.numbers.main makes keys of 64 bytes";
     assert_eq!(problems(block(Ok(numbers(64)))), [long]);
     let unused = KeyProvider::new(KeySource::Service(ServiceClient { client: Err("no key_name".to_owned()) }));
     block(Ok(numbers(16))).provider("numbers.unused", unused).sealing();

@@ -104,9 +104,9 @@ fn all_problems_are_reported_at_once() {
     let shown: Vec<String> = problems.iter().map(SettingsProblem::to_string).collect();
     let expected = [
         "state uses method.aes_gcm.missing, which is not declared",
-        "plan has no method: set one, or remove the block",
+        "plan has no method: set method, or remove the block",
         "key_provider.pbkdf2.lost uses key_provider.pbkdf2.gone, which is not declared",
-        "method.aes_gcm.odd needs keys of 16, 24 or 32 bytes, but key_provider.pbkdf2.odd makes keys of 20",
+        "method.aes_gcm.odd needs keys of 16, 24 or 32 bytes, but key_provider.pbkdf2.odd makes keys of 20 bytes",
         "method.aes_gcm.safe uses key_provider.safe.x, which is not declared",
         "method.external.none has an empty encrypt_command: its first element is the program to run",
         "key_provider.external.empty has an empty command: its first element is the program to run",

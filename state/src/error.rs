@@ -37,7 +37,7 @@ pub enum StoreError {
         error: SealError,
     },
     /// Another process has locked the state.
-    #[error("the state {path} is locked by {holder}: wait for it to end, or stop it")]
+    #[error("the state {path} is locked by {holder}: wait until that process ends, or stop that process")]
     Locked {
         /// The state file, or its location in a backend.
         path: String,
@@ -87,7 +87,8 @@ pub enum StoreError {
     /// Acknowledged lines of a journal are lost: the server was restored or failed over. All runs are frozen.
     #[error(
         "the store has lost acknowledged writes of {run} (line {sequence} is missing): the server was \
-         restored or failed over. Nothing is written until this is resolved"
+         restored or failed over. Nothing more is written. Restore the data of the server from a backup, or look at \
+         the affected runs with `weft runs list`"
     )]
     LostWrites {
         /// The run.
@@ -147,9 +148,9 @@ pub enum StoreError {
     /// Another file is at the path of the locked state file.
     #[error(
         "the state file {path} was replaced or removed by another program while it was locked. Nothing was written to \
-         the file that is there now, and nothing is lost: the journal of run {run} has every result, and {kept} is the \
-         whole state as the run leaves it. Look at the new file. To continue with the state of the run, copy that file \
-         to {path} and use `weft runs resume {run}`. To keep the new file, use `weft runs abandon {run}`"
+         the new file, and nothing is lost: the journal of run {run} has every result, and {kept} has the whole state \
+         at the end of the run. Look at the new file. To continue with the state of the run, copy {kept} to {path} \
+         and use `weft runs resume {run}`. To keep the new file, use `weft runs abandon {run}`"
     )]
     Replaced {
         /// The state file.
@@ -167,14 +168,15 @@ pub enum StoreError {
     /// The document in a backend is not the one that was read under the lock.
     #[error(
         "the state at {0} was changed by another program while this process had it locked. Nothing was written there. \
-         Find out which program that was. If a run was active, its journal has every result: look at `weft runs list`"
+         Find out which program changed the state. If a run was active, its journal has every result: look at `weft \
+         runs list`"
     )]
     Overtaken(String),
     /// The state in Redis and its second copy do not belong together.
     #[error(
         "the state in {store} and its copy in {copy} differ: {what}. Nothing was written. To continue with the state \
-         in Redis, move the copy away: it is written again. To continue with the copy, give the state in Redis another \
-         name (`?state=NAME`): it begins from the copy"
+         in Redis, move the copy away, and Weft writes a new copy. To continue with the copy, give the state in Redis \
+         another name (`?state=NAME`), and the new state begins from the copy"
     )]
     CopyDiffers {
         /// The store, without secrets.
@@ -188,7 +190,7 @@ pub enum StoreError {
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// The store has never had a state with this name.
-    #[error("{0} holds no state yet")]
+    #[error("{0} has no state yet")]
     NoState(String),
     /// There is no such run.
     #[error("there is no run {0}")]
@@ -198,12 +200,12 @@ pub enum StoreError {
     Superseded(String),
     /// Another process has taken over the lock.
     #[error(
-        "another process has taken over the lock of {0}, because this process could not renew it in time. Runs continue \
-         there"
+        "another process has taken over the lock of {0}, because this process could not renew the lock in time. Runs \
+         continue in that process"
     )]
     LockLost(String),
     /// An earlier write failed. The store accepts no more writes.
-    #[error("the journal accepts no more records since an earlier write failed: {0}")]
+    #[error("the journal accepts no more records: {0}")]
     Closed(String),
     /// A value is larger than the store accepts.
     #[error("{what} is {size} bytes, more than the {limit} that the store accepts")]

@@ -102,7 +102,7 @@ fn string_end(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
                     _ => false,
                 };
                 if !fits {
-                    return Err(JsonError { offset: at, what: "an escape that JSON does not have" });
+                    return Err(JsonError { offset: at, what: "an escape sequence that is not valid in JSON" });
                 }
                 at += 2;
             }
@@ -110,7 +110,7 @@ fn string_end(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
             _ => at += 1,
         }
     }
-    Err(JsonError { offset: start, what: "a string without an end" })
+    Err(JsonError { offset: start, what: "a string that is not terminated" })
 }
 
 /// Whether the word is a number, `true`, `false` or `null`.
@@ -174,7 +174,7 @@ pub fn canonical(text: &str) -> Result<String, JsonError> {
     let mut expect = Expect::Value;
     let after_value = |open: &Vec<bool>| if open.is_empty() { Expect::Nothing } else { Expect::CommaOrEnd };
     while let Some((offset, token)) = tokens.next()? {
-        let wrong = JsonError { offset, what: "not expected here" };
+        let wrong = JsonError { offset, what: "a token that is not allowed at this position" };
         let value_fits = matches!(expect, Expect::Value | Expect::ValueOrEnd);
         match token {
             JsonToken::ObjectStart | JsonToken::ListStart => {
@@ -219,7 +219,11 @@ pub fn canonical(text: &str) -> Result<String, JsonError> {
             _ => return Err(wrong),
         }
     }
-    if expect == Expect::Nothing { Ok(out) } else { Err(JsonError { offset: text.len(), what: "ends too early" }) }
+    if expect == Expect::Nothing {
+        Ok(out)
+    } else {
+        Err(JsonError { offset: text.len(), what: "unexpected end of the text" })
+    }
 }
 
 /// Appends a quoted string token in its canonical spelling.

@@ -12,7 +12,7 @@ pub(crate) fn process_ending() -> StoreError {
 pub(crate) fn other_resolution(op: OpIndex) -> StoreError {
     StoreError::Record {
         name: format!("operation {op}"),
-        what: "its resolution is about another operation or attempt".to_owned(),
+        what: "the resolution is for another operation or attempt".to_owned(),
     }
 }
 

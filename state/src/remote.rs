@@ -18,7 +18,7 @@ use crate::tfstate::WRITER_VERSION;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// The service does not respond, even after retries.
-    #[error("{place}: {doing} failed, the service does not respond: {error}")]
+    #[error("{place}: {doing} failed, because the service does not respond: {error}")]
     Unreachable {
         /// The location, such as bucket and key, or a host. It never contains a secret.
         place: String,
@@ -48,7 +48,7 @@ pub enum BackendError {
         error: String,
     },
     /// The response has a form that the backend does not know, or does not match its checksum.
-    #[error("{place}: {doing} failed, the response is damaged: {error}")]
+    #[error("{place}: {doing} failed, because the response is damaged: {error}")]
     Damaged {
         /// The location, such as bucket and key, or a host.
         place: String,

@@ -215,7 +215,7 @@ impl SecondCopyStore {
             let words = match restore(&redis, &file).await? {
                 Compared::Whole(_) => continue,
                 Compared::Replayed(_) => {
-                    tracing::warn!(run = %of, "the store had lost records of the run, and they were replayed");
+                    tracing::warn!(run = %of, "the store had lost records of the run, and Weft restored these records");
                     redis.set_replayed().await?;
                     continue;
                 }

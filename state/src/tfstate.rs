@@ -47,9 +47,10 @@ pub enum StateFileError {
     #[error(
         "{place} has state format version {version}; Weft reads versions 2 to 4. {way_out}",
         way_out = if *.version < 4 {
-            "Run `tofu refresh` or `terraform refresh` of version 0.12 to 1.5 on it once: that rewrites it as version 4"
+            "Run `tofu refresh`, or `terraform refresh` of version 0.12 to 1.5, on this file once: the command \
+             rewrites the file as version 4"
         } else {
-            "It was written by a newer tool"
+            "The file was written by a newer tool"
         }
     )]
     Version {
@@ -67,7 +68,9 @@ pub enum StateFileError {
         problems: Vec<ContentProblem>,
     },
     /// The file is encrypted with an unknown method, or is encrypted where plain text is expected.
-    #[error("{place} is encrypted in a way that this version of Weft does not know, or where plain text is expected")]
+    #[error(
+        "{place} is encrypted with a method that this version of Weft does not support, or must not be encrypted here"
+    )]
     Encrypted {
         /// The file.
         place: String,

@@ -244,7 +244,7 @@ async fn removed_keys_are_noticed() {
     let store = place.plain_after_a_run().await;
     place.server.command(&["DEL", "weft:{test/default}:run:run-a:journal"]);
     let error = store.acquire(acquire_request("run-a", 8)).await.unwrap_err();
-    let reason = "its journal does not end where its header says";
+    let reason = "its journal does not end at the line that its header names";
     assert!(matches!(&error, StoreError::Frozen { what, .. } if what == reason), "{error}");
     place.server.command(&["DEL", "weft:{test/default}:run:run-a"]);
     let error = store.runs().await.unwrap_err();

@@ -320,14 +320,14 @@ async fn a_run_whose_records_were_changed_is_frozen() {
             other_op,
         ),
         (|server| drop(server.ask(&["HSET", RUN, "op:9", "P 0 - - - - -"])), "operation 9"),
-        (|server| drop(server.ask(&["HSET", RUN, "done", "2"])), "counts 2 operations that are done, and there are 3"),
+        (|server| drop(server.ask(&["HSET", RUN, "done", "2"])), "counts 2 operations that are done, but there are 3"),
         (
             |server| {
                 // A line is removed from the middle.
                 let line = server.ask(&["LINDEX", JOURNAL, "3"]);
                 server.command(&["LREM", JOURNAL, "1", &line]);
             },
-            "line 4 of its journal was changed, or does not follow from the one before",
+            "line 4 of its journal was changed, or does not follow from the previous line",
         ),
         (
             |server| {
@@ -336,7 +336,7 @@ async fn a_run_whose_records_were_changed_is_frozen() {
             },
             "line 3 of its journal was changed",
         ),
-        (|server| drop(server.ask(&["RPOP", JOURNAL])), "its journal does not end where its header says"),
+        (|server| drop(server.ask(&["RPOP", JOURNAL])), "its journal does not end at the line that its header names"),
     ];
     for (change, reason) in cases {
         let Some(server) = Server::start() else { return };

@@ -7,7 +7,8 @@ use p12::PFX;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// Advice on how to create a file that Weft can read.
-const ADVICE: &str = "create it again, for example with: openssl pkcs12 -export -legacy -inkey key.pem -in cert.pem";
+const ADVICE: &str = "create the file again, for example with: openssl pkcs12 -export -legacy -inkey key.pem -in \
+                      cert.pem";
 
 /// A certificate with its key.
 pub(super) struct Certificate {
@@ -34,7 +35,8 @@ impl Certificate {
                 return Err(misconfigured("missing certificate, client certificate is required".to_owned()));
             }
             (Some(text), Some(file)) if text != file => {
-                let error = "the client certificate and that in its file differ, give only one of them";
+                let error = "the client certificate and the content of its file differ: set only one of the two \
+                             arguments";
                 return Err(misconfigured(error.to_owned()));
             }
             (Some(content), _) | (None, Some(content)) => content,
@@ -43,10 +45,12 @@ impl Certificate {
     }
 
     fn of(content: &[u8], password: &str) -> Result<Certificate, String> {
-        let unreadable = |error| format!("it is not a PKCS #12 file that can be read ({error}): {ADVICE}");
+        let unreadable = |error| format!("the file is not a PKCS #12 file that can be read ({error}): {ADVICE}");
         let store = PFX::parse(content).map_err(|error| unreadable(format!("{error:?}")))?;
         if !store.verify_mac(password) {
-            return Err(format!("the password is wrong, or the file is too new for OpenTofu: {ADVICE}"));
+            return Err(format!(
+                "the password is wrong, or the file uses an encryption that OpenTofu does not support: {ADVICE}"
+            ));
         }
         let keys = store.key_bags(password).map_err(|error| unreadable(format!("{error:?}")))?;
         let certificates = store.cert_x509_bags(password).map_err(|error| unreadable(format!("{error:?}")))?;

@@ -64,8 +64,10 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         }
     }
     let holder = LockInfo { path: info.path, ..LockInfo::default() };
-    let message =
-        format!("{HELD}, and its metadata does not say by whom. If the holder is dead: az storage blob lease break");
+    let message = format!(
+        "{HELD}, but the metadata of the blob does not name the holder. If the holder has ended, break the lease with: \
+         az storage blob lease break"
+    );
     Ok(LockAnswer::Held { holder, message })
 }
 

@@ -80,7 +80,7 @@ impl Machine {
         };
         match (one, &client) {
             ("", _) | (_, None) => Ok(Machine { agent, client }),
-            (one, Some(_)) => Err(format!("{one} has one identity only. Remove \"client_id\"")),
+            (one, Some(_)) => Err(format!("{one} has only one identity. Remove \"client_id\"")),
         }
     }
 
@@ -126,11 +126,11 @@ impl Machine {
 async fn arc_secret(http: &reqwest::Client, url: &Url) -> Result<String, String> {
     let answer = http.get(url.clone()).header("Metadata", "true").send().await.map_err(|error| reason(&error))?;
     if answer.status() != StatusCode::UNAUTHORIZED {
-        return Err(format!("the agent answered {} in place of 401", answer.status()));
+        return Err(format!("the agent responded with status {} instead of 401", answer.status()));
     }
     let header = answer.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let path = header.and_then(|header| header.strip_prefix("Basic realm="));
-    let path = Path::new(path.ok_or("the agent does not name the file with its secret")?);
+    let path = Path::new(path.ok_or("the response of the agent does not name the file with the secret")?);
     let right = path.parent() == Some(Path::new(ARC_SECRETS)) && path.extension().is_some_and(|name| name == "key");
     if !right {
         return Err(format!("the secret must be a .key file in {ARC_SECRETS}"));

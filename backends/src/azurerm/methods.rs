@@ -147,7 +147,9 @@ pub(super) fn value_or_file(what: &str, value: Option<&str>, file: Option<&Path>
         (Some(value), None) => Ok(value.to_owned()),
         (None, Some(read)) => Ok(read),
         (Some(value), Some(read)) if value == read => Ok(read),
-        (Some(_), Some(_)) => Err(format!("the {what} and that in its file differ, give only one of them")),
+        (Some(_), Some(_)) => {
+            Err(format!("the {what} and the content of its file differ: set only one of the two arguments"))
+        }
     }
 }
 
@@ -184,7 +186,7 @@ fn pipelines(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, R
     const SUMMARY: &str = "Invalid Azure DevOps Auth";
     let connection = arguments.filled("ado_service_connection_id", &CONNECTIONS);
     let Some(connection) = connection.filter(|_| common.uses_oidc) else {
-        let reason = "It needs \"use_oidc\" (or ARM_USE_OIDC) and \"ado_service_connection_id\" (or \
+        let reason = "This method needs \"use_oidc\" (or ARM_USE_OIDC) and \"ado_service_connection_id\" (or \
                       ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID)";
         return Err((SUMMARY, vec![reason.to_owned()]));
     };
@@ -209,7 +211,7 @@ fn pipelines(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, R
 fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
     const SUMMARY: &str = "Invalid Azure OpenID Connect Auth";
     if !common.uses_oidc {
-        return Err((SUMMARY, vec!["It needs \"use_oidc\" (or ARM_USE_OIDC) set to true".to_owned()]));
+        return Err((SUMMARY, vec!["This method needs \"use_oidc\" (or ARM_USE_OIDC) set to true".to_owned()]));
     }
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
@@ -239,9 +241,9 @@ fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusa
 }
 
 fn machine(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
-    const SUMMARY: &str = "Invalid Azure Managed HttpService Identity Auth";
+    const SUMMARY: &str = "Invalid Azure Managed Service Identity Auth";
     if !arguments.flag("use_msi", &["ARM_USE_MSI"]).unwrap_or_default() {
-        return Err((SUMMARY, vec!["It needs \"use_msi\" (or ARM_USE_MSI) set to true".to_owned()]));
+        return Err((SUMMARY, vec!["This method needs \"use_msi\" (or ARM_USE_MSI) set to true".to_owned()]));
     }
     let found = Machine::of(&|name| arguments.variable(&[name]), common.written_client.clone());
     found.map(Method::Machine).map_err(|error| (SUMMARY, vec![error]))
@@ -250,7 +252,7 @@ fn machine(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Ref
 fn workload(arguments: &mut Arguments<'_>, _common: &Common) -> Result<Method, Refusal> {
     const SUMMARY: &str = "Invalid AKS Workload Identity Auth";
     if !arguments.flag("use_aks_workload_identity", &["ARM_USE_AKS_WORKLOAD_IDENTITY"]).unwrap_or_default() {
-        let reason = "It needs \"use_aks_workload_identity\" (or ARM_USE_AKS_WORKLOAD_IDENTITY) set to true";
+        let reason = "This method needs \"use_aks_workload_identity\" (or ARM_USE_AKS_WORKLOAD_IDENTITY) set to true";
         return Err((SUMMARY, vec![reason.to_owned()]));
     }
     let mut reasons = Vec::new();
@@ -269,7 +271,7 @@ fn workload(arguments: &mut Arguments<'_>, _common: &Common) -> Result<Method, R
 fn cli(arguments: &mut Arguments<'_>, common: &Common, subscription: Option<String>) -> Result<Method, Refusal> {
     const SUMMARY: &str = "Invalid Azure Command Line Auth";
     if !arguments.flag("use_cli", &["ARM_USE_CLI"]).unwrap_or(true) {
-        return Err((SUMMARY, vec!["It is turned off by use_cli = false (or ARM_USE_CLI)".to_owned()]));
+        return Err((SUMMARY, vec!["This method is turned off by use_cli = false (or ARM_USE_CLI)".to_owned()]));
     }
     let path = arguments.variable(&["PATH"]).unwrap_or_default();
     let program = std::env::split_paths(&path).map(|folder| folder.join("az")).find(|program| program.is_file());

@@ -5,8 +5,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 /// The settings have an argument that has no effect.
 pub(super) fn unused(name: &str) -> Diagnostic {
     let detail = match name {
-        "msi_endpoint" => "The endpoint of managed identities is that of the environment variable MSI_ENDPOINT.",
-        _ => "The addresses are those of \"environment\" or \"metadata_host\".",
+        "msi_endpoint" => {
+            "Remove the argument. The environment variable MSI_ENDPOINT sets the endpoint of managed identities."
+        }
+        _ => "Remove the argument. The argument \"environment\" or \"metadata_host\" sets the addresses.",
     };
     Diagnostic::warning(format!("\"{name}\": [DEPRECATED] it has no effect"), detail)
 }
@@ -15,8 +17,7 @@ pub(super) fn unused(name: &str) -> Diagnostic {
 pub(super) fn unknown_environment(name: &str) -> Diagnostic {
     Diagnostic::error(
         format!("unknown environment identifier: {name}"),
-        "The environments are \"public\", \"usgovernment\" and \"china\". Other clouds are described by their \
-         \"metadata_host\".",
+        "The environments are \"public\", \"usgovernment\" and \"china\". For another cloud, set \"metadata_host\".",
     )
 }
 
@@ -65,6 +66,7 @@ pub(super) fn method(summary: &str, reasons: &[String]) -> Diagnostic {
 pub(super) fn no_method() -> Diagnostic {
     Diagnostic::error(
         "No valid azure auth methods found",
-        "The errors above say what each method needs. Set \"access_key\" or \"sas_token\", or one of the methods.",
+        "The errors above say what each method needs. Set \"access_key\" or \"sas_token\", or the arguments of one of \
+         these methods.",
     )
 }

@@ -30,7 +30,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
 
 /// All attempts to write the blob failed, because other processes changed it at the same time.
 pub(super) fn restless(place: String, doing: &'static str) -> BackendError {
-    let error = "the blob is changed by others again and again".to_owned();
+    let error = "other processes keep changing the blob".to_owned();
     BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn unlisted(account: &str, group: &str, error: &str) -> String {
     let has = |words: &[&str]| words.iter().any(|word| error.contains(word));
     let way_out = if has(&["listKeys", "does not have authorization", "AuthorizationFailed"]) {
         ". Grant the caller the action Microsoft.Storage/storageAccounts/listKeys/action, for example with the role \
-         \"Storage Account Key Operator HttpService Role\", or set use_azuread_auth = true, which needs no key"
+         \"Storage Account Key Operator Service Role\". Or set use_azuread_auth = true, which needs no key"
             .to_owned()
     } else if has(&["not found", "could not be found", "404"]) {
         format!(
@@ -140,11 +140,13 @@ fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: 
     let AzureSettings { account, container, .. } = settings;
     match code {
         "" if reply.header(REQUEST).is_none() => {
-            "The answer is not one of the blob service. Check storage_account_name and environment, and the proxies on \
-             the way"
+            "The response is not from the blob service. Check storage_account_name and environment, and any proxies on \
+             the way to the service"
                 .to_owned()
         }
-        "AccountIsDisabled" => format!("Enable the storage account {account} in the portal, or use another one"),
+        "AccountIsDisabled" => {
+            format!("Enable the storage account {account} in the portal, or set another storage_account_name")
+        }
         "ContainerNotFound" => {
             format!(
                 "Create the container with: az storage container create --account-name {account} --name {container}"
@@ -153,12 +155,16 @@ fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: 
         "ContainerBeingDeleted" => {
             format!("The container {container} is being deleted. Try again in a minute, or set another container_name")
         }
-        "ContainerDisabled" => format!("An administrator must enable the container {container}, or set another one"),
+        "ContainerDisabled" => {
+            format!("Ask an administrator to enable the container {container}, or set another container_name")
+        }
         "SnapshotsPresent" => {
             format!("Delete the blob with its snapshots: {} --delete-snapshots include", delete(settings, key))
         }
         "LeaseIdMissing" | "LeaseIdMismatchWithBlobOperation" | "LeaseLost" | "LeaseAlreadyPresent" => {
-            "Another holder has the lock of the state. Wait until it is released, or use: weft force-unlock".to_owned()
+            "Another holder has the lock of the state. Wait until the lock is released, or use: weft force-unlock \
+             LOCK_ID"
+                .to_owned()
         }
         "AuthenticationFailed" | "InvalidAuthenticationInfo" | "InvalidHeaderValue" => unauthenticated(settings, reply),
         "AuthorizationPermissionMismatch"
@@ -166,14 +172,14 @@ fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: 
         | "AuthorizationServiceMismatch"
         | "InsufficientAccountPermissions" => lacks(settings, right),
         "AuthorizationSourceIPMismatch" => {
-            "The SAS token (sas_token) holds for other addresses only. Get one that includes this machine".to_owned()
+            "The SAS token (sas_token) does not allow the address of this machine. Get a token that does".to_owned()
         }
         // Azurite returns this error for a wrong key.
         "AuthorizationFailure" if String::from_utf8_lossy(&reply.body).contains("failed to authenticate") => {
             unauthenticated(settings, reply)
         }
         "AuthorizationFailure" => {
-            format!("Check the network rules of the storage account {account}, and what the caller may do")
+            format!("Check the network rules of the storage account {account}, and the permissions of the caller")
         }
         "KeyBasedAuthenticationNotPermitted" => {
             "Set use_azuread_auth = true: the storage account does not accept keys".to_owned()
@@ -187,17 +193,19 @@ fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: 
              {container} --name '{key}' --tier Hot"
         ),
         "BlobImmutableDueToPolicy" | "BlobImmutableDueToLegalHold" => {
-            format!("The container {container} does not let blobs be changed. A state needs one without such a policy")
+            format!("A policy of the container {container} does not allow changes of blobs. Set another container_name")
         }
         "InvalidBlobType" => format!(
-            "There is a blob of another kind with this key, which Weft did not write. Set another key, or delete it with: {}",
+            "The blob with this key is of another kind, so Weft did not write it. Set another key, or delete the blob \
+             with: {}",
             delete(settings, key)
         ),
         "BlobUsesCustomerSpecifiedEncryption" | "BlobCustomerSpecifiedEncryptionMismatch" => {
             "Set the customer_provided_key or the encryption_scope with which the state was written".to_owned()
         }
         "BlobDoesNotUseCustomerSpecifiedEncryption" => {
-            "The state was written without customer_provided_key. Unset it, or delete the state and write it again"
+            "The state was written without customer_provided_key. Remove customer_provided_key, or delete the state \
+             and write it again"
                 .to_owned()
         }
         _ => String::new(),
@@ -215,17 +223,17 @@ fn lacks(settings: &AzureSettings, right: Right) -> String {
     let AzureSettings { account, container, proof, .. } = settings;
     match proof {
         Proof::Signature(_) => format!(
-            "Get a SAS token for the container {container} whose permissions (sp) include {:?}. One for the whole account \
-             also needs \"b\" in ss and \"co\" in srt",
+            "Get a SAS token for the container {container} whose permissions (sp) include {:?}. A token for the whole \
+             account also needs \"b\" in ss and \"co\" in srt",
             right.letters()
         ),
         Proof::Key(_) | Proof::ListedKey(..) => {
             format!("Check the network rules of the storage account {account}: a key has all rights")
         }
         Proof::Token(_) => format!(
-            "Grant the caller the role \"Storage Blob Data Contributor\" on the container {container}, or another one with \
-             the action Microsoft.Storage/storageAccounts/blobServices/containers/blobs/{}. Or set use_azuread_auth = \
-             false if it may list the keys of the account",
+            "Grant the caller the role \"Storage Blob Data Contributor\" on the container {container}, or another role \
+             with the action Microsoft.Storage/storageAccounts/blobServices/containers/blobs/{}. Or set \
+             use_azuread_auth = false if the caller may list the keys of the account",
             right.action()
         ),
     }
@@ -235,26 +243,28 @@ fn lacks(settings: &AzureSettings, right: Right) -> String {
 fn unauthenticated(settings: &AzureSettings, reply: &HttpReply) -> String {
     let account = &settings.account;
     if let Some(minutes) = skew(reply, Timestamp::now()) {
-        return format!("Set the clock of this machine: it differs from that of the service by {minutes} minutes");
+        return format!(
+            "Set the clock of this machine, which differs from the clock of the service by {minutes} minutes"
+        );
     }
     let detail = xml::text(&reply.body, "AuthenticationErrorDetail").unwrap_or_default();
     let has = |words: &[&str]| words.iter().any(|word| detail.contains(word));
     if has(&["date header", "Date header"]) {
-        return "Set the clock of this machine: it differs from that of the service".to_owned();
+        return "Set the clock of this machine, which differs from the clock of the service".to_owned();
     }
     match &settings.proof {
         Proof::Signature(_) if has(&["time frame"]) => {
-            "The SAS token has ended, or does not hold yet. Get another one, or check the clock of this machine"
+            "The SAS token has expired, or is not valid yet. Get another token, or check the clock of this machine"
                 .to_owned()
         }
         Proof::Signature(_) => "Check the SAS token in sas_token: its signature does not fit the account".to_owned(),
         Proof::Key(_) | Proof::ListedKey(..) => format!(
-            "Check access_key: it is not a key of the storage account {account}. Its keys: az storage account keys list \
-             --account-name {account}"
+            "Check access_key: it is not a key of the storage account {account}. To list the keys: az storage account \
+             keys list --account-name {account}"
         ),
         Proof::Token(_) => format!(
-            "Check tenant_id: the token must be one of the tenant of the storage account {account}. Check the clock of \
-             this machine, too"
+            "Check tenant_id: the token must be for the tenant of the storage account {account}. Also check the clock \
+             of this machine"
         ),
     }
 }

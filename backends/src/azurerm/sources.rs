@@ -187,9 +187,9 @@ async fn pipeline_token(http: &reqwest::Client, pipeline: &Pipeline) -> Result<S
 
 /// A field of the response to a request.
 async fn field(request: RequestBuilder, name: &str) -> Result<String, String> {
-    let answer = ask(request).await.map_err(|error| format!("the provider of the identity: {error}"))?;
+    let answer = ask(request).await.map_err(|error| format!("the identity provider: {error}"))?;
     let found = answer.get(name).and_then(Json::as_str).map(str::to_owned);
-    found.ok_or_else(|| format!("the response of the provider has no {name:?}"))
+    found.ok_or_else(|| format!("the response of the identity provider has no {name:?}"))
 }
 
 impl Cli {
@@ -202,7 +202,7 @@ impl Cli {
             words.extend(["--subscription", subscription]);
         }
         let answer = self.run(&words).await?;
-        let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the Azure CLI gave no token")?;
+        let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the Azure CLI returned no token")?;
         let expires = answer.get("expires_on").and_then(Json::as_u64).map(Duration::from_secs);
         let expires = expires.and_then(|seconds| UNIX_EPOCH.checked_add(seconds));
         Ok(AccessToken::until(text, expires.unwrap_or_else(|| SystemTime::now() + CLI_LIFETIME)))

@@ -32,10 +32,10 @@ impl Client {
         }
         let damaged = |error: &str| refusals::damaged(self.place(key), doing, error);
         let parts: Vec<String> =
-            serde_json::from_slice(&pair.value).map_err(|_| damaged("it does not name its parts"))?;
+            serde_json::from_slice(&pair.value).map_err(|_| damaged("the value does not list its parts"))?;
         let mut content = Vec::new();
         for part in parts {
-            let found = self.pair(doing, &part).await?.ok_or_else(|| damaged("one of its parts is missing"))?;
+            let found = self.pair(doing, &part).await?.ok_or_else(|| damaged("a part of the value is missing"))?;
             content.extend_from_slice(&found.value);
         }
         Ok(content.into())
@@ -72,7 +72,7 @@ impl Bucket for Client {
                 Err(_) => {}
             }
         }
-        Err(refusals::damaged(self.settings.place(key), doing, "it changes all the time"))
+        Err(refusals::damaged(self.settings.place(key), doing, "the value keeps changing"))
     }
 
     async fn put(
@@ -100,9 +100,11 @@ impl Bucket for Client {
         }
         match self.transact(doing, key, &[operation]).await? {
             Transacted::Done(index) => Ok(Written::Done(ObjectVersion(index.to_string()))),
-            Transacted::TooLarge => {
-                Err(refusals::damaged(self.settings.place(key), doing, "the agent finds the value too large"))
-            }
+            Transacted::TooLarge => Err(refusals::damaged(
+                self.settings.place(key),
+                doing,
+                "the agent refused the value, because it is too large",
+            )),
             // The response to an earlier attempt may have been lost.
             Transacted::Stale(true) => match self.pair(doing, key).await? {
                 Some(pair) if pair.value == value && pair.flags == flags => {

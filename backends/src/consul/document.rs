@@ -72,7 +72,7 @@ pub(super) async fn read(client: &Client, key: &str) -> Result<Option<Object>, B
             return Err(failed);
         }
     }
-    Err(refusals::damaged(client.place(key), READING, "it changes all the time"))
+    Err(refusals::damaged(client.place(key), READING, "the state keeps changing"))
 }
 
 async fn content(client: &Client, key: &str, pair: Pair) -> Result<Bytes, BackendError> {

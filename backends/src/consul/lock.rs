@@ -117,7 +117,9 @@ impl Lock {
                 SessionAnswer::Taken => return Ok(LockAnswer::Locked(self.tell(session, info).await?)),
                 SessionAnswer::Held(pair, holder) if start.elapsed() > TRIES => return self.held(&pair, holder).await,
                 SessionAnswer::Delayed if start.elapsed() > DELAY + TRIES => {
-                    let message = "the session of the last holder has just ended".to_owned();
+                    let message = "the session of the previous holder has just ended, and Consul does not allow a new \
+                                   lock yet"
+                        .to_owned();
                     return Ok(LockAnswer::Held { holder: LockInfo::default(), message });
                 }
                 _ => tokio::time::sleep(PAUSE).await,

@@ -14,14 +14,14 @@ pub(super) fn refused(place: String, doing: &'static str, path: &str, reply: &Ht
     let message = Some(message).filter(|text| text.len() < LONGEST_MESSAGE);
     let advice = match reply.status {
         StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => format!(
-            "Give a token with access_token or CONSUL_HTTP_TOKEN, whose policy has: key_prefix {path:?} {{ policy = \
+            "Set access_token or CONSUL_HTTP_TOKEN to a token whose policy has: key_prefix {path:?} {{ policy = \
              \"write\" }} and session_prefix \"\" {{ policy = \"write\" }}"
         ),
         StatusCode::PAYLOAD_TOO_LARGE => {
-            "Values may have 524288 bytes. Set kv_max_value_size of the agent to at least that".to_owned()
+            "Weft writes values of up to 524288 bytes. Set kv_max_value_size of the agent to at least 524288".to_owned()
         }
         StatusCode::BAD_REQUEST => {
-            "An agent that wants encrypted connections says so. Set the scheme to https then".to_owned()
+            "If the message says that the agent requires https, set the argument \"scheme\" to \"https\"".to_owned()
         }
         _ => String::new(),
     };
@@ -56,7 +56,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
         place,
         doing: "releasing the lock",
         error: format!("lock id {id:?} does not match existing lock"),
-        advice: "The message about the lock has its id, which is that of a session".to_owned(),
+        advice: "The error that reports the lock has the lock ID, which is the id of a session of Consul".to_owned(),
     }
 }
 

@@ -97,7 +97,7 @@ impl Client {
         let reply = self.service.send(&Call::new(doing, Method::GET, url)).await?;
         match reply.status {
             StatusCode::OK => {
-                let damaged = || refusals::damaged(self.place(key), doing, "it is not a value with its index");
+                let damaged = || refusals::damaged(self.place(key), doing, "the response is not a value with an index");
                 reply.json().get(0).and_then(pair_of).map(Some).ok_or_else(damaged)
             }
             StatusCode::NOT_FOUND => Ok(None),

@@ -11,7 +11,8 @@ pub(super) struct Refusal {
 
 /// The settings and the environment have no keys.
 pub(super) fn no_keys(place: String) -> BackendError {
-    let error = "secret_id and secret_key are not set, nor TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY";
+    let error = "there are no credentials: set secret_id and secret_key, or TENCENTCLOUD_SECRET_ID and \
+                 TENCENTCLOUD_SECRET_KEY";
     BackendError::Credentials { place, error: error.to_owned() }
 }
 
@@ -28,7 +29,9 @@ pub(super) fn role(place: String, arn: &str, refusal: &Refusal) -> BackendError 
 /// A request for a tag was refused.
 pub(super) fn tag(place: String, doing: &'static str, action: &str, refusal: &Refusal) -> BackendError {
     let advice = match refusal.code.starts_with("AuthFailure") || refusal.code.starts_with("UnauthorizedOperation") {
-        true => format!("The locks need tags. Check the keys, and grant the caller the action {action}"),
+        true => format!(
+            "Weft keeps locks as tags. Check secret_id and secret_key, and grant the caller the action {action}"
+        ),
         false => String::new(),
     };
     BackendError::Refused { place, doing, error: words(refusal), advice }
@@ -40,8 +43,8 @@ pub(super) fn mutex(place: String, key: &str, value: &str) -> BackendError {
         place,
         doing: "taking the lock",
         error: format!("failed to create tag: {key} -> {value}: it exists already"),
-        advice: "Another process is taking the lock, or died while it did. In the second case, delete the tag in the \
-                 console"
+        advice: "Another process is taking the lock, or ended before it had the lock. If no such process runs, delete \
+                 the tag in the console"
             .to_owned(),
     }
 }

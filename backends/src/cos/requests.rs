@@ -111,7 +111,7 @@ impl Dialect for Cos {
             "InvalidAccessKeyId" | "SignatureDoesNotMatch" => "Check secret_id and secret_key".to_owned(),
             "ExpiredToken" | "InvalidToken" => "Get new credentials: the session has ended".to_owned(),
             "RequestTimeTooSkewed" | "RequestIsExpired" => {
-                "Set the clock of this machine: it differs from that of the service".to_owned()
+                "Set the clock of this machine, which differs from the clock of the service".to_owned()
             }
             _ => String::new(),
         }

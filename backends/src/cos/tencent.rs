@@ -135,7 +135,7 @@ impl CredentialSource for RoleKeys {
         let answer = answer.map_err(|refusal| refusals::role(place.clone(), &role.arn, &refusal))?;
         let text = |name: &str| answer.pointer(&format!("/Credentials/{name}")).and_then(Json::as_str);
         let (Some(id), Some(secret), Some(token)) = (text("TmpSecretId"), text("TmpSecretKey"), text("Token")) else {
-            let error = "there are no keys in it".to_owned();
+            let error = "the response has no keys".to_owned();
             return Err(BackendError::Damaged { place: place.clone(), doing: DOING, error });
         };
         let expires = answer.get("ExpiredTime").and_then(Json::as_u64);

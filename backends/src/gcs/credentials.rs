@@ -118,7 +118,7 @@ impl Source {
 
     fn nested(document: &Json, depth: usize) -> Result<Source, String> {
         if depth == 0 {
-            return Err(format!("more than {DEPTH} accounts stand for each other"));
+            return Err(format!("the credentials impersonate service accounts in more than {DEPTH} steps"));
         }
         let text = |name: &str| document.get(name).and_then(Json::as_str).map(str::to_owned);
         let needed = |name: &str| text(name).ok_or_else(|| format!("the document has no {name:?}"));

@@ -11,7 +11,8 @@ pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
         place,
         doing: "releasing the lock",
         error: format!("Lock ID should be numerical value, got '{id}'"),
-        advice: "The message about the lock has its id, which is the generation of the lock's object".to_owned(),
+        advice: "The error that reports the lock has the lock ID, which is the generation of the object of the lock"
+            .to_owned(),
     }
 }
 

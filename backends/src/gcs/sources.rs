@@ -70,8 +70,9 @@ async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<Acc
             let answer = ask(http.get(url).header("Metadata-Flavor", "Google")).await;
             answer.map_err(|error| {
                 format!(
-                    "there are no credentials in the settings, in GOOGLE_CREDENTIALS, in GOOGLE_APPLICATION_CREDENTIALS \
-                     and of gcloud, and the metadata service has none: {error}"
+                    "there are no credentials in the settings, in GOOGLE_CREDENTIALS, in \
+                     GOOGLE_APPLICATION_CREDENTIALS or in the configuration of gcloud, and the metadata service \
+                     returned none: {error}"
                 )
             })
         }
@@ -111,7 +112,7 @@ async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &s
             }
             let answer = request.send().await.map_err(|error| crate::client::reason(&error))?;
             if !answer.status().is_success() {
-                return Err(format!("the provider of the identity answered {}", answer.status()));
+                return Err(format!("the identity provider responded with status {}", answer.status()));
             }
             answer.text().await.map_err(|error| crate::client::reason(&error))?
         }
@@ -121,7 +122,7 @@ async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &s
         Some(field) => {
             let document: Json = serde_json::from_str(&text).unwrap_or_default();
             let found = document.get(field).and_then(Json::as_str).map(str::to_owned);
-            found.ok_or_else(|| format!("the document of the provider has no {field:?}"))?
+            found.ok_or_else(|| format!("the response of the identity provider has no {field:?}"))?
         }
     };
     let form = [

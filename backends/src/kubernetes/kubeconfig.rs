@@ -150,7 +150,7 @@ fn add_user(found: &mut Cluster, name: &str, user: &Json, cluster: &Json) -> Res
         return Err(format!("more than one authentication method found for {name}"));
     }
     if user.get("auth-provider").is_some_and(|provider| !provider.is_null()) {
-        return Err(format!("the auth-provider of {name} is not supported: use an exec plugin in its place"));
+        return Err(format!("the auth-provider of {name} is not supported: use an exec plugin instead"));
     }
     found.token = text(user, "token").map(str::to_owned);
     found.token_file = text(user, "tokenFile").filter(|_| found.token.is_none()).map(PathBuf::from);

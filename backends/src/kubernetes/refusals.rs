@@ -11,7 +11,8 @@ pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply
     let too_long = message.as_ref().is_some_and(|message| message.contains("Too long"));
     let advice = match reply.status {
         StatusCode::UNPROCESSABLE_ENTITY | StatusCode::PAYLOAD_TOO_LARGE if too_long => {
-            "A secret may have 1048576 bytes. The state has more, even compressed: divide it, or use another backend"
+            "A secret may have 1048576 bytes, but the compressed state is larger. Divide the state into several \
+             states, or use another backend"
                 .to_owned()
         }
         StatusCode::FORBIDDEN => format!(
@@ -61,13 +62,14 @@ pub(super) fn foreign(place: String, doing: &'static str, kind: &str) -> Backend
         place,
         doing,
         error: format!("{kind} does not have the label \"tfstate\""),
-        advice: "Something else has made it. Remove it yourself, if you want to".to_owned(),
+        advice: "Another program has created this object. If nothing needs the object, delete it with kubectl"
+            .to_owned(),
     }
 }
 
 /// All attempts failed, because other processes changed the object at the same time.
 pub(super) fn busy(place: String, doing: &'static str) -> BackendError {
-    let error = "others change it again and again".to_owned();
+    let error = "other processes keep changing it".to_owned();
     BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }
 }
 

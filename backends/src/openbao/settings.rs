@@ -96,7 +96,7 @@ impl BaoSettings {
         let address = address(&written).map_err(|error| arguments.problems.push(key_data(error))).ok();
         let token = text(&mut arguments, "token").or_else(|| variable("TOKEN"));
         if token.as_ref().is_some_and(|token| token.chars().any(char::is_control)) {
-            arguments.problems.push(key_data("the token has characters that cannot be printed"));
+            arguments.problems.push(key_data("the token contains characters that cannot be printed"));
         }
         let flag = |name: &str, arguments: &mut Arguments<'_>| match variable(name).as_deref().map(truth) {
             Some(Some(flag)) => flag,

@@ -69,9 +69,9 @@ impl CredentialSource for MachineKeys {
         let failed = |error: String| refusals::no_machine_keys(self.place.clone(), &self.role, &error);
         let answer = ask(self.http.get(format!("{MACHINE}{}", self.role))).await.map_err(failed)?;
         if answer.get("Code").and_then(Json::as_str) != Some("Success") {
-            return Err(failed("its answer is not a success".to_owned()));
+            return Err(failed("the response does not report success".to_owned()));
         }
-        keys_of(&answer).ok_or_else(|| failed("its answer has no keys".to_owned()))
+        keys_of(&answer).ok_or_else(|| failed("the response has no keys".to_owned()))
     }
 }
 
@@ -100,7 +100,7 @@ impl CredentialSource for RoleKeys {
         let advice = format!("Check that the caller may assume the role {}, and that the role trusts it", role.arn);
         let answer = interface.ask(DOING, &parameters, &advice).await?;
         answer.get("Credentials").and_then(keys_of).ok_or_else(|| {
-            let error = "there are no keys in it".to_owned();
+            let error = "the response has no keys".to_owned();
             BackendError::Damaged { place: interface.place.clone(), doing: DOING, error }
         })
     }

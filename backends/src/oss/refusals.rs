@@ -4,8 +4,8 @@ use weft_state::remote::BackendError;
 
 /// The settings, the environment and the profile have no keys.
 pub(super) fn no_keys(place: String) -> BackendError {
-    let error = "access_key and secret_key are not set, nor ALICLOUD_ACCESS_KEY and ALICLOUD_SECRET_KEY, nor a profile \
-                 that has them, nor ecs_role_name";
+    let error = "there are no credentials: set access_key and secret_key, or ALICLOUD_ACCESS_KEY and \
+                 ALICLOUD_SECRET_KEY, or a profile that has these keys, or ecs_role_name";
     BackendError::Credentials { place, error: error.to_owned() }
 }
 
@@ -19,11 +19,11 @@ pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     BackendError::Refused {
         place,
         doing: "reading the state",
-        error: "its digest in the TableStore table does not match, so an older version of the state was read"
+        error: "the digest in the TableStore table does not match the state, so an older version of the state was read"
             .to_owned(),
         advice: format!(
-            "Try again in some minutes. If the state in the bucket is right, set the column Digest of the row ending \
-             in \"-md5\" to {have:?}"
+            "Try again in some minutes. If the state in the bucket is the newest one, set the column Digest of the row \
+             ending in \"-md5\" to {have:?}"
         ),
     }
 }
@@ -48,7 +48,9 @@ pub(super) fn advice(code: &str, bucket: &str, region: &str) -> String {
         "AccessDenied" => format!("Grant the caller the rights to read, write and list objects of {bucket}"),
         "InvalidAccessKeyId" | "SignatureDoesNotMatch" => "Check access_key and secret_key".to_owned(),
         "InvalidSecurityToken" | "SecurityTokenExpired" => "Get new credentials: the session has ended".to_owned(),
-        "RequestTimeTooSkewed" => "Set the clock of this machine: it differs from that of the service".to_owned(),
+        "RequestTimeTooSkewed" => {
+            "Set the clock of this machine, which differs from the clock of the service".to_owned()
+        }
         _ => String::new(),
     }
 }
@@ -58,7 +60,10 @@ pub(super) fn table(place: String, doing: &'static str, name: &str, code: &str, 
     let advice = match code {
         "OTSObjectNotExist" => format!("Create the table {name} with the primary key LockID of the type STRING"),
         "OTSAuthFailed" | "OTSNoPermissionAccess" => {
-            format!("Check the keys, and grant the caller the rights to read and write rows of the table {name}")
+            format!(
+                "Check access_key and secret_key, and grant the caller the rights to read and write rows of the table \
+                 {name}"
+            )
         }
         _ => String::new(),
     };

@@ -29,7 +29,7 @@ impl PgSettings {
         let has = |words: &[&str]| words.iter().any(|word| error.contains(word));
         let (host, port) = (self.key("host").unwrap_or("localhost"), self.key("port").unwrap_or("5432"));
         if has(&["does not support TLS", "no TLS"]) {
-            ". The server has no encryption: set sslmode=disable in conn_str, or switch ssl on in postgresql.conf"
+            ". The server does not support TLS: set sslmode=disable in conn_str, or set ssl = on in postgresql.conf"
                 .to_owned()
         } else if has(&["certificate", "handshake"]) {
             ". Check sslmode and sslrootcert in conn_str, and the clock of this machine".to_owned()
@@ -56,7 +56,8 @@ impl PgSettings {
                 let key = |name: &str, default: &'static str| self.key(name).unwrap_or(default).to_owned();
                 let database = self.key("dbname").or(self.key("user")).unwrap_or("NAME");
                 format!(
-                    "Create the database with: createdb -h {} -p {} -U {} {database}, or set another one in conn_str",
+                    "Create the database with: createdb -h {} -p {} -U {} {database}, or set another database in \
+                     conn_str",
                     key("host", "localhost"),
                     key("port", "5432"),
                     key("user", "USER")
@@ -73,7 +74,7 @@ impl PgSettings {
                 )
             }
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION if message.contains("does not exist") => {
-                format!("Create the user with: CREATE ROLE {user} LOGIN, or set another one in conn_str or PGUSER")
+                format!("Create the user with: CREATE ROLE {user} LOGIN, or set another user in conn_str or PGUSER")
             }
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION if message.contains("pg_hba.conf") => {
                 "Add a line for this user, database and address to pg_hba.conf on the server, or set another sslmode"
@@ -100,8 +101,8 @@ impl PgSettings {
     /// more precise.
     fn grants(&self, message: &str) -> String {
         let [user, database, schema] = self.quoted_names();
-        let alone = "or let an administrator create schema and tables and set skip_schema_creation, skip_table_creation \
-                     and skip_index_creation";
+        let alone = "or let an administrator create the schema and the tables, and set skip_schema_creation, \
+                     skip_table_creation and skip_index_creation in the configuration of the backend";
         let create = format!("GRANT CREATE ON DATABASE {database} TO {user}");
         let public = format!("GRANT USAGE, CREATE ON SCHEMA public TO {user}");
         let own = format!("GRANT USAGE, CREATE ON SCHEMA {schema} TO {user}");
@@ -126,8 +127,8 @@ impl PgSettings {
     /// The server does not respond, although the connection is alive.
     pub(super) fn silent(&self, doing: &'static str, limit: Duration) -> BackendError {
         let error = format!(
-            "no answer came within {} seconds, and the connection was given up. If the server lives, see \
-             pg_stat_activity for what the session waits for",
+            "the server did not respond within {} seconds, so the connection was closed. If the server is running, \
+             look in pg_stat_activity for what the session waits for",
             limit.as_secs()
         );
         BackendError::Unreachable { place: self.place(), doing, error }
@@ -143,7 +144,7 @@ impl PgSettings {
         BackendError::Unreachable {
             place: self.place(),
             doing: "keeping the lock",
-            error: "the session that holds the lock has ended, and the lock with it".to_owned(),
+            error: "the session that held the lock has ended, which released the lock".to_owned(),
         }
     }
 
@@ -166,36 +167,38 @@ fn advice(code: &SqlState) -> &'static str {
         (&SqlState::INVALID_AUTHORIZATION_SPECIFICATION, USER),
         (
             &SqlState::QUERY_CANCELED,
-            "If its statement_timeout ended the statement, set a longer one for this user, or in conn_str",
+            "If statement_timeout ended the statement, set a longer statement_timeout for this user, or in conn_str",
         ),
-        (&SqlState::LOCK_NOT_AVAILABLE, "Another session holds the table or the row: see pg_stat_activity"),
+        (&SqlState::LOCK_NOT_AVAILABLE, "Another session has locked the table or the row: see pg_stat_activity"),
         (&SqlState::ADMIN_SHUTDOWN, ENDED),
         (&SqlState::CRASH_SHUTDOWN, ENDED),
         (&SqlState::IDLE_SESSION_TIMEOUT, ENDED),
-        (&SqlState::CANNOT_CONNECT_NOW, "The server starts or stops. Try again later"),
+        (&SqlState::CANNOT_CONNECT_NOW, "The server is starting or stopping. Try again later"),
         (&SqlState::TOO_MANY_CONNECTIONS, "Try again later, or raise max_connections of the server"),
         (
             &SqlState::READ_ONLY_SQL_TRANSACTION,
-            "The server takes no writes. Set the host of the primary one in conn_str",
+            "The server is read-only. Set the host of the primary server in conn_str",
         ),
         (&SqlState::DISK_FULL, "Make room on the disk of the server"),
         (&SqlState::PROGRAM_LIMIT_EXCEEDED, "The state is too large for a column of PostgreSQL"),
     ];
     const USER: &str = "Check user and password in conn_str, PGUSER and PGPASSWORD";
-    const ENDED: &str = "The server ended the session, and its locks with it. Run the command again";
+    const ENDED: &str = "The server ended the session, which released its locks. Run the command again";
     ADVICE.iter().find(|(known, _)| *known == code).map_or("", |(_, advice)| advice)
 }
 
 /// A description of a session: its process, application, user, address and start, and the statement that ends the
 /// session.
 pub(super) fn session(pid: i32, [application, user, address, start]: [Option<String>; 4]) -> String {
-    let mut text = format!(", by the session of the process {pid}");
+    let mut text = format!(", by the session of the server process {pid}");
     for (words, part) in [("application", application), ("user", user), ("from", address), ("since", start)] {
         if let Some(part) = part {
             text.push_str(&format!(", {words} {part}"));
         }
     }
-    text.push_str(&format!("; its lock ends with it, for example by SELECT pg_terminate_backend({pid})"));
+    text.push_str(&format!(
+        "; ending this session releases the lock, for example with SELECT pg_terminate_backend({pid})"
+    ));
     text
 }
 
@@ -207,12 +210,12 @@ mod tests {
     fn each_code_has_its_way_out() {
         for (code, want) in [
             ("28P01", "Check user and password"),
-            ("57P03", "The server starts or stops"),
+            ("57P03", "The server is starting or stopping"),
             ("57014", "statement_timeout"),
             ("57P01", "The server ended the session"),
             ("57P05", "The server ended the session"),
             ("53300", "max_connections"),
-            ("25006", "takes no writes"),
+            ("25006", "The server is read-only"),
             ("00000", ""),
         ] {
             let found = advice(&SqlState::from_code(code));
@@ -225,8 +228,9 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(
             session(7, [text("weft ann@host"), text("ann"), None, text("2026-01-01T00:00:00Z")]),
-            ", by the session of the process 7, application weft ann@host, user ann, since 2026-01-01T00:00:00Z; its \
-             lock ends with it, for example by SELECT pg_terminate_backend(7)"
+            ", by the session of the server process 7, application weft ann@host, user ann, since \
+             2026-01-01T00:00:00Z; ending this session releases the lock, for example with SELECT \
+             pg_terminate_backend(7)"
         );
     }
 }

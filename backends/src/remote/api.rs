@@ -156,7 +156,7 @@ impl Api {
     /// The error for a request that the service refused.
     pub(super) fn refused(&self, doing: &'static str, error: String) -> BackendError {
         let advice = match error.as_str() {
-            "unauthorized" => "Check the token for this host, or get another one with \"weft login\"",
+            "unauthorized" => "Check the token for this host, or get another token with \"weft login\"",
             "resource not found" => "It does not exist, or the token does not allow to see it",
             _ => "",
         };

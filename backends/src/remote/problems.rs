@@ -21,9 +21,9 @@ pub(super) fn invalid_workspaces(what: &str) -> Diagnostic {
 /// The `workspaces` of a `cloud` block are missing, or contradict themselves or the environment.
 pub(super) fn cloud_workspaces(what: &str) -> Diagnostic {
     invalid_workspaces(&format!(
-        "{what}\n\nThe \"workspaces\" block says which workspaces of the organization belong to this configuration. With \
-         \"tags\" these are all workspaces with these tags, and new ones get them. With \"name\" it is this workspace \
-         only."
+        "{what}\n\nThe \"workspaces\" block says which workspaces of the organization belong to this configuration. \
+         With \"tags\", these are all workspaces with these tags, and new workspaces get these tags. With \"name\", it \
+         is only the workspace of that name."
     ))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn no_service(settings: &HostedSettings, why: &NoService) -> Diagnost
         ),
         NoService::OtherVersion(offered) => Diagnostic::error(
             format!("Host {host} does not provide a tfe service"),
-            format!("It has only other versions of this service: {offered}."),
+            format!("The host offers only other versions of this service: {offered}."),
         ),
         NoService::Answer(error) => {
             Diagnostic::error(format!("Host {host} does not provide a tfe service"), format!("{error}."))
@@ -99,16 +99,18 @@ pub(super) fn wrong_selection(settings: &HostedSettings, workspace: &str, tags: 
     };
     Diagnostic::error(
         "Invalid workspace selection",
-        format!("The variable TF_WORKSPACE selects the workspace \"{workspace}\", and there is none {place}."),
+        format!(
+            "The variable TF_WORKSPACE selects the workspace \"{workspace}\", but there is no such workspace {place}."
+        ),
     )
 }
 
 /// The service has an API that is too old for `cloud` blocks.
 pub(super) fn old_service(version: &str) -> Diagnostic {
-    let found = if version.is_empty() { "an older one".to_owned() } else { format!("version {version}") };
+    let found = if version.is_empty() { "an older version".to_owned() } else { format!("version {version}") };
     Diagnostic::error(
         "Unsupported cloud backend version",
-        format!("A cloud block needs a service with version 2.5 of the API, and this one has {found}."),
+        format!("A cloud block needs a service with version 2.5 of the API, but this service has {found}."),
     )
 }
 
@@ -118,10 +120,10 @@ pub(super) fn runs_elsewhere(settings: &HostedSettings, workspace: &str, mode: &
     Diagnostic::error(
         "Workspace with remote execution",
         format!(
-            "The workspace {organization}/{workspace} at {host} has the execution mode \"{mode}\": its plans are made \
-             and applied by the service, which Weft cannot ask for. Set the execution mode of the workspace to \"local\" \
-             in its settings, so that the service keeps only the state. Or use the web page of the service for this run. \
-             Commands about the state work in either mode."
+            "The workspace {organization}/{workspace} at {host} has the execution mode \"{mode}\": the service makes \
+             and applies its plans, and Weft cannot start these runs. Set the execution mode of the workspace to \
+             \"local\" in its settings, so that the service keeps only the state. Or use the web page of the service \
+             for this run. Commands about the state work in either mode."
         ),
     )
 }
@@ -167,8 +169,7 @@ pub(super) fn ignorable(mut problem: Diagnostic, ignored: bool) -> Diagnostic {
         problem.severity = Severity::Warning;
     } else {
         problem.detail.push_str(
-            " To write the state all the same, use -ignore-remote-version. The service may be unable to use it \
-             afterwards.",
+            " To write the state anyway, use -ignore-remote-version. The service may then be unable to use the state.",
         );
     }
     problem

@@ -249,9 +249,9 @@ impl Session {
             let why = if words.contains("locked") {
                 "the workspace is locked"
             } else if words.contains("being processed") {
-                "the service still looks for resources in its latest state, try again later"
+                "the service is still processing the latest state of the workspace: try again later"
             } else {
-                "the workspace still manages resources. Use -force to delete it all the same"
+                "the workspace still manages resources. Use -force to delete the workspace anyway"
             };
             return Err(self.api.refused(DELETING, why.to_owned()));
         }

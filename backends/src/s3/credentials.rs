@@ -215,7 +215,9 @@ impl Provider {
                 Ok(found) => return Ok(found),
                 Err(error) => tried.push(format!("the metadata service: {error}")),
             },
-            None => tried.push("the metadata service is switched off".to_owned()),
+            None => tried.push(
+                "the metadata service is disabled (skip_metadata_api_check or AWS_EC2_METADATA_DISABLED)".to_owned(),
+            ),
         }
         Err(refusals::no_credentials(place.to_owned(), &tried))
     }
@@ -310,11 +312,14 @@ impl Provider {
             "Environment" => self.of_environment().ok_or_else(|| failed("the keys are not set".to_owned())),
             "EcsContainer" => {
                 let found = services::of_container(&self.http, &variable).await.map_err(failed)?;
-                found.ok_or_else(|| failed("this is not a container with credentials".to_owned()))
+                found.ok_or_else(|| failed("no variable for the credentials of a container is set".to_owned()))
             }
             "Ec2InstanceMetadata" => match &self.login.metadata {
                 Some(endpoint) => self.of_instance(endpoint).await.map_err(failed),
-                None => Err(failed("the metadata service is switched off".to_owned())),
+                None => Err(failed(
+                    "the metadata service is disabled (skip_metadata_api_check or AWS_EC2_METADATA_DISABLED)"
+                        .to_owned(),
+                )),
             },
             _ => Err(failed("the sources are Environment, EcsContainer and Ec2InstanceMetadata".to_owned())),
         }

@@ -22,7 +22,7 @@ async fn stored(
 
 fn held(holder: LockInfo) -> LockAnswer {
     let message = match holder.who.as_str() {
-        "" => "the state is locked, and the lock does not tell by whom".to_owned(),
+        "" => "the state is locked, but the lock does not name its holder".to_owned(),
         who => format!("the state is locked by {who}"),
     };
     LockAnswer::Held { holder, message }

@@ -28,8 +28,8 @@ pub(super) fn invalid_region(region: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid region value",
         format!(
-            "{region:?} does not have the form of an AWS region. Correct it, or set skip_region_validation if the \
-             service is not that of AWS."
+            "{region:?} does not have the form of an AWS region. Correct the region, or set skip_region_validation if \
+             the service is not AWS."
         ),
     )
 }
@@ -97,8 +97,8 @@ pub(super) fn no_common_lock() -> Diagnostic {
     Diagnostic::warning(
         "Locks in several regions",
         "The bucket is an access point to several regions, which copy their objects with a delay. If two regions are \
-         active, two processes can both take a lock, and both write the state. Make all regions but one passive, or set \
-         \"dynamodb_table\", whose region is that of the settings.",
+         active, two processes can both take a lock, and both write the state. Make all regions but one passive, or \
+         set \"dynamodb_table\": its table is in the region of the settings.",
     )
 }
 
@@ -119,13 +119,13 @@ pub(super) fn blank(name: &str) -> Diagnostic {
 
 /// A duration cannot be parsed.
 pub(super) fn not_a_duration(name: &str, value: &str) -> Diagnostic {
-    let detail = format!("The argument {name:?} is {value:?}, and must be a duration such as \"1h30m\".");
+    let detail = format!("The argument {name:?} is {value:?}, but must be a duration such as \"1h30m\".");
     Diagnostic::error("Invalid Duration", detail)
 }
 
 /// The session of a role is too short or too long.
 pub(super) fn duration_bounds(name: &str, value: &str) -> Diagnostic {
-    let detail = format!("The argument {name:?} is {value:?}, and must be between 15m and 12h.");
+    let detail = format!("The argument {name:?} is {value:?}, but must be between 15m and 12h.");
     Diagnostic::error("Invalid Duration", detail)
 }
 
@@ -175,7 +175,8 @@ pub(super) fn deprecated_variable(old: &str, new: &str) -> Diagnostic {
 pub(super) fn missing_https_proxy() -> Diagnostic {
     Diagnostic::warning(
         "Missing HTTPS Proxy",
-        "The argument \"http_proxy\" does not serve encrypted connections. Set \"https_proxy\", to \"\" for none.",
+        "The argument \"http_proxy\" does not apply to encrypted connections. Also set \"https_proxy\", or set it to \
+         \"\" for no proxy.",
     )
 }
 

@@ -36,10 +36,11 @@ pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     BackendError::Refused {
         place,
         doing: "reading the state",
-        error: "its digest in the DynamoDB table does not match, so an older version of the state was read".to_owned(),
+        error: "the digest in the DynamoDB table does not match the state, so an older version of the state was read"
+            .to_owned(),
         advice: format!(
-            "Try again in some minutes. If the state in the bucket is right, set the attribute Digest of the item \
-             ending in \"-md5\" to {have:?}"
+            "Try again in some minutes. If the state in the bucket is the newest one, set the attribute Digest of the \
+             item ending in \"-md5\" to {have:?}"
         ),
     }
 }
@@ -59,7 +60,7 @@ pub(super) fn lock_stays(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
         doing: "releasing the lock",
-        error: format!("the lock {id:?} is still in the DynamoDB table, with another text"),
+        error: format!("the lock {id:?} is still in the DynamoDB table, but has another content"),
         advice: format!("Try again with: weft force-unlock {id}"),
     }
 }
@@ -108,7 +109,7 @@ pub(super) fn ignores_condition(place: String, header: &str) -> BackendError {
         error: format!(
             "the service, or a proxy on the way to it, ignores the header {header}, so that two processes could overwrite each other's states"
         ),
-        advice: "Use a version of the service that knows conditional writes".to_owned(),
+        advice: "Use a version of the service that supports conditional writes".to_owned(),
     }
 }
 
@@ -223,7 +224,7 @@ pub(super) fn refused(
 fn advice(code: &str, message: &str, status: StatusCode, body: &[u8], about: About<'_>) -> String {
     let About { name, region, action, header } = about;
     if is_skewed(code, message) {
-        return "Set the clock of this machine: it differs from that of the service".to_owned();
+        return "Set the clock of this machine, which differs from the clock of the service".to_owned();
     }
     match code {
         "NoSuchBucket" => create_bucket(name, region),
@@ -246,15 +247,18 @@ fn advice(code: &str, message: &str, status: StatusCode, body: &[u8], about: Abo
         "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException" => {
             match xml::text(body, "Region").or_else(|| header.map(str::to_owned)) {
                 Some(other) => format!("The bucket is in the region {other}, not in {region}: set the argument region"),
-                None => format!("The bucket is probably not in the region {region}: set its own"),
+                None => format!(
+                    "The bucket is probably not in the region {region}: set the argument region to the region of the \
+                     bucket"
+                ),
             }
         }
         code if is_busy(code) || status == StatusCode::TOO_MANY_REQUESTS => {
             "The service is busy. Try again later, or set a higher max_retries".to_owned()
         }
         "NotImplemented" => {
-            "The service does not know this kind of request. If it does not know conditional writes or \
-                             checksums, use another version of it, or set skip_s3_checksum"
+            "The service does not support this request. If the service does not support checksums, set \
+             skip_s3_checksum. If it does not support conditional writes, use another version of the service"
                 .to_owned()
         }
         "NotFoundException" | "KMS.NotFoundException" => format!("Check the key {name:?} and the region {region}"),
@@ -340,7 +344,7 @@ mod tests {
             (json("ThrottlingException", "m"), None, busy),
             (json("ProvisionedThroughputExceededException", "m"), None, busy),
             // Others.
-            (xml("NotImplemented", "m", ""), None, "does not know conditional writes"),
+            (xml("NotImplemented", "m", ""), None, "does not support conditional writes"),
             (xml("KMS.DisabledException", "m", ""), None, "Enable the key in KMS"),
             (xml("InvalidRequest", "another form of Server Side Encryption", ""), None, "Set encrypt and"),
         ] {

@@ -309,10 +309,12 @@ fn reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Complete | FinishReason::Resolved => "The run has ended.",
         FinishReason::Drained => "The run was interrupted. The operations that were running have ended.",
-        FinishReason::Left => "The user left the run. The operations that were still running are in doubt.",
+        FinishReason::Left => {
+            "The user quit before the running operations ended. The outcome of these operations is unknown."
+        }
         FinishReason::Fenced => "Another process has taken over the run.",
         FinishReason::NoWorker => "No worker can carry out the remaining operations.",
-        FinishReason::StoreRefused => "The store refused a step.",
+        FinishReason::StoreRefused => "The store refused to record a step of the run.",
         FinishReason::Defect => "A defect of Weft stopped the run.",
     }
 }

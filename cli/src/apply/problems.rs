@@ -26,8 +26,8 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
                     Diagnostic::error(
                         "Resource instance held by another run",
                         format!(
-                            "{} is held by run {} of {}. Wait for it to end, resume it (weft runs resume {}), or \
-                            inspect it first (weft runs show {}).",
+                            "{} is held by run {} of {}. Wait until that run ends, resume it (weft runs resume {}), or \
+                             inspect it first (weft runs show {}).",
                             held.subject, held.run, held.holder, held.run, held.run
                         ),
                     )
@@ -41,7 +41,10 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
         }
         RunError::Held { run, view } => vec![Diagnostic::error(
             "Run is being carried out",
-            format!("Run {run} is being carried out by {}. Wait for it to end, or end that process.", view.holder),
+            format!(
+                "Run {run} is being carried out by {}. Wait until that run ends, or end that process.",
+                view.holder
+            ),
         )],
         other => vec![Diagnostic::error("Run not begun", format!("{other}."))],
     }
@@ -59,7 +62,7 @@ pub fn in_doubt(address: &str, run: &str, action: &str, reason: &str) -> Diagnos
             "adopt" => ("adopt ID", "it exists, with this id"),
             "absent" => ("absent", absent),
             "retry" => ("retry", "try again, and accept a duplicate"),
-            _ => ("forget", "give up the operation, leave the state as it is"),
+            _ => ("forget", "give up the operation, and leave the state as it is"),
         };
         text.push_str(&format!("\n  weft runs resolve {run} '{address}' -{option:<11} {meaning}"));
     }
@@ -106,8 +109,8 @@ pub fn stale_plan(instances: &[String]) -> Diagnostic {
     Diagnostic::error(
         "Saved plan is stale",
         format!(
-            "Since this plan was made, something else has changed objects that it depends on:{}\n\nNothing was done. \
-             Make the plan again.",
+            "Objects that this plan depends on have changed since the plan was made:{}\n\nNothing was done. Make a new \
+             plan.",
             names.concat()
         ),
     )
@@ -127,8 +130,8 @@ pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
     Diagnostic::error(
         "Object of a superseded attempt",
         format!(
-            "A superseded attempt has created an object at {address}. Run {run} has a record of it. Compare it with the \
-             object in the state, and remove one of them."
+            "A superseded attempt has created an object at {address}. Run {run} has a record of that object. Compare \
+             that object with the object in the state, and remove one of the two."
         ),
     )
     .about(address)
@@ -137,8 +140,8 @@ pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
 /// Another process has taken over the run.
 pub(super) fn taken_over(run: &str) -> Diagnostic {
     let detail = format!(
-        "Another process has taken over the run. This process has recorded nothing since then, and the other one \
-         continues.\nTo see its state: weft runs show {run}"
+        "Another process has taken over the run. This process has recorded nothing since then, and the other process \
+         continues the run.\nTo see its state: weft runs show {run}"
     );
     Diagnostic::error("Run not finished", detail)
 }
@@ -149,9 +152,11 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     const LISTED: usize = 20;
     let Unsaved { run, error, journal, unrecorded, unwritten } = unsaved;
     let kept = match unwritten {
-        None => format!("The newest state of run {run} is in {ERRORED}, because the store did not take it."),
+        None => format!("The newest state of run {run} is in {ERRORED}, because the store did not accept it."),
         Some(why) => {
-            format!("The store did not take the newest state of run {run}, and {ERRORED} was not written: {why}.")
+            format!(
+                "The store did not accept the newest state of run {run}, and {ERRORED} could not be written: {why}."
+            )
         }
     };
     let push = format!("weft state push {ERRORED}");
@@ -162,8 +167,9 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
         )
     } else if unrecorded.is_empty() {
         format!(
-            "The journal in {journal} has every result. When the store responds again, use `weft runs resume {run}` here: \
-             this writes the state and completes the run. If that journal is lost, use `{push}`."
+            "The journal in {journal} has every result. When the store responds again, use `weft runs resume {run}` in \
+             this directory. This command writes the state and completes the run. If that journal is lost, use \
+             `{push}`."
         )
     } else {
         let mut list: String = unrecorded.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
@@ -172,8 +178,9 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
         }
         format!(
             "The journal in {journal} may lack these results:{list}\n\nWhen the store responds again, use `weft runs \
-             resume {run}`: this writes the state and completes the run. If it reports an object in doubt, its id is in \
-             {ERRORED}: use `weft runs resolve {run} ADDRESS -adopt ID`. If that journal is lost, use `{push}`."
+             resume {run}`. This command writes the state and completes the run. If it reports an object in doubt, its \
+             id is in {ERRORED}: use `weft runs resolve {run} ADDRESS -adopt ID`. If that journal is lost, use \
+             `{push}`."
         )
     };
     Diagnostic::error("State not saved", format!("{kept}\n\n{way_out}"))

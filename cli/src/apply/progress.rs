@@ -452,7 +452,7 @@ impl<'a> Progress<'a> {
         }
         if self.results.skipped > 0 {
             self.view.aside(&format!(
-                "{} operations did not begin, because something that they need failed or is in doubt.",
+                "{} operations did not begin, because an operation that they depend on failed or is in doubt.",
                 self.results.skipped
             ));
         }
@@ -509,7 +509,7 @@ fn no_worker(address: &str, labels: &BTreeMap<String, String>) -> String {
         listed.push("...");
     }
     let wanted = match listed.as_slice() {
-        [] => "Any worker will do: weft worker".to_owned(),
+        [] => "Start any worker: weft worker".to_owned(),
         sets => format!("The plan needs workers with these labels: {}", sets.join("; ")),
     };
     format!("No worker is connected, so nothing happens yet. {address} waits. {wanted}")
@@ -533,7 +533,7 @@ mod tests {
     fn the_lack_of_workers_names_the_labels_that_are_wanted() {
         assert_eq!(
             no_worker("a.b", &BTreeMap::new()),
-            "No worker is connected, so nothing happens yet. a.b waits. Any worker will do: weft worker"
+            "No worker is connected, so nothing happens yet. a.b waits. Start any worker: weft worker"
         );
         let labels = [("p[\"eu\"]", "region=eu"), ("p[\"us\"]", "region=us"), ("q[\"eu\"]", "region=eu")];
         let labels = labels.map(|(instance, labels)| (instance.to_owned(), labels.to_owned())).into();

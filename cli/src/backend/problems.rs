@@ -23,8 +23,8 @@ pub fn backend_unsupported(kind: &str) -> Diagnostic {
     Diagnostic::error(
         "Backend not supported yet",
         format!(
-            "The backend {kind:?} is not one that this version of Weft can use. Use \"local\" or {known}, or keep state \
-             in Redis with -store=redis://HOST/DB?state=NAME.",
+            "This version of Weft does not support the backend {kind:?}. Use \"local\" or {known}, or keep state in \
+             Redis with -store=redis://HOST/DB?state=NAME.",
             known = weft_backends::catalog::kinds().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(", ")
         ),
     )
@@ -54,9 +54,9 @@ fn unknown_summary(init: bool) -> &'static str {
 pub fn of_backend(error: &BackendError) -> Diagnostic {
     const PLAIN: [&str; 2] = ["workspaces not supported", "default workspace not supported"];
     match error {
-        BackendError::NoWorkspaces => Diagnostic::error(PLAIN[0], "This backend has one state only."),
+        BackendError::NoWorkspaces => Diagnostic::error(PLAIN[0], "This backend supports only one state."),
         BackendError::NoDefault => {
-            Diagnostic::error(PLAIN[1], "Create a workspace with \"weft workspace new\", and select it.")
+            Diagnostic::error(PLAIN[1], "Create and select a workspace with \"weft workspace new NAME\".")
         }
         BackendError::Problem(problem) => (**problem).clone(),
         BackendError::Credentials { .. } => Diagnostic::error("No valid credential sources found", sentence(error)),
@@ -78,7 +78,7 @@ pub fn workspace_not_deleted(path: &Path, error: &dyn Display) -> Diagnostic {
 pub fn plan_without_backend() -> Diagnostic {
     Diagnostic::error(
         "Backend of the plan not readable",
-        "The plan names the backend of its state in a form that this version of Weft does not know. Make a new plan.",
+        "This version of Weft cannot read the settings of the backend in the plan. Make a new plan.",
     )
 }
 

@@ -374,8 +374,8 @@ impl<'a> Site<'a> {
                 if let Some(folder) = place.journals_here() {
                     let folder = folder.display();
                     invocation.view.aside(&format!(
-                        "The journal of this run is in {folder}, because the backend cannot hold it. Only there can the \
-                         run be resumed."
+                        "The journal of this run is in {folder}, because the backend cannot store journals. The run \
+                         can only be resumed in this directory."
                     ));
                 }
                 Ok(Site::Here(place.open(Access::Change).await.map_err(|problem| vec![problem])?))

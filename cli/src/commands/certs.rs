@@ -67,7 +67,7 @@ pub const ISSUE: Command = Command {
             text(
                 "host",
                 "HOST",
-                "A host name or address where it may listen. A coordinator needs it. Can be repeated.",
+                "A host name or address where the coordinator may listen. Required for a coordinator. Can be repeated.",
             ),
             option("days", Takes::Number, "How long the certificate is valid. [default: 90]"),
         ],

@@ -60,7 +60,12 @@ pub const COORDINATOR: Command = Command {
             ),
             text("port-file", "FILE", "Write the port to FILE when the coordinator accepts connections."),
             text("require-signature", "FILE", "Accept only plans that one of the public keys in FILE has signed."),
-            text("policy", "FILE", "Who may do what with which states. [default: the roles in certificates]"),
+            text(
+                "policy",
+                "FILE",
+                "The policy file: the roles of callers, and the states that they may use. [default: the roles in \
+                 certificates]",
+            ),
         ],
         command::METRICS,
     ],

@@ -42,7 +42,7 @@ pub const INIT: Command = Command {
         &[
             switch("upgrade", "Select the newest allowed versions of modules and providers."),
             text("plugin-dir", "DIR", "Use provider packages from DIR only. Can be repeated."),
-            text("lockfile", "MODE", "Only readonly: fail if the lock file needs a change."),
+            text("lockfile", "MODE", "The only mode is readonly: fail if the lock file needs a change."),
             switch_on("backend", "Do not set up the backend."),
             switch_on("get", "Do not install modules."),
             switch_on("cloud", ""),

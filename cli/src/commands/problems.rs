@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 pub fn detach_without_coordinator() -> Diagnostic {
     Diagnostic::error(
         "Coordinator not named",
-        "Only a coordinator can continue without this process. Name one with -coordinator or WEFT_COORDINATOR.",
+        "With -detach, a coordinator carries out the run. Name the coordinator with -coordinator or WEFT_COORDINATOR.",
     )
 }
 
@@ -56,8 +56,8 @@ pub fn other_value_than_planned(name: &str) -> Diagnostic {
     Diagnostic::error(
         "Mismatch between input and plan variable value",
         format!(
-            "The plan was made with a different value of the variable \"{name}\" than the one that an option, \
-             a variables file or the environment sets now. Remove that setting, or make the plan again."
+            "An option, a variables file or the environment sets the variable \"{name}\" to another value than that of \
+             the plan. Remove that setting, or make the plan again."
         ),
     )
 }
@@ -74,7 +74,8 @@ pub fn input_unreadable(error: &dyn Display) -> Diagnostic {
 
 /// The standard input ends inside an expression.
 pub fn input_ends_within() -> Diagnostic {
-    let detail = "The last expression has open brackets or quotes, so it was not evaluated. Close them.";
+    let detail = "The last expression has open brackets or quotes, so it was not evaluated. Close the brackets and \
+                  quotes.";
     Diagnostic::warning("The input ends within an expression", detail)
 }
 
@@ -91,8 +92,8 @@ pub fn cannot_listen(error: &dyn Display) -> Diagnostic {
 /// The service manager passed several sockets.
 pub fn several_sockets(count: usize) -> Diagnostic {
     cannot_listen(&format!(
-        "the service manager passed {count} sockets, and a coordinator listens on one: name one \
-                            address in the socket unit"
+        "the service manager passed {count} sockets, but a coordinator listens on only one: name one address in the \
+         socket unit"
     ))
 }
 
@@ -110,8 +111,8 @@ pub fn directory_unusable(directory: &str, error: &dyn Display) -> Diagnostic {
 pub fn nothing_to_import_into() -> Diagnostic {
     Diagnostic::error(
         "No OpenTofu configuration files",
-        "The directory has no configuration files (.tf). An object is imported into a resource that a configuration \
-         declares: write it first.",
+        "The directory has no configuration files (.tf). Import needs a resource block for the object. Write the \
+         configuration first.",
     )
 }
 
@@ -127,7 +128,7 @@ pub fn directory_unreadable(directory: &str) -> Diagnostic {
 pub fn tests_unreadable(directory: &str) -> Diagnostic {
     Diagnostic::error(
         "Failed to read test directory",
-        format!("{directory} is not a directory, so it has no module and no tests."),
+        format!("{directory} is not a directory, so it contains no module and no tests."),
     )
 }
 
@@ -194,7 +195,7 @@ pub fn worker_without_coordinator() -> Diagnostic {
     Diagnostic::error(
         "Coordinator not named",
         "Name the coordinator to work for with -coordinator HOST:PORT or WEFT_COORDINATOR. Several addresses are \
-         separated by commas. The worker uses the first one that answers.",
+         separated by commas. The worker uses the first coordinator that responds.",
     )
 }
 
@@ -205,7 +206,7 @@ pub fn invalid_label(label: &str) -> Diagnostic {
 
 /// The text of `-name` is not the name of a worker.
 pub fn invalid_worker_name() -> Diagnostic {
-    Diagnostic::error("Invalid -name option", "The name of a worker has at least one character, and no slash.")
+    Diagnostic::error("Invalid -name option", "The name of a worker must have at least one character, and no slash.")
 }
 
 /// A defect has ended the worker.
@@ -217,7 +218,7 @@ pub fn worker_ended(error: &dyn Display) -> Diagnostic {
 pub fn spool_without_name() -> Diagnostic {
     Diagnostic::error(
         "Worker name expected",
-        "-spool keeps results for a worker of the same name. Give this one a name with -name.",
+        "-spool keeps results for a worker of the same name. Give this worker a name with -name.",
     )
 }
 
@@ -231,7 +232,8 @@ pub fn no_spool(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "Results are kept in memory only",
         format!(
-            "{error}. If this worker and its coordinator are lost together, calls can be in doubt. Name a directory with -spool."
+            "{error}. If this worker and its coordinator fail at the same time, the outcome of calls can be unknown. \
+             Name a directory with -spool."
         ),
     )
 }
@@ -241,7 +243,7 @@ pub fn no_room_for_results(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "No room is reserved for results",
         format!(
-            "{error}. The worker runs, but cannot keep its results if the disk is full. Make room on the disk, or name a \
+            "{error}. The worker runs, but loses results if the disk is full. Make room on the disk, or name a \
              directory on another disk with -spool, and start the worker again."
         ),
     )
@@ -282,7 +284,10 @@ pub fn no_raw_form(name: &str, what: &str) -> Diagnostic {
 
 /// `explain` takes at most one code.
 pub fn one_code_expected() -> Diagnostic {
-    Diagnostic::error("Too many command line arguments", "Expected one code, such as W0101, or none for a list of all.")
+    Diagnostic::error(
+        "Too many command line arguments",
+        "Expected one code, such as W0101, or no code for a list of all codes.",
+    )
 }
 
 /// The code does not exist.
@@ -324,8 +329,8 @@ pub fn left_behind(count: usize) -> Diagnostic {
     Diagnostic::error(
         "Destroy was successful but left behind forgotten instances",
         format!(
-            "As planned, {count} objects were removed from the state and not destroyed. They still exist, and may cost \
-             something; the plan names them. With -suppress-forget-errors this is not an error."
+            "As planned, {count} objects were removed from the state and not destroyed. These objects still exist, and \
+             may incur costs. The plan lists them. With -suppress-forget-errors, this is not an error."
         ),
     )
 }
@@ -398,7 +403,7 @@ pub fn show_arguments() -> Diagnostic {
 pub fn apply_arguments() -> Diagnostic {
     Diagnostic::error(
         "Too many command line arguments",
-        "Expected at most one positional argument, the plan file. Options stand before it.",
+        "Expected at most one positional argument, the plan file. Put options before the plan file.",
     )
 }
 
@@ -417,7 +422,7 @@ pub fn no_outputs() -> Diagnostic {
 pub fn workers_without_coordinator() -> Diagnostic {
     Diagnostic::error(
         "Coordinator not named",
-        "Workers belong to a coordinator. Name it with -coordinator or WEFT_COORDINATOR.",
+        "Name the coordinator of the workers with -coordinator or WEFT_COORDINATOR.",
     )
 }
 
@@ -430,7 +435,7 @@ pub fn worker_name_expected() -> Diagnostic {
 pub fn no_such_worker(name: &str) -> Diagnostic {
     Diagnostic::error(
         "No such worker",
-        format!("No worker named {name:?} is connected. weft workers list shows those that are."),
+        format!("No worker named {name:?} is connected. weft workers list shows the connected workers."),
     )
 }
 

@@ -68,7 +68,7 @@ fn described(header: &RunHeader, now: u64) -> String {
     };
     let state = if header.abandoned { "was given up, and has operations in doubt" } else { "is not finished" };
     let heard = header.lease.as_ref().and_then(|lease| lease.age_ms);
-    let heard = heard.map(|age| format!(", last sign of life {} s ago", age / 1000)).unwrap_or_default();
+    let heard = heard.map(|age| format!(", last heartbeat {} s ago", age / 1000)).unwrap_or_default();
     let mut text =
         format!("Run {id} {state}.\n  {by} {began}, {ago}{heard}.\n  {}", statuses::unfinished(&listing.counts));
     let mut way = |words: &str, command: &str| text.push_str(&format!("\n  {words:<16}weft runs {command} {id}"));

@@ -99,7 +99,7 @@ fn lines(report: &StoreReport) -> Vec<String> {
     lines.push(format!("Server: Redis {}; connection {encrypted}; user {}", server.version, server.user));
     lines.push("Settings: maxmemory-policy, appendonly and appendfsync are as required".to_owned());
     lines.push(match server.replicas {
-        0 => "Replicas: no write waits for any".to_owned(),
+        0 => "Replicas: writes do not wait for replicas".to_owned(),
         count => format!("Replicas: {count} confirm each write"),
     });
     let digests = match report.without_digest {
@@ -151,9 +151,9 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
         if !invocation.asks() {
             return Err(vec![problems::not_approved()]);
         }
-        let detail = "The state will not have these records. The real objects stay: import them again, or they will \
-                      be created a second time. Restoring a backup of Redis is better, if there is one.\nOnly 'yes' will \
-                      be accepted to confirm.";
+        let detail = "The state will not have these records. The real objects continue to exist: import these objects \
+                      again, or the next apply creates them a second time. If there is a backup of Redis, restore the \
+                      backup instead.\nOnly 'yes' will be accepted to confirm.";
         if !Prompt::new().confirm("Do you really want to declare these records lost?", detail) {
             view.line("declare-lost cancelled.");
             return Ok(Exit::FAILED);
@@ -183,8 +183,10 @@ fn names(losses: &Losses) -> Vec<String> {
         list(&mut lines, losses.damaged.iter().map(ToString::to_string).collect());
     }
     if losses.missing > 0 {
-        lines
-            .push(format!("{} records are missing. They are among these objects, which once had one:", losses.missing));
+        lines.push(format!(
+            "{} records are missing. The missing records belong to some of these objects:",
+            losses.missing
+        ));
         list(&mut lines, losses.candidates.clone());
     }
     lines

@@ -194,14 +194,16 @@ async fn serve(
     let kept = left.results.saturating_sub(lost);
     if let Some(path) = spool.filter(|_| kept > 0) {
         view.aside(&format!(
-            "{kept} results that no coordinator has accepted are in {}. The next worker with the name {} hands them over.",
+            "{kept} results that no coordinator has accepted are in {}. The next worker with the name {} hands these \
+             results over.",
             path.display(),
             serving.name
         ));
     }
     if left.calls + lost > 0 {
         view.aside(&format!(
-            "Leaving {} calls and {lost} results that no coordinator has accepted. They are in doubt.",
+            "Quitting with {} running calls and {lost} results that no coordinator has accepted. The outcome of their \
+             operations is unknown.",
             left.calls
         ));
     }

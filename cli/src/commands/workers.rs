@@ -31,7 +31,7 @@ pub const LIST: Command = Command {
 pub const DRAIN: Command = Command {
     words: &["workers", "drain"],
     operands: "WORKER",
-    about: "Let a worker finish what it has, and give it nothing else",
+    about: "Let a worker finish its operations, and give it no others",
     flags: &[command::VIEW, command::COORDINATOR_OF_RUNS, command::TLS],
     run: |invocation| concluded(invocation, block_on(drain(invocation, true))),
     ..LIST

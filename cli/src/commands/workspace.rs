@@ -94,7 +94,7 @@ pub const DELETE: Command = Command {
         command::JSON,
         command::VARIABLES_UNLISTED,
         command::LOCK,
-        &[switch("force", "Delete it even if its state has objects. They are no longer managed.")],
+        &[switch("force", "Delete it even if its state has objects. Weft no longer manages these objects.")],
     ],
     run: |invocation| {
         invocation.view.tell_lines();

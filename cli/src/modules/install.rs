@@ -106,7 +106,7 @@ impl<'a> ModuleInstaller<'a> {
     /// # Errors
     /// Returns an error if the module cannot be fetched.
     pub fn fetch_alone(&mut self, source: &ModuleSource, to: &str) -> Result<String, Vec<Diagnostic>> {
-        let wanted = WantedModule { key: "", called: "of -from-module", range: None };
+        let wanted = WantedModule { key: "", called: "named by -from-module", range: None };
         let mut problems = Vec::new();
         let fetched = match source {
             ModuleSource::Registry(module) => {
@@ -374,7 +374,7 @@ fn without_links(path: &str) -> io::Result<String> {
         }
         links += 1;
         if links > MOST_LINKS {
-            return Err(io::Error::other("too many links lead to it"));
+            return Err(io::Error::other("the path contains too many symbolic links"));
         }
         let target = fs::read_link(&next)?.to_string_lossy().into_owned();
         if target.starts_with('/') {

@@ -10,8 +10,8 @@ pub fn attaching_unsupported(variable: &str) -> Diagnostic {
     Diagnostic::error(
         "Attaching to running providers not supported yet",
         format!(
-            "The environment variable {variable} is set, but this version of Weft always starts providers itself. Unset \
-             it, or name the provider's program in dev_overrides of the CLI configuration."
+            "The environment variable {variable} is set, but this version of Weft always starts providers itself. \
+             Unset the variable, or name the provider's program in dev_overrides of the CLI configuration."
         ),
     )
 }
@@ -51,7 +51,10 @@ pub fn plan_of_other_selections(lines: &str) -> Diagnostic {
 pub fn schemas_of_plan_missing(lines: &str) -> Diagnostic {
     Diagnostic::error(
         "Failed to load plugin schemas",
-        format!("The lock file does not have these providers of the plan:{lines}\n\nRestore it, or run \"weft init\"."),
+        format!(
+            "The lock file does not have these providers of the plan:{lines}\n\nRestore the lock file, or run \"weft \
+             init\"."
+        ),
     )
 }
 
@@ -60,8 +63,8 @@ pub fn provider_missing(source: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Missing required provider",
         format!(
-            "The provider {source} is needed, but is in neither the configuration nor the lock file. Install it with \
-             \"weft init\"."
+            "The provider {source} is needed, but is in neither the configuration nor the lock file. Install the \
+             provider with \"weft init\"."
         ),
     )
 }
@@ -71,8 +74,8 @@ pub fn override_missing(name: &str) -> Diagnostic {
     Diagnostic::error(
         "Provider package missing",
         format!(
-            "The plan was made with a development override of {name}, and this machine has none. Name it in \
-             dev_overrides of the CLI configuration, or make the plan again."
+            "The plan was made with a development override of {name}, but the CLI configuration of this machine has no \
+             such override. Add the override to dev_overrides of the CLI configuration, or make the plan again."
         ),
     )
 }
@@ -93,8 +96,8 @@ pub fn version_missing(name: &str, version: &dyn Display, problem: &dyn Display)
     Diagnostic::error(
         "Provider package missing",
         format!(
-            "The plan was made with {name} {version}: {problem}. Nothing was done. Install it with \"weft init\", or name \
-             a directory that has it in the CLI configuration."
+            "The plan was made with {name} {version}: {problem}. Nothing was done. Install the package with \"weft \
+             init\", or name a directory with the package in the CLI configuration."
         ),
     )
 }

@@ -29,7 +29,7 @@ pub fn destroy_and_refresh_only() -> Diagnostic {
 pub fn refresh_only_without_refresh() -> Diagnostic {
     Diagnostic::error(
         "Incompatible refresh options",
-        "The options -refresh-only and -refresh=false cannot be used together: there would be nothing to do.",
+        "The options -refresh-only and -refresh=false cannot be used together: such a plan would do nothing.",
     )
 }
 
@@ -58,7 +58,7 @@ pub fn address_file_unreadable(path: &str, error: &dyn Display) -> Diagnostic {
 pub fn invalid_replace(escaped: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Invalid force-replace address \"{escaped}\""),
-        "It must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].",
+        "The address must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].",
     )
 }
 
@@ -72,7 +72,7 @@ pub fn replace_of_unmanaged(escaped: &str) -> Diagnostic {
 
 /// The text of `-target` or `-exclude` is not the address of something that can be selected.
 pub fn invalid_selection(option: &str, escaped: &str, selected: &str) -> Diagnostic {
-    Diagnostic::error(format!("Invalid {option} \"{escaped}\""), format!("It must name {selected}."))
+    Diagnostic::error(format!("Invalid {option} \"{escaped}\""), format!("The address must name {selected}."))
 }
 
 /// An ephemeral variable has no value.

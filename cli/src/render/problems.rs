@@ -12,8 +12,8 @@ pub fn no_schema(address: &dyn Display) -> Diagnostic {
 /// The schema version of an object in the state differs from that of the provider's schema.
 pub fn other_schema_version(address: &dyn Display, stored: u64, known: u64) -> Diagnostic {
     unfit(format!(
-        "{address} follows version {stored} of its schema, and the provider that is installed knows version {known}. A \
-         plan upgrades it."
+        "The object of {address} has schema version {stored}, but the installed provider has version {known}. Use weft \
+         plan, which upgrades the object."
     ))
 }
 

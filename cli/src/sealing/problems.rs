@@ -18,8 +18,8 @@ pub fn unencrypted_forbidden(problem: &dyn Display) -> Diagnostic {
 pub fn unencrypted_configured() -> Diagnostic {
     Diagnostic::warning(
         "Unencrypted method configured",
-        "The settings include the method unencrypted, which stores states or plans unencrypted. Use it only while a \
-         project migrates to or from encryption.",
+        "The settings include the method unencrypted, which stores states or plans unencrypted. Use this method only \
+         while a project migrates to or from encryption.",
     )
 }
 
@@ -33,8 +33,8 @@ pub fn key_service_unsupported(service: &str) -> Diagnostic {
     Diagnostic::error(
         "Key provider not supported yet",
         format!(
-            "This build of Weft has no client for {service}. Use a build that has the backend of that cloud, or the type \
-             external with a command that asks the service."
+            "This build of Weft has no client for {service}. Use a build that has the backend of that cloud, or the \
+             type external with a command that gets the key from the service."
         ),
     )
 }
@@ -81,8 +81,10 @@ pub enum ArgumentFault<'a> {
 /// The arguments of a block are invalid.
 pub fn invalid_arguments(block: &str, fault: ArgumentFault<'_>) -> Diagnostic {
     let detail = match fault {
-        ArgumentFault::PassphraseAndChain => "It has both a passphrase and a chain. Remove one of them.".to_owned(),
-        ArgumentFault::NoPassphrase => "It needs a passphrase or a chain.".to_owned(),
+        ArgumentFault::PassphraseAndChain => {
+            "The block has both a passphrase and a chain. Remove one of them.".to_owned()
+        }
+        ArgumentFault::NoPassphrase => "The block needs a passphrase or a chain.".to_owned(),
         ArgumentFault::HashFunction(error) => format!("{error}."),
         ArgumentFault::Type(name, wanted) => format!("{name} must be a {wanted}."),
         ArgumentFault::NotWhole(name) => format!("{name} must be a whole number that is not negative."),

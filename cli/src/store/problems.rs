@@ -29,8 +29,8 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
         StoreError::Unsealed { error, .. } if error.lacks_key() => (NO_KEY, " Nothing was written unencrypted."),
         StoreError::Unopened { .. } => (
             "Error acquiring the state lock",
-            " Nothing was changed. Give the settings with which it was encrypted, in the configuration or in \
-             TF_ENCRYPTION; after a change of keys, the former ones belong into a fallback.",
+            " Nothing was changed. Set the settings that encrypted the state, in the configuration or in \
+             TF_ENCRYPTION. After a change of keys, put the former method into a fallback block.",
         ),
         StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written unencrypted."),
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),
@@ -63,7 +63,7 @@ pub fn state_not_named(backend: &str) -> Diagnostic {
     Diagnostic::error(
         "State of the plan not named",
         format!(
-            "The plan was made from the state in {backend}. Name it with the option -store or the environment \
+            "The plan was made from the state in {backend}. Name that state with the option -store or the environment \
              variable WEFT_STORE. A plan does not store the password."
         ),
     )
@@ -74,8 +74,8 @@ pub fn password_in_argument() -> Diagnostic {
     Diagnostic::error(
         "Password in an argument",
         "The option -store contains a password, and other users of this machine can see the arguments of a process. \
-         Write the address without it, such as redis://USER@HOST/0?state=NAME, and name a file with the password in \
-         WEFT_REDIS_PASSWORD_FILE. The variables WEFT_REDIS_PASSWORD and WEFT_STORE may also contain it.",
+         Write the address without the password, such as redis://USER@HOST/0?state=NAME, and name a file with the \
+         password in WEFT_REDIS_PASSWORD_FILE. The variables WEFT_REDIS_PASSWORD and WEFT_STORE may also contain it.",
     )
 }
 

@@ -115,7 +115,7 @@ pub fn invalid_target() -> Diagnostic {
 pub fn missing_failure(object: &str) -> Diagnostic {
     Diagnostic::error(
         "Missing expected failure",
-        format!("This run expects a condition of {object} to fail, and none did."),
+        format!("This run expects a condition of {object} to fail, but no condition failed."),
     )
 }
 
@@ -124,8 +124,8 @@ pub fn invalid_variable_before_apply(object: &str) -> Diagnostic {
     Diagnostic::warning(
         "Invalid Variable in test file",
         format!(
-            "{object} has an invalid value in this run. That was expected, but it prevents the apply, so the run \
-             fails. It would pass with command = plan."
+            "{object} has an invalid value in this run. The invalid value was expected, but it prevents the apply, so \
+             the run fails. With command = plan, the run would pass."
         ),
     )
 }
@@ -143,7 +143,7 @@ pub fn no_value(name: &str) -> Diagnostic {
     Diagnostic::error(
         "No value for required variable",
         format!(
-            "The variable {name:?} of the tested module has neither a value nor a default. Give it one in a variables \
+            "The variable {name:?} of the tested module has neither a value nor a default. Set a value in a variables \
              block of the run or the file, or with -var."
         ),
     )

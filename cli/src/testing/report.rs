@@ -198,11 +198,11 @@ impl<'a> TestReport<'a> {
             found.state.iter().for_each(|one| self.view.aside(&one.line()));
         }
         for (run, source, list) in &found.states {
-            self.view.aside(&format!("\nThese objects of {source:?} exist, made by the run {run:?}:"));
+            self.view.aside(&format!("\nThese objects of {source:?} exist, created by the run {run:?}:"));
             list.iter().for_each(|one| self.view.aside(&one.line()));
         }
         if !found.planned.is_empty() {
-            self.view.aside(&format!("\nThese objects were being made by the run {run:?}, and may exist:"));
+            self.view.aside(&format!("\nThese objects were being created by the run {run:?}, and may exist:"));
             found.planned.iter().for_each(|one| self.view.aside(&format!("  - {one}")));
         }
         for path in written {

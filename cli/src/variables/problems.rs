@@ -37,9 +37,9 @@ pub fn undeclared_in_file(source: &str, name: &str) -> Diagnostic {
     Diagnostic::warning(
         "Value for undeclared variable",
         format!(
-            "{source:?} gives a value to {name:?}, and the root module declares no such variable. Declare it, or remove \
-             the value.\n\nValues that many configurations share can be given by environment variables TF_VAR_NAME, about \
-             which there are no such warnings; -compact-warnings makes them short."
+            "{source:?} gives a value to {name:?}, but the root module declares no such variable. Declare the \
+             variable, or remove the value.\n\nFor values that many configurations share, use environment variables \
+             TF_VAR_NAME: they cause no such warnings. With -compact-warnings, these warnings are short."
         ),
     )
 }
@@ -49,8 +49,8 @@ pub fn undeclared_in_option(name: &str) -> Diagnostic {
     Diagnostic::error(
         "Value for undeclared variable",
         format!(
-            "-var gives a value to {name:?}, and the root module declares no such variable. Declare it, or leave the \
-             option out."
+            "-var gives a value to {name:?}, but the root module declares no such variable. Declare the variable, or \
+             remove the option."
         ),
     )
 }

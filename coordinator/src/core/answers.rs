@@ -113,7 +113,7 @@ impl Coordinator {
     /// Reports that the store refused a step.
     pub(super) fn tell_refusal(&mut self, position: Position, answer: &StoreAnswer) {
         let problem = refusal(answer).about(self.outline.at(position).address.clone());
-        let reason = "the store refused to record it".to_owned();
+        let reason = "the store refused to record the operation".to_owned();
         self.tell(position, OperationEventKind::InDoubt { reason, candidate: None }, encode_diagnostics(&[problem]));
     }
 

@@ -41,7 +41,10 @@ impl Coordinator {
             for position in self.roster.tasks(worker) {
                 if self.operations.state(position) == State::Intended(Intended::AtWorker) {
                     let holder = in_words(self.roster.id(worker));
-                    self.doubt(position, format!("the run was left while {holder} still had the call"))?;
+                    self.doubt(
+                        position,
+                        format!("the run was stopped while {holder} was still carrying out the call"),
+                    )?;
                 }
             }
         }

@@ -117,7 +117,7 @@ impl Coordinator {
             self.fail_unintended(position, refusal.clone())?;
         }
         for position in settles {
-            self.unsettled(position, "its provider could not be opened".to_owned())?;
+            self.unsettled(position, "its provider could not be started".to_owned())?;
         }
         Ok(())
     }

@@ -51,7 +51,9 @@ impl Coordinator {
                 }
                 Status::Intended => match holder {
                     Some(holder) => self.hold_task(holder, position),
-                    None => self.doubt(position, "the store does not say who made the attempt".to_owned())?,
+                    None => {
+                        self.doubt(position, "the store has no record of the worker that made the attempt".to_owned())?
+                    }
                 },
                 Status::Failed | Status::Skipped if stays_failed(&record) => stay_failed.push(position),
                 Status::Failed | Status::Skipped if !self.options.only_resolve => self.reopen(position)?,

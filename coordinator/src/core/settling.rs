@@ -16,7 +16,7 @@ use crate::result::JournalledResult;
 use weft_protocol::{Candidate, Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
 
 /// The reason of a doubt from an earlier term.
-const GONE: &str = "its worker is gone";
+const GONE: &str = "its worker has ended or lost its connection";
 
 impl Coordinator {
     /// Turns an open intent into a doubt, and looks for evidence.
@@ -174,7 +174,7 @@ impl Coordinator {
             }
             State::InDoubt(Doubt::AtSettler(_)) => self.stop_settling(position)?,
             State::InDoubt(Doubt::Unsettled | Doubt::AwaitsHolder) => {
-                self.enter(position, State::InDoubt(Doubt::Open), "there is news about the outcome")?;
+                self.enter(position, State::InDoubt(Doubt::Open), "a new report about the outcome has arrived")?;
             }
             _ => {}
         }
@@ -258,8 +258,8 @@ impl Coordinator {
             SettleVerdict::NotApplied { .. } => {
                 let holder = in_words(&self.holder_name(position));
                 let reason = format!(
-                    "the object was not found as it should be, but {holder}, which made the call, is not known \
-                     to be dead, so the call may still take effect"
+                    "the object was not found as planned, but {holder} made the call and may still be running, so the \
+                     call may still take effect"
                 );
                 self.unsettled(position, reason)
             }

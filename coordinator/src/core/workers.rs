@@ -101,10 +101,10 @@ impl Coordinator {
                 (State::Leased(Leased::AtWorker), None) => self.unlease(position)?,
                 // The worker never received the grant, and will not act on a later grant.
                 (State::Intended(Intended::AtWorker), None) => {
-                    self.never_called(position, "the worker never had the grant")?;
+                    self.never_called(position, "the worker never received the permission for the call")?;
                 }
                 (State::Intended(Intended::AtWorker), Some(HeldPhase::Preparing)) => {
-                    self.never_called(position, "the worker had not asked for the intent")?;
+                    self.never_called(position, "the worker had not asked for the permission for the call")?;
                 }
                 _ => {}
             }
@@ -242,7 +242,7 @@ impl Coordinator {
             let is_called = self.operations.state(position) == State::Intended(Intended::AtWorker);
             // In any other state, the answer of the store decides.
             if is_called && !self.is_handed_over(position, index) {
-                let reason = format!("{} is gone", in_words(self.roster.id(index)));
+                let reason = format!("{} has ended or lost its connection", in_words(self.roster.id(index)));
                 self.doubt(position, reason)?;
             }
         }
@@ -262,7 +262,7 @@ impl Coordinator {
             match self.operations.state(position) {
                 State::Leased(Leased::AtWorker) => self.unlease(position)?,
                 State::Intended(Intended::AtWorker) if self.ahead.waits(position) => {
-                    self.never_called(position, "its worker is gone, and its call was not allowed yet")?;
+                    self.never_called(position, "its worker ended or lost its connection before the call was allowed")?;
                 }
                 _ => {}
             }

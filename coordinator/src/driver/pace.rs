@@ -31,7 +31,7 @@ impl Driver {
         let grants = match answer {
             Ok(grants) => Some(grants),
             Err(error) => {
-                warn!(run = %self.run, "the store gave no tokens for calls: {error}");
+                warn!(run = %self.run, "the store did not return tokens of call budgets: {error}");
                 None
             }
         };

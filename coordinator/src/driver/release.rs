@@ -44,16 +44,16 @@ pub(super) async fn release(
     let status = match timeout(deadline, store.release(lease, ending)).await {
         Ok(Ok(ReleaseAnswer::Released(header))) => Released::With(header.status),
         Ok(Ok(ReleaseAnswer::Open(open))) => {
-            warn!(run = %lease.run, "the run is left with {} open intents", open.len());
+            warn!(run = %lease.run, "the run ends while the outcome of {} calls is unknown", open.len());
             Released::Unknown
         }
         Ok(Ok(ReleaseAnswer::Fenced(_))) => Released::Fenced,
         Ok(Err(error)) => {
-            warn!(run = %lease.run, "the lease could not be given back: {error}");
+            warn!(run = %lease.run, "the lease could not be released: {error}");
             return Err(error);
         }
         Err(_) => {
-            warn!(run = %lease.run, "the store did not take the lease back in time");
+            warn!(run = %lease.run, "the store did not confirm the release of the lease in time");
             Released::Unknown
         }
     };

@@ -84,7 +84,7 @@ impl LimitRule {
         }
         // A call and the read before it take their tokens together.
         if self.burst() < 2 * self.tokens() && self.burst.is_some() {
-            return Err(format!("has the burst {}, which is less than two calls take", self.burst()));
+            return Err(format!("has the burst {}, which is less than the tokens of two calls", self.burst()));
         }
         self.rule().check_labels()
     }

@@ -157,7 +157,7 @@ fn labels_that_the_plan_does_not_know_are_refused() {
         let rules = format!("[[rule]]\nkey = 'eu-*'\nlabels = {{ a = '{{{name}}}' }}");
         let refused = PlacementRules::parse(&rules).unwrap().place(&regions(), "placement.toml").unwrap_err();
         assert_eq!(refused.len(), 1);
-        assert!(refused[0].detail.contains(&format!("and its labels refer to {{{name}}}.")));
+        assert!(refused[0].detail.contains(&format!("and a label of this rule refers to {{{name}}}.")));
         assert!(!refused[0].detail.contains("hush"));
     }
 }
@@ -255,7 +255,7 @@ fn wrong_limits_are_refused_with_what_is_wrong() {
         (limit("rate = 0"), "limit 1 has the rate 0"),
         (limit("rate = nan"), "limit 1 has the rate NaN"),
         (limit("rate = 1\nburst = 0"), "limit 1 needs a burst"),
-        (limit("rate = 1\nburst = 3\ntokens_per_call = 2"), "less than two calls take"),
+        (limit("rate = 1\nburst = 3\ntokens_per_call = 2"), "less than the tokens of two calls"),
         (limit("rate = 1\ntokens_per_call = 1000"), "limit 1 needs tokens_per_call"),
         (limit("rate = 1\nlabels = { a = '{' }"), "unclosed brace"),
         (retry("attempts = 1000"), "retry 1 has more than"),

@@ -159,7 +159,7 @@ async fn only_a_worker_works_and_a_command_line_only_at_home() {
     let reason = refused(&place, "reader", &[Role::Read], "x", None).await.unwrap();
     assert!(reason.contains("weft/read/reader does not have the role worker"), "{reason}");
     let reason = refused(&place, "alice", &[Role::Apply], "x", None).await.unwrap();
-    assert!(reason.contains("carries out only what must run where its user is"), "{reason}");
+    assert!(reason.contains("operations that must run on the machine of its user"), "{reason}");
     let reason = refused(&place, "alice", &[Role::Apply], "x", Some("r1")).await.unwrap();
     assert!(reason.contains("weft/apply/alice"), "{reason}");
     assert_eq!(refused(&place, "alice", &[Role::Apply], "home-r1", Some("r1")).await, None);

@@ -206,7 +206,7 @@ async fn a_cluster_applies_plans_concurrently() {
     let run = client.submit(plan.clone()).await.unwrap();
     let second = client.submit(plan).await;
     let second = second.unwrap_err().to_string();
-    assert!(second.contains("cannot claim what its plan changes: a.b[0]"), "{second}");
+    assert!(second.contains("cannot claim the parts of the state that its plan changes: a.b[0]"), "{second}");
     let end = until_end(&mut client, &run).await;
     assert_eq!((end.exit_code(), end.run.unwrap().counts.done), (0, 600));
     let details = client.show(Some(&run)).await.unwrap();

@@ -6,8 +6,8 @@ use weft_graph_format::source::SourceRange;
 /// A variable file declares a variable.
 pub(super) fn declaration(name: &str, at: SourceRange) -> Diagnostic {
     let detail = format!(
-        "A variable file sets variables that are declared elsewhere, in the form NAME = VALUE. The block that declares \
-         {name:?} belongs into a .tf file."
+        "A variable file sets variables that are declared elsewhere, in the form NAME = VALUE. Move the block that \
+         declares {name:?} to a .tf file."
     );
     Diagnostic::error("Variable declaration in .tfvars file", detail).at(at)
 }

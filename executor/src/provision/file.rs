@@ -54,10 +54,10 @@ fn expanded(path: &str) -> Result<PathBuf, String> {
     match path.strip_prefix('~') {
         None => Ok(PathBuf::from(path)),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            let home = std::env::home_dir().ok_or("the home of the user is not known")?;
+            let home = std::env::home_dir().ok_or("the home directory of the user is not known")?;
             Ok(home.join(rest.trim_start_matches('/')))
         }
-        Some(_) => Err(format!("{path}: the home of another user cannot be used")),
+        Some(_) => Err(format!("{path}: the home directory of another user is not supported")),
     }
 }
 

@@ -87,7 +87,7 @@ impl ResultSource for Environment<'_> {
     fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
         match &self.functions {
             Some(caller) => caller.call(function, arguments),
-            None => Err(FunctionError::new("no provider can be called here")),
+            None => Err(FunctionError::new("functions of providers cannot be called in this part of the plan")),
         }
     }
 }

@@ -50,12 +50,12 @@ impl<'a> FunctionCaller<'a> {
                 Err(problems) => Err(problems
                     .into_iter()
                     .next()
-                    .unwrap_or_else(|| problems::unavailable_function(name, "it failed"))),
+                    .unwrap_or_else(|| problems::unavailable_function(name, "the provider could not be started"))),
             };
         }
         let source = name.source();
         if source.is_builtin() {
-            return Err(problems::unavailable_function(name, "it has no functions"));
+            return Err(problems::unavailable_function(name, "the provider has no functions"));
         }
         let plugin = self.host.options.packages.find(&self.shard.package(source))?;
         let key = format!("{source} (functions)");
@@ -64,7 +64,7 @@ impl<'a> FunctionCaller<'a> {
         let subject = DiagnosticSubject { address: &text, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
             let first = problems::open_failed(&subject, &error).into_iter().next();
-            first.unwrap_or_else(|| problems::unavailable_function(name, "it failed"))
+            first.unwrap_or_else(|| problems::unavailable_function(name, "the provider could not be started"))
         })?;
         Ok(Arc::new(Provider::Plugin(lease)))
     }
@@ -77,7 +77,7 @@ impl<'a> FunctionCaller<'a> {
     ) -> Result<ProviderFunction, Diagnostic> {
         if is_terraform(provider) {
             let signature = terraform_functions::signature(function).ok_or_else(|| {
-                problems::unavailable_function(provider, &format!("it has no function named {function:?}"))
+                problems::unavailable_function(provider, &format!("the provider has no function named {function:?}"))
             })?;
             let signature = Arc::new(signature);
             return Ok(ProviderFunction { provider: provider.clone(), function: function.into(), signature });
@@ -93,11 +93,15 @@ impl<'a> FunctionCaller<'a> {
                 let asked = self.runtime.block_on(lease.get_functions());
                 let functions =
                     asked.map_err(|error| problems::unavailable_function(provider, &error.to_string()))?.value;
-                let missing =
-                    || problems::unavailable_function(provider, &format!("it has no function named {function:?}"));
+                let missing = || {
+                    problems::unavailable_function(
+                        provider,
+                        &format!("the provider has no function named {function:?}"),
+                    )
+                };
                 functions.get(function).cloned().ok_or_else(missing)?
             }
-            (None, None) => return Err(problems::unavailable_function(provider, "it has no functions")),
+            (None, None) => return Err(problems::unavailable_function(provider, "the provider has no functions")),
         };
         Ok(ProviderFunction { provider: provider.clone(), function: function.into(), signature: Arc::new(signature) })
     }

@@ -141,7 +141,7 @@ impl ProviderSlot {
         let Some(lease) = provider.plugin() else { return };
         match lease.stop().await {
             Ok(None) => {}
-            Ok(Some(objection)) => tracing::warn!(provider = self.text, "the provider does not stop: {objection}"),
+            Ok(Some(objection)) => tracing::warn!(provider = self.text, "the provider refused to stop: {objection}"),
             Err(error) => tracing::warn!(provider = self.text, %error, "the provider could not be stopped"),
         }
     }

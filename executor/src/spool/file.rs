@@ -61,12 +61,12 @@ pub enum SpoolError {
         error: String,
     },
     /// Another process uses the spool.
-    #[error("another worker uses {0}: give this one another name with -name, or another folder with -spool")]
+    #[error("another worker uses {0}: give this worker another name with -name, or another directory with -spool")]
     InUse(String),
     /// A record cannot be decrypted.
     #[error(
-        "{path} has results that cannot be decrypted: {error}. Give the worker the keys that they were encrypted with \
-         (TF_ENCRYPTION). Without the file, the operations of these results are in doubt"
+        "{path} has results that cannot be decrypted: {error}. Set TF_ENCRYPTION of the worker to the settings that \
+         encrypted these results. If the file is removed, the operations of these results are in doubt"
     )]
     Sealed {
         /// The file.
@@ -133,7 +133,7 @@ impl FileSpool {
     /// Returns an error if the folder cannot be used, another process uses the spool, or its records cannot be
     /// decrypted.
     pub fn open(folder: &Path, name: &str, seal: Arc<dyn SpoolSeal>) -> Result<(FileSpool, FoundResults), SpoolError> {
-        std::fs::create_dir_all(folder).map_err(io_error("cannot make", folder))?;
+        std::fs::create_dir_all(folder).map_err(io_error("cannot create", folder))?;
         let path = folder.join(format!("{PREFIX}{name}"));
         let lock = lock(&folder.join(format!("{PREFIX}{name}{LOCK}")), &path)?;
         let mut wanted: BTreeMap<(RunId, Task), Entry> = BTreeMap::new();
@@ -186,7 +186,7 @@ impl FileSpool {
     fn shrink(&self, inner: &mut Inner) -> Result<(), SpoolError> {
         let wanted: u64 = inner.wanted.values().sum();
         if inner.wanted.is_empty() && inner.length > 0 {
-            inner.file.set_len(0).map_err(io_error("cannot empty", &self.path))?;
+            inner.file.set_len(0).map_err(io_error("cannot truncate", &self.path))?;
             inner.length = 0;
             self.reserve_again(inner);
         } else if inner.length > WORTH_SHRINKING && wanted * 2 < inner.length {
@@ -302,7 +302,7 @@ fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
     while let Some((payload, behind)) = first_payload(rest) {
         let failed = |error| SpoolError::Sealed { path: path.display().to_string(), error };
         let plain = seal.open(payload).map_err(failed)?;
-        let unknown = || failed("a record is of a later version".to_owned());
+        let unknown = || failed("a record was written by a newer version of Weft".to_owned());
         let (since, frame) = plain.split_first_chunk().ok_or_else(unknown)?;
         let frame = WorkerFrame::decode(frame).map_err(|_| unknown())?;
         let bytes = rest[..rest.len() - behind.len()].to_vec();

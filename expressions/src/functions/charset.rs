@@ -12,18 +12,22 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems}
 pub(super) fn functions() -> Vec<Function> {
     let encoding = || Parameter::new("encoding", Type::String, "An IANA name of a character encoding.");
     vec![
-        Function::new("textencodebase64", "Text in another character encoding, in base64.", Symbolic::Opaque)
+        Function::new("textencodebase64", "The text in another character encoding, in base64.", Symbolic::Opaque)
             .parameter(Parameter::new("string", Type::String, "The text."))
             .parameter(encoding())
             .returns(Type::String)
             .not_null()
             .calls(textencodebase64),
-        Function::new("textdecodebase64", "Text from base64 of another character encoding.", Symbolic::Opaque)
-            .parameter(Parameter::new("source", Type::String, "The encoded text in base64."))
-            .parameter(encoding())
-            .returns(Type::String)
-            .not_null()
-            .calls(textdecodebase64),
+        Function::new(
+            "textdecodebase64",
+            "The text decoded from base64 and from another character encoding.",
+            Symbolic::Opaque,
+        )
+        .parameter(Parameter::new("source", Type::String, "The encoded text in base64."))
+        .parameter(encoding())
+        .returns(Type::String)
+        .not_null()
+        .calls(textdecodebase64),
     ]
 }
 

@@ -6,24 +6,24 @@ use super::{Function, Parameter, Symbolic};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
-        Function::new("can", "Whether its argument can be evaluated without an error.", Symbolic::Opaque)
+        Function::new("can", "Whether the argument can be evaluated without an error.", Symbolic::Opaque)
             .parameter(
-                Parameter::new("expression", Type::Dynamic, "What is tried.").nullable().unknowns().dynamic().marked(),
+                Parameter::new("expression", Type::Dynamic, "The expression to evaluate.")
+                    .nullable()
+                    .unknowns()
+                    .dynamic()
+                    .marked(),
             )
             .returns(Type::Bool)
             .lazy(),
-        Function::new(
-            "try",
-            "The first of its arguments that can be evaluated without an error.",
-            Symbolic::Structural,
-        )
-        .variadic(
-            Parameter::new("expressions", Type::Dynamic, "What is tried, in order.")
-                .nullable()
-                .unknowns()
-                .dynamic()
-                .marked(),
-        )
-        .lazy(),
+        Function::new("try", "The first argument that can be evaluated without an error.", Symbolic::Structural)
+            .variadic(
+                Parameter::new("expressions", Type::Dynamic, "The expressions to evaluate, in order.")
+                    .nullable()
+                    .unknowns()
+                    .dynamic()
+                    .marked(),
+            )
+            .lazy(),
     ]
 }

@@ -9,7 +9,7 @@ use crate::function::ResultTypeFn;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
-        conversion("tobool", "The value as a truth value.", |a| wanted(a, Type::Bool)),
+        conversion("tobool", "The value as a boolean.", |a| wanted(a, Type::Bool)),
         conversion("tonumber", "The value as a number.", |a| wanted(a, Type::Number)),
         conversion("tostring", "The value as a string.", |a| wanted(a, Type::String)),
         conversion("tolist", "The value as a list.", |a| wanted(a, Type::list(Type::Dynamic))),

@@ -22,13 +22,13 @@ const LONGEST_PASSWORD: usize = 72;
 pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
     vec![
-        Function::new("bcrypt", "A salted hash of a password, another at each call.", Symbolic::Impure)
+        Function::new("bcrypt", "A salted bcrypt hash of a password, different in each call.", Symbolic::Impure)
             .parameter(string("str", "The password."))
-            .variadic(Parameter::new("cost", Type::Number, "How much work the hash takes; 10 where not given."))
+            .variadic(Parameter::new("cost", Type::Number, "The cost of the hash; 10 by default."))
             .returns(Type::String)
             .not_null()
             .calls(bcrypt_hash),
-        Function::new("uuid", "A random UUID, another at each call.", Symbolic::Impure)
+        Function::new("uuid", "A random UUID, different in each call.", Symbolic::Impure)
             .returns(Type::String)
             .not_null()
             .calls(|_, _, _| Ok(Value::string(Uuid::new_v4().to_string()))),
@@ -38,9 +38,9 @@ pub(super) fn functions() -> Vec<Function> {
             .returns(Type::String)
             .not_null()
             .calls(uuidv5),
-        Function::new("rsadecrypt", "What was encrypted with RSA for the owner of a key.", Symbolic::Opaque)
-            .parameter(string("ciphertext", "In base64."))
-            .parameter(string("privatekey", "The key, in PEM."))
+        Function::new("rsadecrypt", "The text decrypted with an RSA private key.", Symbolic::Opaque)
+            .parameter(string("ciphertext", "The encrypted text, in base64."))
+            .parameter(string("privatekey", "The private key, in PEM format."))
             .returns(Type::String)
             .not_null()
             .calls(rsadecrypt),

@@ -28,9 +28,9 @@ pub(super) fn functions() -> Vec<Function> {
         text_function("base64encode", "The text in base64.", |_, a, _| Ok(Value::string(BASE64.encode(text(a, 0)?)))),
         text_function("base64decode", "Decodes base64 text.", base64decode),
         text_function("base64gzip", "The text compressed with gzip, in base64.", base64gzip),
-        text_function("base64gunzip", "The text that was compressed with gzip and put into base64.", base64gunzip),
-        text_function("urlencode", "The text with what means something in a URL escaped.", urlencode),
-        text_function("urldecode", "The text with the escapes of a URL undone.", urldecode),
+        text_function("base64gunzip", "The text decoded from base64 and decompressed with gzip.", base64gunzip),
+        text_function("urlencode", "The text with the reserved characters of URLs escaped.", urlencode),
+        text_function("urldecode", "The text with the escape sequences of a URL decoded.", urldecode),
     ]
 }
 

@@ -52,18 +52,18 @@ pub(super) fn functions() -> Vec<Function> {
         of_path("filebase64sha512", "The SHA-512 digest of a file in base64.", |c, a, _| {
             digest(c, a, |b| BASE64.encode(hash::sha512(b)))
         }),
-        Function::new("fileexists", "Whether there is a file of this name.", Symbolic::Opaque)
+        Function::new("fileexists", "Whether a file with this name exists.", Symbolic::Opaque)
             .parameter(path())
             .returns(Type::Bool)
             .not_null()
             .calls(fileexists),
-        Function::new("fileset", "The names of files below a directory that fit a pattern.", Symbolic::Opaque)
+        Function::new("fileset", "The names of the files below a directory that match a pattern.", Symbolic::Opaque)
             .parameter(Parameter::new("path", Type::String, "The directory.").marked())
-            .parameter(Parameter::new("pattern", Type::String, "With *, **, ?, [...] and {...}.").marked())
+            .parameter(Parameter::new("pattern", Type::String, "The pattern, with *, **, ?, [...] and {...}.").marked())
             .returns(Type::set(Type::String))
             .not_null()
             .calls(fileset),
-        of_path("abspath", "The name from the root of the file system on.", abspath),
+        of_path("abspath", "The absolute path of a file.", abspath),
         of_path("basename", "The last part of the name.", |_, a, _| {
             Ok(Value::string(base(text(a, 0)?)).mark(a[0].marks()))
         }),

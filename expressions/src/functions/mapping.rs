@@ -25,25 +25,29 @@ pub(super) fn functions() -> Vec<Function> {
             .returns_of(values_type)
             .not_null()
             .calls(values),
-        Function::new("lookup", "The value under a key, or a default when there is none.", Symbolic::Structural)
+        Function::new("lookup", "The value of a key, or a default if the key does not exist.", Symbolic::Structural)
             .parameter(Parameter::new("inputMap", Type::Dynamic, "A map or object.").marked())
             .parameter(Parameter::new("key", Type::String, "The key.").marked())
-            .variadic(anything("default", "What to give when the key is not there."))
+            .variadic(anything("default", "The value to return if the key does not exist."))
             .returns_of(lookup_type)
             .calls(lookup),
-        Function::new("merge", "One map or object with the entries of all; later ones win.", Symbolic::Structural)
-            .variadic(Parameter::new("maps", Type::Dynamic, "Maps or objects.").nullable().dynamic().marked())
-            .returns_of(merge_type)
-            .not_null()
-            .calls(merge),
+        Function::new(
+            "merge",
+            "One map or object with the entries of all arguments. Later arguments override earlier ones.",
+            Symbolic::Structural,
+        )
+        .variadic(Parameter::new("maps", Type::Dynamic, "Maps or objects.").nullable().dynamic().marked())
+        .returns_of(merge_type)
+        .not_null()
+        .calls(merge),
         Function::new("transpose", "The map from each string in lists to the keys of those lists.", Symbolic::Opaque)
             .parameter(Parameter::new("values", Type::map(Type::list(Type::String)), "A map of lists of strings."))
             .returns(Type::map(Type::list(Type::String)))
             .not_null()
             .calls(transpose),
-        Function::new("zipmap", "A map or object of keys and values given side by side.", Symbolic::Structural)
+        Function::new("zipmap", "A map or object from a list of keys and a list of values.", Symbolic::Structural)
             .parameter(Parameter::new("keys", Type::list(Type::String), "The keys.").marked())
-            .parameter(Parameter::new("values", Type::Dynamic, "A list or tuple of as many values.").marked())
+            .parameter(Parameter::new("values", Type::Dynamic, "A list or tuple with one value for each key.").marked())
             .returns_of(zipmap_type)
             .not_null()
             .calls(zipmap),

@@ -10,13 +10,13 @@ pub(super) fn functions() -> Vec<Function> {
     let value = || Parameter::new("value", Type::Dynamic, "The value.").nullable().unknowns().dynamic().marked();
     let same_type = |arguments: &[Value]| Ok(arguments[0].ty());
     vec![
-        Function::new("sensitive", "The value, not to be shown.", Symbolic::Structural)
+        Function::new("sensitive", "The value, marked as sensitive.", Symbolic::Structural)
             .parameter(value())
             .returns_of(same_type)
             .calls(|_, arguments, _| Ok(arguments[0].mark(&Marks::SENSITIVE))),
         Function::new(
             "nonsensitive",
-            "The value, which may be shown; its parts stay as they are.",
+            "The value without its sensitive mark. The marks of its parts are kept.",
             Symbolic::Unmarking,
         )
         .parameter(value())
@@ -25,12 +25,12 @@ pub(super) fn functions() -> Vec<Function> {
             let (bare, marks) = arguments[0].unmark();
             Ok(bare.mark(&marks.without_sensitive()))
         }),
-        Function::new("issensitive", "Whether the value is not to be shown.", Symbolic::Opaque)
+        Function::new("issensitive", "Whether the value is sensitive.", Symbolic::Opaque)
             .parameter(value())
             .returns(Type::Bool)
             .not_null()
             .calls(issensitive),
-        Function::new("ephemeralasnull", "The value with null for what may not be stored.", Symbolic::Unmarking)
+        Function::new("ephemeralasnull", "The value with its ephemeral parts replaced by null.", Symbolic::Unmarking)
             .parameter(value())
             .returns_of(same_type)
             .calls(ephemeralasnull),

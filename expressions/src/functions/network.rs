@@ -16,33 +16,33 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems}
 const LARGEST_EXTENSION: i64 = 32;
 
 pub(super) fn functions() -> Vec<Function> {
-    let prefix = || Parameter::new("prefix", Type::String, "Such as 10.0.0.0/8.");
+    let prefix = || Parameter::new("prefix", Type::String, "The prefix, such as 10.0.0.0/8.");
     let number = |name, description| Parameter::new(name, Type::Number, description);
     let network = |name, description| Function::new(name, description, Symbolic::Opaque).not_null();
     vec![
         network("cidrcontains", "Whether a prefix contains an address or another prefix.")
             .parameter(Parameter::new("containing_prefix", Type::String, "The prefix."))
-            .parameter(Parameter::new("contained_ip_or_prefix", Type::String, "What it may hold."))
+            .parameter(Parameter::new("contained_ip_or_prefix", Type::String, "The address or prefix to look for."))
             .returns(Type::Bool)
             .calls(cidrcontains),
         network("cidrhost", "The address of a host in a prefix.")
             .parameter(prefix())
-            .parameter(number("hostnum", "Its number; negative from the end."))
+            .parameter(number("hostnum", "The number of the host. A negative number counts from the end."))
             .returns(Type::String)
             .calls(cidrhost),
         network("cidrnetmask", "The mask of an IPv4 prefix as an address.")
             .parameter(prefix())
             .returns(Type::String)
             .calls(cidrnetmask),
-        network("cidrsubnet", "A part of a prefix.")
+        network("cidrsubnet", "A subnet of a prefix.")
             .parameter(prefix())
-            .parameter(number("newbits", "By how many bits it is longer."))
-            .parameter(number("netnum", "The number in these bits."))
+            .parameter(number("newbits", "The number of additional bits of the subnet."))
+            .parameter(number("netnum", "The number of the subnet."))
             .returns(Type::String)
             .calls(cidrsubnet),
-        network("cidrsubnets", "Parts of a prefix, one after the other.")
+        network("cidrsubnets", "Consecutive subnets of a prefix.")
             .parameter(prefix())
-            .variadic(number("newbits", "By how many bits each is longer."))
+            .variadic(number("newbits", "The number of additional bits of each subnet."))
             .returns(Type::list(Type::String))
             .calls(cidrsubnets),
     ]

@@ -17,10 +17,10 @@ pub(super) fn functions() -> Vec<Function> {
         numeric("abs", "The number without its sign.")
             .parameter(parameter("num", "The number."))
             .calls(|_, a, _| Ok(Value::number(number(a, 0)?.abs()))),
-        numeric("ceil", "The least whole number that is not less.")
+        numeric("ceil", "The smallest whole number that is not less than the number.")
             .parameter(parameter("num", "The number."))
             .calls(|_, a, _| to_whole(a, Number::ceil)),
-        numeric("floor", "The greatest whole number that is not greater.")
+        numeric("floor", "The greatest whole number that is not greater than the number.")
             .parameter(parameter("num", "The number."))
             .calls(|_, a, _| to_whole(a, Number::floor)),
         numeric("signum", "-1, 0 or 1 for a whole number below, at or above zero.")
@@ -30,7 +30,7 @@ pub(super) fn functions() -> Vec<Function> {
             .parameter(parameter("num", "The number."))
             .parameter(parameter("base", "The base."))
             .calls(|_, a, _| real(number(a, 0)?.to_f64().ln() / number(a, 1)?.to_f64().ln())),
-        numeric("pow", "The number to a power.")
+        numeric("pow", "The number raised to a power.")
             .parameter(parameter("num", "The number."))
             .parameter(parameter("power", "The power."))
             .calls(|_, a, _| real(power(number(a, 0)?.to_f64(), number(a, 1)?.to_f64()))),
@@ -42,10 +42,10 @@ pub(super) fn functions() -> Vec<Function> {
             .calls(|_, a, _| extreme(a, |new, best| new < best)),
         numeric("parseint", "Parses an integer in a given base.")
             .parameter(Parameter::new("number", Type::Dynamic, "The digits."))
-            .parameter(parameter("base", "From 2 to 62."))
+            .parameter(parameter("base", "The base, from 2 to 62."))
             .returns_of(parseint_type)
             .calls(parseint),
-        numeric("sum", "All numbers added up.")
+        numeric("sum", "The sum of all numbers.")
             .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple of numbers, not empty."))
             .calls(sum),
     ]

@@ -29,7 +29,7 @@ pub(super) fn functions() -> Vec<Function> {
             .calls(regexall),
         Function::new("replace", "The text with every occurrence of a part replaced.", Symbolic::Opaque)
             .parameter(string("str", "The text."))
-            .parameter(string("substr", "The part, or a pattern between slashes."))
+            .parameter(string("substr", "The part to replace, or a pattern between slashes."))
             .parameter(string("replace", "The replacement."))
             .returns(Type::String)
             .not_null()

@@ -16,16 +16,24 @@ use crate::refine::length_bounds;
 pub(super) fn functions() -> Vec<Function> {
     let any_list = || Type::list(Type::Dynamic);
     vec![
-        Function::new("alltrue", "Whether all elements are true; so of an empty list.", Symbolic::Opaque)
-            .parameter(Parameter::new("list", Type::list(Type::Bool), "The truth values."))
-            .returns(Type::Bool)
-            .not_null()
-            .calls(alltrue),
-        Function::new("anytrue", "Whether any element is true; not so of an empty list.", Symbolic::Opaque)
-            .parameter(Parameter::new("list", Type::list(Type::Bool), "The truth values."))
-            .returns(Type::Bool)
-            .not_null()
-            .calls(anytrue),
+        Function::new(
+            "alltrue",
+            "Whether all elements are true. The result for an empty list is true.",
+            Symbolic::Opaque,
+        )
+        .parameter(Parameter::new("list", Type::list(Type::Bool), "The booleans."))
+        .returns(Type::Bool)
+        .not_null()
+        .calls(alltrue),
+        Function::new(
+            "anytrue",
+            "Whether any element is true. The result for an empty list is false.",
+            Symbolic::Opaque,
+        )
+        .parameter(Parameter::new("list", Type::list(Type::Bool), "The booleans."))
+        .returns(Type::Bool)
+        .not_null()
+        .calls(anytrue),
         Function::new("compact", "The strings that are neither empty nor null.", Symbolic::Opaque)
             .parameter(Parameter::new("list", Type::list(Type::String), "The strings."))
             .returns(Type::list(Type::String))
@@ -33,7 +41,7 @@ pub(super) fn functions() -> Vec<Function> {
             .calls(compact),
         Function::new("contains", "Whether a value is an element of a list, set or tuple.", Symbolic::Opaque)
             .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple."))
-            .parameter(Parameter::new("value", Type::Dynamic, "What to look for."))
+            .parameter(Parameter::new("value", Type::Dynamic, "The value to look for."))
             .returns(Type::Bool)
             .not_null()
             .calls(contains),
@@ -44,7 +52,7 @@ pub(super) fn functions() -> Vec<Function> {
             .calls(distinct),
         Function::new("index", "The index of the first element that equals a value.", Symbolic::Opaque)
             .parameter(Parameter::new("list", Type::Dynamic, "A list or tuple."))
-            .parameter(Parameter::new("value", Type::Dynamic, "What to look for."))
+            .parameter(Parameter::new("value", Type::Dynamic, "The value to look for."))
             .returns(Type::Number)
             .not_null()
             .calls(index),
@@ -70,7 +78,7 @@ pub(super) fn functions() -> Vec<Function> {
             "The only element of a list, set or tuple; null when there is none.",
             Symbolic::Structural,
         )
-        .parameter(Parameter::new("list", Type::Dynamic, "With at most one element."))
+        .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple with at most one element."))
         .returns_of(one_type)
         .calls(one),
         Function::new("sort", "The strings in the order of their code points.", Symbolic::Opaque)

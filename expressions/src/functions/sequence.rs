@@ -18,7 +18,10 @@ pub(super) fn functions() -> Vec<Function> {
     vec![
         Function::new("chunklist", "Cuts a list into lists of a given length; the last may be shorter.", STRUCTURAL)
             .parameter(Parameter::new("list", Type::list(Type::Dynamic), "The list to cut.").marked())
-            .parameter(Parameter::new("size", Type::Number, "Elements in each part; 0 for one part.").marked())
+            .parameter(
+                Parameter::new("size", Type::Number, "The number of elements in each part; 0 for a single part.")
+                    .marked(),
+            )
             .returns_of(|a| Ok(Type::list(a[0].ty())))
             .not_null()
             .calls(chunklist),
@@ -29,7 +32,11 @@ pub(super) fn functions() -> Vec<Function> {
             .calls(concat),
         Function::new("element", "The element at an index that wraps around after the last one.", STRUCTURAL)
             .parameter(Parameter::new("list", Type::Dynamic, "A list or tuple.").marked())
-            .parameter(Parameter::new("index", Type::Number, "Counted from 0; negative from the end."))
+            .parameter(Parameter::new(
+                "index",
+                Type::Number,
+                "The index, from 0. A negative index counts from the end.",
+            ))
             .returns_of(element_type)
             .calls(element),
         Function::new("flatten", "A tuple with the elements of all nested lists, sets and tuples.", STRUCTURAL)
@@ -38,16 +45,20 @@ pub(super) fn functions() -> Vec<Function> {
             .not_null()
             .calls(flatten),
         Function::new("range", "A list of numbers that begins at a start and stops before a limit.", Symbolic::Opaque)
-            .variadic(Parameter::new("params", Type::Number, "A limit, or start and limit, or these and a step."))
+            .variadic(Parameter::new(
+                "params",
+                Type::Number,
+                "A limit, or a start and a limit, or a start, a limit and a step.",
+            ))
             .returns(Type::list(Type::Number))
             .not_null()
             .calls(range),
-        Function::new("reverse", "The elements in opposite order.", STRUCTURAL)
+        Function::new("reverse", "The elements in reverse order.", STRUCTURAL)
             .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple.").marked())
             .returns_of(reverse_type)
             .not_null()
             .calls(reverse),
-        Function::new("slice", "The elements from a start index up to, without it, an end index.", STRUCTURAL)
+        Function::new("slice", "The elements from a start index up to, but not including, an end index.", STRUCTURAL)
             .parameter(Parameter::new("list", Type::Dynamic, "A list or tuple.").marked())
             .parameter(Parameter::new("start_index", Type::Number, "Index of the first element."))
             .parameter(Parameter::new("end_index", Type::Number, "Index after the last element."))

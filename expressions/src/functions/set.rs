@@ -30,8 +30,8 @@ pub(super) fn functions() -> Vec<Function> {
             .not_null()
             .calls(intersection),
         Function::new("setsubtract", "The elements of one set that are not in another.", Symbolic::Opaque)
-            .parameter(any_set("a", "The set to take from."))
-            .parameter(any_set("b", "What is taken."))
+            .parameter(any_set("a", "The set from which elements are removed."))
+            .parameter(any_set("b", "The elements to remove."))
             .returns_of(common_type)
             .not_null()
             .calls(subtract),

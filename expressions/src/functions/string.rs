@@ -25,34 +25,34 @@ pub(super) fn functions() -> Vec<Function> {
         of_text("upper", "The text in upper case.").calls(|_, a, _| changed(a, |s| s.chars().map(upper).collect())),
         of_text("title", "The text with the first letter of each word in title case.")
             .calls(|_, a, _| changed(a, title)),
-        of_text("strrev", "The characters in opposite order.")
+        of_text("strrev", "The characters in reverse order.")
             .calls(|_, a, _| changed(a, |s| clusters(s).rev().collect())),
         of_text("trimspace", "The text without white space at its ends.")
             .calls(|_, a, _| changed(a, |s| s.trim().into())),
         text_function("trim", "The text without any of the given characters at its ends.")
             .parameter(string("str", "The text."))
-            .parameter(string("cutset", "The characters to take away."))
+            .parameter(string("cutset", "The characters to remove."))
             .returns(Type::String)
             .calls(|_, a, _| changed_by(a, |s, set| s.trim_matches(|c| set.contains(c)).into())),
-        text_function("trimprefix", "The text without a beginning, where it has it.")
+        text_function("trimprefix", "The text without a prefix, if it begins with that prefix.")
             .parameter(string("str", "The text."))
-            .parameter(string("prefix", "The beginning."))
+            .parameter(string("prefix", "The prefix."))
             .returns(Type::String)
             .calls(|_, a, _| changed_by(a, |s, prefix| s.strip_prefix(prefix).unwrap_or(s).into())),
-        text_function("trimsuffix", "The text without an end, where it has it.")
+        text_function("trimsuffix", "The text without a suffix, if it ends with that suffix.")
             .parameter(string("str", "The text."))
-            .parameter(string("suffix", "The end."))
+            .parameter(string("suffix", "The suffix."))
             .returns(Type::String)
             .calls(|_, a, _| changed_by(a, |s, suffix| s.strip_suffix(suffix).unwrap_or(s).into())),
         text_function("indent", "The text with spaces after each line end.")
-            .parameter(number("spaces", "How many."))
+            .parameter(number("spaces", "The number of spaces."))
             .parameter(string("str", "The text."))
             .returns(Type::String)
             .calls(indent),
         text_function("substr", "A part of the text.")
             .parameter(string("str", "The text."))
-            .parameter(number("offset", "The first character; negative from the end."))
-            .parameter(number("length", "How many characters; negative for all that follow."))
+            .parameter(number("offset", "The index of the first character. A negative index counts from the end."))
+            .parameter(number("length", "The number of characters; a negative number for all that follow."))
             .returns(Type::String)
             .calls(substr),
         text_function("join", "The strings of lists with a separator between them.")
@@ -67,17 +67,17 @@ pub(super) fn functions() -> Vec<Function> {
             .calls(split),
         text_function("startswith", "Whether the text begins with another.")
             .parameter(string("str", "The text.").unknowns())
-            .parameter(string("prefix", "The beginning."))
+            .parameter(string("prefix", "The prefix."))
             .returns(Type::Bool)
             .calls(startswith),
         text_function("endswith", "Whether the text ends with another.")
             .parameter(string("str", "The text."))
-            .parameter(string("suffix", "The end."))
+            .parameter(string("suffix", "The suffix."))
             .returns(Type::Bool)
             .calls(|_, a, _| Ok(Value::bool(text(a, 0)?.ends_with(text(a, 1)?)))),
         Function::new("strcontains", "Whether another text occurs in the text.", Symbolic::Opaque)
             .parameter(string("str", "The text."))
-            .parameter(string("substr", "What to look for."))
+            .parameter(string("substr", "The text to look for."))
             .returns(Type::Bool)
             .calls(|_, a, _| Ok(Value::bool(text(a, 0)?.contains(text(a, 1)?)))),
     ]

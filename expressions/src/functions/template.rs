@@ -22,13 +22,13 @@ use crate::scope::{ProviderFunction, ResolvedReference, Scope};
 use crate::stack;
 
 pub(super) fn functions() -> Vec<Function> {
-    let variables = || Parameter::new("vars", Type::Dynamic, "What the template calls by name.").marked();
+    let variables = || Parameter::new("vars", Type::Dynamic, "The variables of the template.").marked();
     vec![
-        Function::new("templatefile", "The template in a file, with its names replaced.", Symbolic::Inlined)
+        Function::new("templatefile", "The rendered template of a file.", Symbolic::Inlined)
             .parameter(Parameter::new("path", Type::String, "The name of the file.").marked())
             .parameter(variables())
             .calls(templatefile),
-        Function::new("templatestring", "A template, with its names replaced.", Symbolic::Inlined)
+        Function::new("templatestring", "The rendered template.", Symbolic::Inlined)
             .parameter(Parameter::new("data", Type::String, "The template.").marked())
             .parameter(variables())
             .calls(templatestring),

@@ -13,24 +13,31 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems}
 pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
     vec![
-        Function::new("formatdate", "A point in time in a format of one's own.", Symbolic::Opaque)
-            .parameter(string("format", "Letters are replaced by parts of the time; quoted text is copied."))
+        Function::new("formatdate", "A time in a given format.", Symbolic::Opaque)
+            .parameter(string(
+                "format",
+                "The format: letters are replaced by parts of the time, quoted text is copied.",
+            ))
             .parameter(string("time", "The time, in RFC 3339."))
             .returns(Type::String)
             .not_null()
             .calls(formatdate),
-        Function::new("timeadd", "A point in time moved by a duration.", Symbolic::Opaque)
+        Function::new("timeadd", "A time plus a duration.", Symbolic::Opaque)
             .parameter(string("timestamp", "The time, in RFC 3339."))
-            .parameter(string("duration", "Such as 1h30m or -10s."))
+            .parameter(string("duration", "The duration, such as 1h30m or -10s."))
             .returns(Type::String)
             .calls(timeadd),
-        Function::new("timecmp", "-1, 0 or 1 for a time before, at or after another.", Symbolic::Opaque)
-            .parameter(string("timestamp_a", "A time, in RFC 3339."))
-            .parameter(string("timestamp_b", "Another."))
-            .returns(Type::Number)
-            .not_null()
-            .calls(timecmp),
-        Function::new("timestamp", "The present time, another at each call.", Symbolic::Impure)
+        Function::new(
+            "timecmp",
+            "-1, 0 or 1 if the first time is before, equal to or after the second.",
+            Symbolic::Opaque,
+        )
+        .parameter(string("timestamp_a", "A time, in RFC 3339."))
+        .parameter(string("timestamp_b", "Another."))
+        .returns(Type::Number)
+        .not_null()
+        .calls(timecmp),
+        Function::new("timestamp", "The current time, different in each call.", Symbolic::Impure)
             .returns(Type::String)
             .not_null()
             .calls(|_, _, _| Ok(Value::string(present().rfc3339()))),

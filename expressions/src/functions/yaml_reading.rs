@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
             _ => return Err(at(span, "a value is missing")),
         };
         if found.count > MOST_VALUES {
-            return Err(at(span, format!("the document stands for more than {MOST_VALUES} values")));
+            return Err(at(span, format!("the document expands to more than {MOST_VALUES} values")));
         }
         if anchor != 0 {
             self.anchors.insert(anchor, found.clone());

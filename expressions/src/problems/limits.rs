@@ -8,8 +8,8 @@ use super::Problem;
 /// A value that is too large.
 pub(crate) fn too_large(excess: Excess) -> Problem {
     let detail = format!(
-        "The result of this expression exceeds a limit: {excess}. Look for a value that is built up step by step from \
-         itself."
+        "The result of this expression exceeds a limit: {excess}. Look for nested loops, and for values that repeat \
+         another large value many times."
     );
     match excess {
         Excess::Depth => Problem::new("Value nested too deeply", detail),
@@ -23,7 +23,7 @@ pub(crate) fn too_many_steps(limit: u64) -> Problem {
         "Expression takes too long",
         format!(
             "The evaluation of this expression was stopped after {limit} steps. Look for nested loops, and for loops \
-             that read a large value in each round."
+             that read a large value in each iteration."
         ),
     )
 }

@@ -122,7 +122,7 @@ fn object(attributes: &[(String, Json)], optional: &[Json]) -> Result<Type, Deco
         .iter()
         .map(|name| match name {
             Json::String(name) if attributes.contains_key(&normal(name)) => Ok(normal(name)),
-            _ => Err(DecodeProblem::Type("an optional attribute is none of the attributes")),
+            _ => Err(DecodeProblem::Type("an optional attribute is not one of the attributes")),
         })
         .collect::<Result<BTreeSet<SmolStr>, DecodeProblem>>()?;
     Ok(Type::Object(Arc::new(ObjectType { attributes, optional })))

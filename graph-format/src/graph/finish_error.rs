@@ -15,7 +15,7 @@ pub enum FinishError {
     #[error("an ephemeral value would be stored in the plan for {0}")]
     EphemeralConstant(String),
     /// A formula reads an operation that has no result or does not exist.
-    #[error("{reader} reads the result of operation {operation}, which has none")]
+    #[error("{reader} reads the result of operation {operation}, which has no result")]
     NoResult {
         /// The operation that reads.
         reader: String,
@@ -29,13 +29,13 @@ pub enum FinishError {
         operation: u32,
     },
     /// A number that has no draft although one is needed, or that was assigned to two operations.
-    #[error("operation {operation} was used while drafting before it was drafted, or drafted twice")]
+    #[error("operation {operation} was used before it was drafted, or was drafted twice")]
     Misused {
         /// The number.
         operation: u32,
     },
     /// A formula of an earlier draft that reads the result of a later draft.
-    #[error("operation {operation} is read by an operation that was drafted before it")]
+    #[error("operation {operation} is read by an operation that was drafted before operation {operation}")]
     ReadBeforeDrafted {
         /// The number of the draft that is read.
         operation: u32,

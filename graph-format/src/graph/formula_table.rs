@@ -33,7 +33,7 @@ pub struct FormulaTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TableError {
     /// A row refers to itself, to a later row, or to a row that does not exist.
-    #[error("formula {row} names formula {operand}, which does not come before it")]
+    #[error("formula {row} names formula {operand}, which does not come before formula {row}")]
     ForwardReference {
         /// The row.
         row: u32,

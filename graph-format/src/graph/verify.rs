@@ -21,10 +21,10 @@ pub enum Flaw {
         count: u32,
     },
     /// The fragments are not in the order of their shards, or two have the same shard.
-    #[error("fragment {0} does not belong behind the one before it")]
+    #[error("fragment {0} is not in the order of the shards")]
     Fragment(u32),
     /// An operand, wait or formula that refers to something that does not exist or comes later.
-    #[error("operation {operation} refers to {to}, which does not come before it")]
+    #[error("operation {operation} refers to {to}, which does not come before operation {operation}")]
     ForwardReference {
         /// The operation.
         operation: u32,
@@ -43,7 +43,7 @@ pub enum Flaw {
     #[error(transparent)]
     Formula(#[from] TableError),
     /// An operation with a formula that is not in its fragment's table.
-    #[error("operation {operation} names formula {formula}, which is not in its fragment")]
+    #[error("operation {operation} names formula {formula}, which is not in the fragment of the operation")]
     NoFormula {
         /// The operation.
         operation: u32,
@@ -57,7 +57,7 @@ pub enum Flaw {
         formula: u32,
     },
     /// A formula that reads an operation without a result.
-    #[error("the result of operation {0} is read, but it has no result")]
+    #[error("the result of operation {0} is read, but that operation has no result")]
     NoResult(u32),
     /// An ephemeral value that is stored.
     #[error("an ephemeral value is stored with operation {0}")]
@@ -82,19 +82,19 @@ pub enum Flaw {
         to: u32,
     },
     /// A result that is never stored, but is read in another shard.
-    #[error("the result of operation {0} is read in another shard, but it is never sent there")]
+    #[error("the result of operation {0} is read in another shard, but is never sent to that shard")]
     LiveElsewhere(u32),
     /// An ephemeral object that is not closed, closed twice, or closed before something in its shard that may need it.
-    #[error("ephemeral operation {0} is not closed exactly once and last")]
+    #[error("ephemeral operation {0} is not closed exactly once, after all its uses")]
     NotClosedEphemeral(u32),
     /// An operation that cannot run in its shard.
-    #[error("operation {0} is in a shard that it cannot run in")]
+    #[error("operation {0} is in a shard where it cannot run")]
     Shard(u32),
     /// A plan whose parts contradict its action.
     #[error("operation {0}: the parts of the plan do not fit its action")]
     Plan(u32),
     /// A provider that is not closed, closed twice, or closed before something that uses it.
-    #[error("provider operation {0} is not closed exactly once and last")]
+    #[error("provider operation {0} is not closed exactly once, after all its uses")]
     NotClosed(u32),
     /// Two operations that apply the same object.
     #[error("operations {first} and {second} apply the same object")]
@@ -111,10 +111,10 @@ pub enum Flaw {
     #[error("the outline of operation {0} contradicts the operation")]
     Outline(u32),
     /// Formulas and operations share so many parts that deriving their needs takes too many steps.
-    #[error("what the operations need is entangled beyond what any plan is")]
+    #[error("the dependencies of the operations have too many shared parts to be checked")]
     Entangled,
     /// The final state of an instance is attributed to the wrong operation. Contains the address.
-    #[error("the final state of {0} does not come from where the plan says")]
+    #[error("the final state of {0} does not come from the operation that the plan names")]
     FinalState(String),
 }
 

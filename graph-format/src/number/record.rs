@@ -87,6 +87,6 @@ impl Serialize for Number {
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
-        Record::deserialize(deserializer)?.into_number().ok_or_else(|| D::Error::custom("no sound number"))
+        Record::deserialize(deserializer)?.into_number().ok_or_else(|| D::Error::custom("invalid number"))
     }
 }

@@ -16,7 +16,7 @@ pub enum PlanFileError {
     #[error("the plan file cannot be read: {0}. Check its path and permissions")]
     Io(#[from] io::Error),
     /// The file is not a plan.
-    #[error("this is not a plan file of Weft. Give a file that `weft plan -out=FILE` has written")]
+    #[error("this is not a plan file of Weft. Use a file written by `weft plan -out=FILE`")]
     NotAPlan,
     /// A plan of OpenTofu or Terraform.
     #[error(
@@ -26,8 +26,8 @@ pub enum PlanFileError {
     PlanOfAnotherProgram,
     /// The file has another format version.
     #[error(
-        "the plan file has format version {found}, and this Weft reads version {supported}. Apply it with the version \
-         of Weft that made it, or make the plan again with `weft plan -out=FILE`"
+        "the plan file has format version {found}, but this version of Weft reads format version {supported}. Apply \
+         the plan with the version of Weft that made it, or make the plan again with `weft plan -out=FILE`"
     )]
     Version {
         /// The version of the file.
@@ -37,8 +37,8 @@ pub enum PlanFileError {
     },
     /// The file is shorter or longer than its header says.
     #[error(
-        "the plan file has {found} bytes and should have {stated}: it was not copied or written completely. Copy it again, \
-         or make the plan again with `weft plan -out=FILE`"
+        "the plan file has {found} bytes, but should have {stated} bytes: it was not copied or written completely. \
+         Copy it again, or make the plan again with `weft plan -out=FILE`"
     )]
     Length {
         /// The size in the header. If the header itself is incomplete, the size of a header.
@@ -51,8 +51,8 @@ pub enum PlanFileError {
     Damaged(Damage),
     /// A required section that this program does not know.
     #[error(
-        "the plan file needs a feature that this Weft does not have (section kind {kind}, flags {flags:#x}). Apply it \
-         with the version of Weft that made it"
+        "the plan file needs a feature that this version of Weft does not have (section kind {kind}, flags \
+         {flags:#x}). Apply the plan with the version of Weft that made it"
     )]
     UnknownSection {
         /// The kind of the section.
@@ -61,11 +61,11 @@ pub enum PlanFileError {
         flags: u16,
     },
     /// The graph is invalid.
-    #[error("the plan is not sound and nothing of it was applied: {}. Make the plan again with `weft plan -out=FILE`",
+    #[error("the plan contradicts itself, so nothing was applied: {}. Make the plan again with `weft plan -out=FILE`",
         first_flaws(.0))]
     Unsound(Vec<Flaw>),
     /// A fragment does not exist.
-    #[error("the plan has {count} fragments, and number {index} was asked for")]
+    #[error("the plan has {count} fragments, but fragment {index} was requested")]
     NoSuchFragment {
         /// The index of the fragment.
         index: usize,
@@ -94,13 +94,14 @@ pub enum Damage {
     Checksum(SectionKind),
     /// The sections were not written together.
     #[error(
-        "its sections are not those of one plan, so what it shows may not be what it would do; nothing of it was applied"
+        "its sections do not belong to the same plan, so the plan shown may differ from the plan that would be \
+         applied; nothing was applied"
     )]
     Seal,
     /// A section that claims an unreasonable size.
     #[error(
-        "its section {kind} claims {bytes} bytes of content, more than {MOST_CONTENT_BYTES} or than so few bytes can \
-         hold"
+        "its section {kind} claims {bytes} bytes of content, which is more than the maximum of {MOST_CONTENT_BYTES} \
+         bytes or than its compressed bytes can contain"
     )]
     TooLarge {
         /// The kind of the section.
@@ -127,7 +128,8 @@ pub enum WriteError {
     Io(#[from] io::Error),
     /// Something in the plan cannot be stored.
     #[error(
-        "the section {0} of the plan cannot be written: it holds an ephemeral value or one that is nested too deeply"
+        "the section {0} of the plan cannot be written: it contains an ephemeral value, or a value that is nested too \
+         deeply"
     )]
     Unwritable(SectionKind),
     /// Something in the plan would be refused when the plan is read back.

@@ -32,16 +32,16 @@ const _: () = assert!(DEEPEST as usize > super::DEEPEST_VALUE);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Excess {
     /// The value has more than [`MOST_PARTS`] parts.
-    #[error("it would have more than {MOST_PARTS} parts, each counted as often as it occurs")]
+    #[error("a value can have at most {MOST_PARTS} parts, each counted as often as it occurs")]
     Parts,
     /// The value has more than [`MOST_TEXT`] bytes of text.
-    #[error("its strings would have more than {MOST_TEXT} bytes in total, each counted as often as it occurs")]
+    #[error("the strings of a value can have at most {MOST_TEXT} bytes in total, each counted as often as it occurs")]
     Text,
     /// A single text has more than [`LONGEST_TEXT`] bytes.
-    #[error("it would be a string of more than {LONGEST_TEXT} bytes")]
+    #[error("a string can have at most {LONGEST_TEXT} bytes")]
     OneText,
     /// The value is deeper than [`DEEPEST`].
-    #[error("it would be nested more than {DEEPEST} levels deep")]
+    #[error("a value can be nested at most {DEEPEST} levels deep")]
     Depth,
 }
 

@@ -84,7 +84,8 @@ pub(super) fn to_formula(value: &Value) -> Formula {
         Kind::Unknown(u) => {
             let problem = Diagnostic::error(
                 "Value not known",
-                "This value was not known when the plan was made and nothing was recorded to compute it from.",
+                "This value was not known when the plan was made, and the plan does not record how to compute the \
+                 value.",
             );
             Formula::new(FormulaOp::Failure(Box::new(problem)), u.ty.clone(), None)
         }

@@ -111,6 +111,7 @@ async fn identity_of(
         let part = fields.and_then(|fields| fields.get(name)).cloned();
         (name.clone(), part.unwrap_or_else(|| Value::null(ty.clone())))
     }));
-    convert(&whole, &Type::object(attributes))
-        .map_err(|problem| failed(format!("The identity is unsuitable: {}.", problem.with_path())))
+    convert(&whole, &Type::object(attributes)).map_err(|problem| {
+        failed(format!("The identity does not have the form that the provider requires: {}.", problem.with_path()))
+    })
 }

@@ -14,7 +14,7 @@ pub(super) fn type_change_unsupported(desired: &DesiredInstance, previous: &Reso
     type_change_failed(
         desired,
         format!(
-            "{previous} cannot become {}: the provider {} does not move objects between types.",
+            "{previous} cannot become {}: the provider {} does not support moves of objects between resource types.",
             desired.address,
             desired.provider.source.for_display()
         ),
@@ -74,7 +74,7 @@ pub(super) fn import_identity(detail: String, range: &SourceRange) -> Diagnostic
 /// The provider no longer has the type of a stored object.
 pub(crate) fn type_removed(address: &str, provider: &ProviderSource) -> Diagnostic {
     let detail = format!(
-        "The provider {} no longer has the type of {address}. Use a version of the provider that has it.",
+        "The provider {} no longer has the type of {address}. Use a version of the provider that has this type.",
         provider.for_display()
     );
     Diagnostic::error("Invalid resource type", detail).about(address)

@@ -27,7 +27,6 @@ pub(crate) fn stored_object_unreadable(address: &ResourceInstance) -> Diagnostic
 
 /// The provider returned a partly unknown object when a stored object was read.
 pub(super) fn refreshed_unknown(address: &str) -> Diagnostic {
-    let detail =
-        format!("The provider returned values that are not known for {address}. This is a defect of the provider.");
+    let detail = format!("The provider returned unknown values for {address}. This is a defect of the provider.");
     Diagnostic::error(INVALID_OBJECT, detail).about(address)
 }

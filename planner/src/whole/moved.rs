@@ -123,8 +123,8 @@ pub(crate) fn left_out(
         return None;
     }
     let way_out = match selection {
-        Selection::Only(_) => "add -target options for them",
-        _ => "remove the -exclude options for them",
+        Selection::Only(_) => "add a -target option for each of them",
+        _ => "remove the -exclude options that name them",
     };
     let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
     Some(problems::moves_left_out(&names, way_out))

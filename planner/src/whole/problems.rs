@@ -34,8 +34,8 @@ pub(super) fn moved_object_still_exists(from: &str, block: &SourceRange) -> Diag
     Diagnostic::error(
         "Moved object still exists",
         format!(
-            "This block says that {from} has moved, but the configuration still declares it. Remove the declaration or \
-             the block."
+            "This moved block says that {from} has moved, but the configuration still declares {from}. Remove the \
+             declaration or the moved block."
         ),
     )
     .at(block.clone())
@@ -47,9 +47,10 @@ pub(super) fn moves_blocked(blocked: &[(ResourceInstance, ResourceInstance)]) ->
     Diagnostic::warning(
         "Unresolved resource instance address changes",
         format!(
-            "These objects could not be moved, because another object already has the new address:{}\n\nBoth keep their \
-             addresses. Those that the configuration does not declare are planned to be destroyed. To prevent that, \
-             remove them from the state or move them to another address.",
+            "These objects could not be moved, because another object already has the new address:{}\n\nAll these \
+             objects keep their addresses. The plan destroys the objects whose address the configuration does not \
+             declare. To prevent that, remove these objects from the state with weft state rm, or move them to another \
+             address with weft state mv.",
             pairs.concat()
         ),
     )
@@ -60,7 +61,8 @@ pub(super) fn moves_left_out(addresses: &[&str], way_out: &str) -> Diagnostic {
     Diagnostic::error(
         "Moved resource instances excluded by targeting",
         format!(
-            "The configuration moves objects that the options leave out: {}. Either {way_out}, or plan everything.",
+            "The moved blocks of the configuration move these objects, but the options -target or -exclude leave them \
+             out of the plan: {}. Either {way_out}, or plan without these options.",
             addresses.join(", ")
         ),
     )
@@ -114,13 +116,14 @@ pub(super) fn unusable_prevent_destroy(
 
 /// The plan is partial. `keyless` are modules with `count` or `for_each` that the options name without a key.
 pub(super) fn targeting_in_effect(keyless: &BTreeSet<Module>) -> Diagnostic {
-    let mut detail = "With -target or -exclude only a part of the configuration is planned, so the result may differ from \
-                      the configuration as a whole. Use these options to recover from problems, not for routine changes."
+    let mut detail = "With -target or -exclude, only a part of the configuration is planned, so the result may differ \
+                      from the whole configuration. Use these options to recover from problems, not for routine \
+                      changes."
         .to_owned();
     for module in keyless {
         detail.push_str(&format!(
-            "\n\n{module} has several instances. An address in it must have the key of one, such as {module}[0] or \
-             {module}[\"key\"]. Otherwise it names nothing."
+            "\n\n{module} has several instances. An address in this module must contain the key of an instance, such \
+             as {module}[0] or {module}[\"key\"]. An address without a key selects nothing."
         ));
     }
     Diagnostic::warning("Resource targeting is in effect", detail)
@@ -131,8 +134,8 @@ pub(super) fn replace_without_key(wish: &ResourceInstance, resource: &AbsResourc
     let instances: Vec<String> =
         keys.iter().map(|key| format!("-replace='{}'", resource.instance(key.clone()))).collect();
     let way_out = match instances.as_slice() {
-        [] => "It has no instances now.".to_owned(),
-        found => format!("Name the instance: {}.", found.join(", ")),
+        [] => "The resource has no instances now.".to_owned(),
+        found => format!("Name one instance: {}.", found.join(", ")),
     };
     Diagnostic::warning(
         "Incompletely-matched force-replace resource instance",

@@ -179,17 +179,17 @@ async fn hidden_arguments_come_from_their_variables() {
     "#]]
     .assert_eq(&given.graph().await);
     expect![[r#"
-        State has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. Its argument "region" was var.place, and the configuration no longer declares this variable. Declare it until the objects are destroyed, and set it with -var place=VALUE.
+        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was var.place, but the configuration no longer declares this variable. Declare the variable until the objects are destroyed, and set it with -var place=VALUE.
     "#]].assert_eq(&details(of_module(WITHOUT_MODULE, &value, ty)).await);
     let (value, ty) = hidden("");
     expect![[r#"
-        State has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The state does not have its argument "region", which must not be stored. Restore what was removed, and destroy the objects first: weft apply -destroy -target=ADDRESS.
+        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The value of the argument "region" of this provider must not be stored, so the state does not contain it. Restore the configuration that was removed, and destroy the objects first: weft apply -destroy -target=ADDRESS.
     "#]].assert_eq(&details(of_module(WITHOUT_MODULE, &value, ty)).await);
     let changed = r#"{"configuration":{},"hidden":{"region":"var.place"},"digests":{"region":"00"}}"#;
     let ty = r#"["object",{"configuration":["object",{}],"digests":["map","string"],"hidden":["map","string"]}]"#;
     let other = of_module(declared, changed, ty).given("place", Value::string("venus"));
     expect![[r#"
-        State has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. Its argument "region" was var.place, which has another value now, so the objects may not be found. Set the value that it had with -var place=VALUE until the objects are destroyed.
+        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was var.place, which has another value now, so the objects may not be found. Set the previous value with -var place=VALUE until the objects are destroyed.
     "#]].assert_eq(&details(other).await);
 }
 
@@ -198,7 +198,7 @@ async fn a_hidden_part_of_the_value_of_a_key_is_named() {
     let ty = r#"["object",{"each_value":["object",{"place":"string"}],"hidden":["map","string"]}]"#;
     let case = of_key(r#"{"each_value":{"place":null},"hidden":{"each.value.place":""}}"#, ty);
     expect![[r#"
-        State has objects of provider["registry.opentofu.org/hashicorp/test"].by["us"], which is no longer in the configuration. The state does not have each.value.place, which must not be stored. Restore what was removed, and destroy the objects first: weft apply -destroy -target=ADDRESS.
+        The state has objects of provider["registry.opentofu.org/hashicorp/test"].by["us"], which is no longer in the configuration. The state does not contain each.value.place, which must not be stored. Restore the configuration that was removed, and destroy the objects first: weft apply -destroy -target=ADDRESS.
     "#]].assert_eq(&details(case).await);
 }
 

@@ -15,7 +15,8 @@ pub(super) fn read_only_attribute(name: &str) -> ProviderDiagnostic {
 pub(super) fn stored_as_flat_map() -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Unsupported state format",
-        "This object is stored as a flat map, which terraform_data never used. It belongs to another type.",
+        "This object is stored as a flat map, but terraform_data never used this format. The object belongs to another \
+         resource type.",
     )
 }
 

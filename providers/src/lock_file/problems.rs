@@ -72,8 +72,8 @@ pub(super) fn module_lock(line: usize) -> Diagnostic {
     Diagnostic::warning(
         "Dependency locks for modules are not yet supported",
         format!(
-            "On line {line} of the dependency lock file: Locks for modules are reserved for a later version, and \
-             ignored."
+            "On line {line} of the dependency lock file: Locks for modules are reserved for a later version. This \
+             block is ignored."
         ),
     )
 }
@@ -82,6 +82,8 @@ pub(super) fn module_lock(line: usize) -> Diagnostic {
 pub(super) fn unknown_setting(line: usize, words: &str) -> Diagnostic {
     Diagnostic::warning(
         "Unknown setting in dependency lock file",
-        format!("On line {line} of the dependency lock file: \"{words}\" is unknown, and ignored."),
+        format!(
+            "On line {line} of the dependency lock file: \"{words}\" is not a known setting. This setting is ignored."
+        ),
     )
 }

@@ -27,8 +27,8 @@ pub(super) fn plugins_missing(lines: &str) -> Diagnostic {
         "Required plugins are not installed",
         format!(
             "The installed provider plugins are not consistent with the packages selected in the dependency lock \
-             file:{lines}\n\nProviders are programs of their own that talk to the services that they are for. To install \
-             those that this configuration needs, run:\n  weft init"
+             file:{lines}\n\nEach provider is a separate program that calls the API of a service. To install the \
+             providers that this configuration needs, run:\n  weft init"
         ),
     )
 }

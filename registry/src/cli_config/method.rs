@@ -59,10 +59,10 @@ pub enum PatternError {
     #[error("the pattern {0:?} must have two or three parts, as in \"hashicorp/*\" or \"example.com/*/*\"")]
     Parts(String),
     /// A wildcard host before a part that is not a wildcard.
-    #[error("in the pattern {0:?} the host can be * only if both other parts are")]
+    #[error("in the pattern {0:?}, the host can be * only if the namespace and the type are * too")]
     Host(String),
     /// A wildcard namespace before a type that is not a wildcard.
-    #[error("in the pattern {0:?} the namespace can be * only if the type is")]
+    #[error("in the pattern {0:?}, the namespace can be * only if the type is * too")]
     Namespace(String),
     /// An invalid part.
     #[error(transparent)]

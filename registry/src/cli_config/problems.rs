@@ -20,7 +20,7 @@ pub(super) fn file_unreadable(path: &Path, error: &str) -> Diagnostic {
 pub(super) fn no_plugin_cache(cache: &Path) -> Diagnostic {
     Diagnostic::error(
         format!("The specified plugin cache dir {} cannot be opened", cache.display()),
-        "The directory must exist. Create it, or remove the setting.",
+        "The directory must exist. Create the directory, or remove the setting plugin_cache_dir.",
     )
 }
 
@@ -91,8 +91,8 @@ pub(super) enum InstallationFault<'a> {
 impl InstallationFault<'_> {
     fn text(self) -> String {
         match self {
-            InstallationFault::Several => "There is more than one such block.".to_owned(),
-            InstallationFault::NotABlock => "It must be a block without labels.".to_owned(),
+            InstallationFault::Several => "There is more than one provider_installation block.".to_owned(),
+            InstallationFault::NotABlock => "provider_installation must be a block without labels.".to_owned(),
             InstallationFault::MethodNotABlock => "Each installation method must be a block without labels.".to_owned(),
             InstallationFault::UnknownMethod(name) => format!("The installation method \"{name}\" does not exist."),
             InstallationFault::OverrideAddress(error) => format!("Invalid dev_overrides: {error}."),
@@ -100,7 +100,7 @@ impl InstallationFault<'_> {
                 "Each entry of dev_overrides must be \"ADDRESS\" = \"DIRECTORY\".".to_owned()
             }
             InstallationFault::Retries => "download_retry_count must be a number, zero or greater.".to_owned(),
-            InstallationFault::UnknownSetting(words) => format!("\"{words}\" is unknown."),
+            InstallationFault::UnknownSetting(words) => format!("There is no setting \"{words}\"."),
             InstallationFault::MirrorUrl(detail) => detail.to_owned(),
             InstallationFault::Template(error) => format!("Invalid repository_template: {error}."),
             InstallationFault::MissingArgument(kind, argument) => format!("{kind} needs the argument \"{argument}\"."),
@@ -114,33 +114,37 @@ impl InstallationFault<'_> {
 pub(super) fn invalid(file: &Path, line: usize, fault: Fault<'_>) -> Diagnostic {
     let (summary, detail) = match fault {
         Fault::Syntax(problem) => ("Invalid CLI configuration file".to_owned(), problem.to_owned()),
-        Fault::Label(block) => (format!("Invalid {block} block"), "It must have one label.".to_owned()),
+        Fault::Label(block) => (format!("Invalid {block} block"), "The block must have one label.".to_owned()),
         Fault::Host(block, error) => (format!("Invalid {block} block"), format!("{error}.")),
         Fault::Service => ("Invalid host block".to_owned(), "A service must be set to its address.".to_owned()),
         Fault::NoToken(host) => ("Invalid credentials block".to_owned(), format!("The block for {host} has no token.")),
-        Fault::HelperName => {
-            ("Invalid credentials_helper block".to_owned(), "Its label must be the name of a program.".to_owned())
-        }
-        Fault::SeveralHelpers => {
-            ("Too many credentials_helper blocks".to_owned(), "There may be one such block only.".to_owned())
-        }
+        Fault::HelperName => (
+            "Invalid credentials_helper block".to_owned(),
+            "The label of the block must be the name of a program.".to_owned(),
+        ),
+        Fault::SeveralHelpers => (
+            "Too many credentials_helper blocks".to_owned(),
+            "Only one credentials_helper block is allowed.".to_owned(),
+        ),
         Fault::NotANumber(name) => {
             ("Invalid registry_protocols block".to_owned(), format!("{name:?} must be a number, zero or greater."))
         }
         Fault::OciDefaults(name) => {
-            ("Invalid oci_default_credentials block".to_owned(), format!("{name:?} is unknown."))
+            ("Invalid oci_default_credentials block".to_owned(), format!("There is no argument {name:?}."))
         }
         Fault::OciCredentials => (
             "Invalid oci_credentials block".to_owned(),
-            "It must have username and password, or access_token and refresh_token, or docker_credentials_helper."
+            "The block must have username and password, or access_token and refresh_token, or \
+             docker_credentials_helper."
                 .to_owned(),
         ),
-        Fault::DeadlinesLabel(error) => {
-            ("Invalid provider_deadlines block".to_owned(), format!("Its label must be a provider: {error}."))
-        }
+        Fault::DeadlinesLabel(error) => (
+            "Invalid provider_deadlines block".to_owned(),
+            format!("The label of the block must be a provider address: {error}."),
+        ),
         Fault::DeadlineKind(name) => (
             "Invalid provider_deadlines block".to_owned(),
-            format!("{name:?} is not a kind of call. There are {}.", deadlines::names()),
+            format!("{name:?} is not a kind of call. The kinds are {}.", deadlines::names()),
         ),
         Fault::DeadlineTime(name) => (
             "Invalid provider_deadlines block".to_owned(),

@@ -84,7 +84,7 @@ pub(super) async fn fetch(
     let repository = Repository::parse(name)?;
     let place = format!("{}:{reference}", address.base);
     let unusable = |problem: &str| FetchError::NoModulePackage { place: place.clone(), problem: problem.to_owned() };
-    let manifest = client.manifest(&repository, &reference).await?.ok_or_else(|| unusable("is not there"))?;
+    let manifest = client.manifest(&repository, &reference).await?.ok_or_else(|| unusable("does not exist"))?;
     let manifest: ArtifactManifest = manifest.parse(&repository)?;
     if manifest.media_type != MANIFEST {
         return Err(unusable("is not an OCI image manifest"));

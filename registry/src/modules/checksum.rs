@@ -35,15 +35,18 @@ impl Checksum {
         let wrong =
             |problem| FetchError::Argument { name: "checksum", value: text.chars().take(200).collect(), problem };
         let (name, digits) = text.split_once(':').map_or((None, text), |(name, digits)| (Some(name), digits));
-        let value =
-            HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).map_err(|_| wrong("a checksum has hexadecimal digits"))?;
+        let value = HEXLOWER_PERMISSIVE
+            .decode(digits.as_bytes())
+            .map_err(|_| wrong("a checksum must consist of hexadecimal digits"))?;
         let found = match name {
             Some(name) => KINDS.iter().find(|(_, known, _)| name.eq_ignore_ascii_case(known)),
             None => KINDS.iter().find(|(_, _, length)| *length == value.len()),
         };
-        let Some((kind, _, length)) = found else { return Err(wrong("it is none of md5, sha1, sha256 and sha512")) };
+        let Some((kind, _, length)) = found else {
+            return Err(wrong("the kind of checksum must be md5, sha1, sha256 or sha512"));
+        };
         if value.len() != *length {
-            return Err(wrong("it does not have as many digits as checksums of its kind"));
+            return Err(wrong("the number of digits does not match the kind of checksum"));
         }
         Ok(Checksum { kind: *kind, value })
     }

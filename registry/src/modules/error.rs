@@ -11,7 +11,7 @@ use crate::package_error::PackageError;
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The address names an unknown method of fetching.
-    #[error("packages cannot be fetched by {0:?}: use git, http, https, oci or file")]
+    #[error("packages cannot be fetched with {0:?}: use git, http, https, oci or file")]
     Way(String),
     /// A method that needs a program or a service that Weft does not use.
     #[error(
@@ -36,7 +36,7 @@ pub enum FetchError {
     #[error("{0} is not a directory")]
     NoDirectory(PathBuf),
     /// A remote source has an address on this machine.
-    #[error("{0} is a local directory, which a remote source must not name")]
+    #[error("{0} is a local directory, but a remote source must not refer to a local directory")]
     Inward(String),
     /// The request failed.
     #[error("{0}")]
@@ -59,7 +59,7 @@ pub enum FetchError {
     #[error("{0}")]
     Git(#[from] GitError),
     /// The page has no address of a package, in a header or in a tag.
-    #[error("{0} is not the address of an archive, and the response does not name one (X-Terraform-Get)")]
+    #[error("{0} is not the address of an archive, and the response names no other address (X-Terraform-Get)")]
     NoSource(String),
     /// Too many addresses that lead to another address, most likely a cycle.
     #[error("more than {0} addresses redirect to one another")]

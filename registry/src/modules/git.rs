@@ -78,10 +78,10 @@ pub(super) async fn fetch(mut address: PackageAddress, to: &Path) -> Result<(), 
 /// Why a name cannot be a branch, tag or commit (git-check-ref-format). `None` if the name is valid.
 fn unsound(name: &str) -> Option<&'static str> {
     if name.starts_with('-') {
-        return Some("the names of branches and tags do not begin with a dash");
+        return Some("the name of a branch or a tag must not begin with a dash");
     }
     let strange = |c: char| c.is_ascii_control() || c == ' ' || c == '\\';
-    name.contains(strange).then_some("the names of branches and tags have neither blanks nor backslashes")
+    name.contains(strange).then_some("the name of a branch or a tag must not contain spaces or backslashes")
 }
 
 fn looks_like_commit(name: &str) -> bool {

@@ -10,7 +10,7 @@ const MOST_MATCHES: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
     /// No match.
-    #[error("the package has nothing that matches {0:?}")]
+    #[error("the package has no file or directory that matches {0:?}")]
     None(String),
     /// Several matches.
     #[error("the package has more than one directory that matches {0:?}")]

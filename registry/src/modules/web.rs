@@ -53,7 +53,8 @@ pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -
     let Some(packing) = archive.packing else {
         if archive.checksum.is_some() {
             let (name, value) = ("checksum", archive.checksum.unwrap_or_default());
-            let problem = "this is not the name of an archive; set its format with the argument archive";
+            let problem = "the file name does not end like that of an archive; set the format of the archive with the \
+                           argument archive";
             return Err(FetchError::Argument { name, value, problem });
         }
         return ask(http, url).await.map(FetchOutcome::Elsewhere);

@@ -110,10 +110,10 @@ impl OciClient {
             let next = answer.url.join(&next).ok().filter(|next| next.origin() == url.origin());
             url = next.ok_or_else(|| PackageError::Answer {
                 place: shown(&answer.url),
-                problem: "the next page of tags is elsewhere".to_owned(),
+                problem: "the link to the next page of tags leads to another host".to_owned(),
             })?;
         }
-        let problem = format!("it has more than {MAX_PAGES} pages of tags");
+        let problem = format!("there are more than {MAX_PAGES} pages of tags");
         Err(PackageError::Answer { place: format!("oci://{repository}"), problem })
     }
 
@@ -136,7 +136,7 @@ impl OciClient {
         if let Some(expected) = reference.strip_prefix("sha256:") {
             let found = HEXLOWER.encode(digest(&SHA256, &answer.body).as_ref());
             if found != expected {
-                let problem = format!("it should have the digest {expected}, but has {found}");
+                let problem = format!("the manifest should have the digest {expected}, but has {found}");
                 return Err(PackageError::Answer { place: shown(&answer.url), problem });
             }
         }
@@ -208,7 +208,7 @@ impl OciClient {
         let realm = said.get("realm").and_then(|realm| Url::parse(realm).ok());
         let mut realm = realm
             .filter(|url| url.scheme() == "https")
-            .ok_or_else(|| unusable("it does not give an https:// address for tokens"))?;
+            .ok_or_else(|| unusable("the registry did not return an https:// address for tokens"))?;
         let service = said.get("service").map(String::as_str).unwrap_or_default();
         let scope = format!("repository:{}:pull", repository.name);
         let request = if let Some(OciLogin::Refresh(token)) = login {
@@ -231,7 +231,7 @@ impl OciClient {
         let request = request.with_retries(settings.registry_retries).with_timeout(settings.registry_timeout);
         let token: RegistryToken =
             self.http.json(&request.header(HeaderName::from_static("accept"), "application/json")).await?;
-        let token = token.token.or(token.access_token).ok_or_else(|| unusable("it returned no token"))?;
+        let token = token.token.or(token.access_token).ok_or_else(|| unusable("the response contains no token"))?;
         Ok(Authorization::Bearer(SecretString::new(token)))
     }
 }

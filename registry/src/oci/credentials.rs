@@ -110,7 +110,7 @@ impl OciKeys {
             // A missing file, or a file of another program, has no entries.
             let Ok(bytes) = std::fs::read(file) else { continue };
             let Ok(docker) = serde_json::from_slice::<DockerFile>(&bytes) else {
-                tracing::debug!("{} is no file of credentials", file.display());
+                tracing::debug!("{} is not a file with credentials of Docker", file.display());
                 continue;
             };
             if let Some(helper) = docker.cred_helpers.get(&repository.host) {
@@ -155,7 +155,7 @@ async fn ask(helper: &str, host: &str) -> Result<Option<OciLogin>, CredentialsEr
     let program = PathBuf::from(format!("{HELPER_PREFIX}{helper}"));
     let failed = |problem: String| CredentialsError::Run { program: program.clone(), problem };
     if helper.is_empty() || helper.contains(['/', '\\']) {
-        return Err(failed("its name is not valid".to_owned()));
+        return Err(failed("the name of the credentials helper is not valid".to_owned()));
     }
     let mut child = Command::new(&program)
         .arg("get")
@@ -170,7 +170,7 @@ async fn ask(helper: &str, host: &str) -> Result<Option<OciLogin>, CredentialsEr
     }
     let output = tokio::time::timeout(HELPER_TIMEOUT, child.wait_with_output())
         .await
-        .map_err(|_| failed(format!("it did not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
+        .map_err(|_| failed(format!("the credentials helper did not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
         .map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
         // Helpers exit with this status for unknown hosts, and print the reason to the standard output.

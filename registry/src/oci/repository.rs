@@ -30,7 +30,7 @@ impl Repository {
             }
             _ => Err(PackageError::Answer {
                 place: format!("oci://{text}"),
-                problem: "it is not the name of a repository".to_owned(),
+                problem: "the text is not the name of a repository".to_owned(),
             }),
         }
     }

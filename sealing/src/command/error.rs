@@ -15,7 +15,7 @@ pub enum CommandError {
         error: String,
     },
     /// The command did not end in time, and was killed.
-    #[error("the command {program} does not end within {seconds} seconds, and was stopped")]
+    #[error("the command {program} did not end within {seconds} seconds, and was stopped")]
     Late {
         /// The program.
         program: String,
@@ -44,7 +44,9 @@ pub enum CommandError {
         magic: &'static str,
     },
     /// The command uses an unsupported version of the protocol.
-    #[error("the command {program} speaks version {version} of the protocol, but only {PROTOCOL_VERSION} is supported")]
+    #[error(
+        "the command {program} uses version {version} of the protocol, but only version {PROTOCOL_VERSION} is supported"
+    )]
     Version {
         /// The program.
         program: String,
@@ -60,7 +62,7 @@ pub enum CommandError {
         most: u64,
     },
     /// The pipes of the command broke.
-    #[error("the command {program} cannot be read from: {error}")]
+    #[error("the output of the command {program} cannot be read: {error}")]
     Read {
         /// The program.
         program: String,

@@ -22,7 +22,7 @@ pub enum MethodError {
         length: usize,
     },
     /// The plain text is longer than the method allows.
-    #[error("it is too long to be encrypted at once")]
+    #[error("it is too long to be encrypted in one piece")]
     Long,
     /// The ciphertext is too short.
     #[error("the ciphertext is truncated")]
@@ -69,7 +69,7 @@ impl From<CipherError> for MethodError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// The data is too large.
-    #[error("cannot encrypt {target}: it has {size} bytes, at most {LARGEST_PLAIN} are accepted")]
+    #[error("cannot encrypt {target}: it has {size} bytes, but at most {LARGEST_PLAIN} are accepted")]
     TooLarge {
         /// The target.
         target: TargetName,
@@ -120,7 +120,7 @@ pub struct FailedMethod {
 pub enum OpenError {
     /// The data is sealed, but no encryption is configured.
     #[error(
-        "{target} is encrypted, but no encryption is configured for it; its keys are those of: {}",
+        "{target} is encrypted, but no encryption is configured for it; it was encrypted with keys of: {}",
         listed(.metadata_keys)
     )]
     NotConfigured {
@@ -140,7 +140,9 @@ pub enum OpenError {
     },
     /// No method opens the data.
     #[error(
-        "no method decrypts {target} (its keys are those of: {}){}", listed(.metadata_keys), tried(.attempts)
+        "no configured method can decrypt {target} (encrypted with keys of: {}){}",
+        listed(.metadata_keys),
+        tried(.attempts)
     )]
     NoMethodOpens {
         /// The target.
@@ -151,7 +153,7 @@ pub enum OpenError {
         metadata_keys: Vec<String>,
     },
     /// The envelope is not valid.
-    #[error("{target} is encrypted, and its envelope cannot be used: {error}")]
+    #[error("{target} is encrypted, but its envelope cannot be used: {error}")]
     Envelope {
         /// The target.
         target: TargetName,
@@ -159,7 +161,7 @@ pub enum OpenError {
         error: EnvelopeError,
     },
     /// The record is not valid.
-    #[error("a record of {target} is encrypted, and cannot be used: {error}")]
+    #[error("a record of {target} is encrypted, but cannot be used: {error}")]
     Record {
         /// The target.
         target: TargetName,
@@ -213,7 +215,7 @@ fn listed(keys: &[String]) -> String {
 
 fn tried(attempts: &[FailedMethod]) -> String {
     if attempts.is_empty() {
-        return ": it has no method that encrypts".to_owned();
+        return ": the settings have no method that encrypts".to_owned();
     }
     attempts.iter().map(|attempt| format!("\n- {attempt}")).collect()
 }

@@ -194,7 +194,7 @@ impl From<&'static str> for BadFrame {
 }
 
 fn read_frame(bytes: &[u8], chain_at: Chain, seal: &JournalSeal) -> Result<Frame, BadFrame> {
-    let (length, first) = read_head(bytes).ok_or("a bad frame head")?;
+    let (length, first) = read_head(bytes).ok_or("a frame with an invalid header")?;
     if first != chain_at.lines {
         return Err(BadFrame::Torn("a frame out of order"));
     }
@@ -202,7 +202,7 @@ fn read_frame(bytes: &[u8], chain_at: Chain, seal: &JournalSeal) -> Result<Frame
     let (events, chain_at) = if bytes.starts_with(SEALED_MARK) {
         let (crc, record) = content.split_at_checked(4).ok_or("a frame that ends too early")?;
         if crc32fast::hash(record).to_le_bytes() != *crc {
-            return Err(BadFrame::Torn("a frame whose checksum does not fit"));
+            return Err(BadFrame::Torn("a frame whose checksum does not match"));
         }
         read_lines(&seal.open(first, record).map_err(BadFrame::Unopened)?, chain_at)?
     } else {
@@ -222,7 +222,7 @@ fn read_lines(mut lines: &[u8], mut chain_at: Chain) -> Result<Lines, &'static s
         let (hash, rest) = rest.split_at_checked(32).ok_or("a line that ends too early")?;
         let expected = chain(&chain_at.hash, event);
         if expected.0 != hash {
-            return Err("a line whose hash does not fit");
+            return Err("a line whose hash does not match");
         }
         let event = postcard::from_bytes(event).map_err(|_| "a line that cannot be decoded")?;
         chain_at = Chain { lines: chain_at.lines + 1, hash: expected };

@@ -79,7 +79,7 @@ pub(super) fn not_a_header(path: &Path) -> StoreError {
     damaged(
         path,
         "it is not the header of a run",
-        "Restore it from a backup. A newer version of Weft may also have written it",
+        "Restore the file from a backup. If a newer version of Weft wrote the file, use that version",
     )
 }
 
@@ -88,7 +88,7 @@ pub(super) fn other_plan(path: &Path) -> StoreError {
     damaged(
         path,
         "its digest is not the one in the run's header",
-        "Put the original plan file there, or set the run aside",
+        "Restore the original plan file at this path, or set the run aside with `weft runs abandon`",
     )
 }
 
@@ -97,18 +97,19 @@ pub(super) fn damaged_journal(path: &Path, offset: usize, what: &str) -> StoreEr
     damaged(
         path,
         format!("{what} at byte {offset}, with valid records after it"),
-        "Restore the file from a backup, or set the run aside, which names every object that it touched",
+        "Restore the file from a backup, or set the run aside with `weft runs abandon`, which lists every object that \
+         the run may have changed",
     )
 }
 
 /// The first line of a journal is not the start of a term.
 pub(super) fn journal_without_start(path: &Path, run: &RunId) -> StoreError {
-    damaged(path, "it does not say how its term began", restore_or_abandon(run))
+    damaged(path, "the record of the beginning of its term is missing", restore_or_abandon(run))
 }
 
 /// A journal does not continue the previous journal of its run.
 pub(super) fn other_journal_before(path: &Path, run: &RunId) -> StoreError {
-    damaged(path, "the journal before it is not the one that it continues", restore_or_abandon(run))
+    damaged(path, "the previous journal is not the one that this journal continues", restore_or_abandon(run))
 }
 
 fn restore_or_abandon(run: &RunId) -> String {
@@ -119,7 +120,7 @@ fn restore_or_abandon(run: &RunId) -> String {
 pub(super) fn two_unfolded_journals(folder: &Path, other: &RunId) -> StoreError {
     damaged(
         folder,
-        format!("the state file contains neither its journal nor the journal of {other} yet"),
+        format!("the state file contains neither the changes of this run nor those of run {other}"),
         "Restore .weft and the state file together from one backup",
     )
 }
@@ -128,11 +129,11 @@ pub(super) fn two_unfolded_journals(folder: &Path, other: &RunId) -> StoreError 
 pub(super) fn guard_without_run(path: &Path) -> StoreError {
     damaged(
         path,
-        "it is guarded by a run (format version 9) whose files are not here",
+        "it has format version 9, so a run has not ended, but the files of that run are not in this directory",
         "If another machine or directory has the journal, continue there with `weft runs resume`. If the journal is \
-         lost, check what the run was doing, and replace the state with `weft state push FILE`. FILE is the \
-         errored.tfstate of that run if there is one, otherwise the output of `weft state pull`, which has the state \
-         as far as it was saved",
+         lost, look at the real objects, then replace the state with `weft state push FILE`. FILE is the \
+         errored.tfstate of that run, if that file exists. Otherwise, FILE is the output of `weft state pull`, which \
+         has the changes that were saved",
     )
 }
 
@@ -148,12 +149,12 @@ pub(super) fn unsealed(path: &Path, error: SealError) -> StoreError {
 
 /// This process has locked the state file already.
 pub(super) fn locked_here(path: &Path) -> StoreError {
-    StoreError::Locked { path: path.display().to_string(), holder: "this very process".to_owned() }
+    StoreError::Locked { path: path.display().to_string(), holder: "this process".to_owned() }
 }
 
 /// This process has the state file open for writing, so it must not open the file again.
 pub(super) fn open_here(path: &Path) -> StoreError {
-    let holder = "this very process: ask the store that has it open".to_owned();
+    let holder = "this process: use the store that is already open".to_owned();
     StoreError::Locked { path: path.display().to_string(), holder }
 }
 
@@ -207,7 +208,7 @@ pub(super) fn run_in_progress(run: &RunId) -> StoreError {
 
 /// The thread of a journal has ended.
 pub(super) fn writer_gone() -> StoreError {
-    StoreError::Closed("the thread that writes it has ended".to_owned())
+    StoreError::Closed("the thread that writes the journal has ended".to_owned())
 }
 
 /// Why a journal accepts no more lines: a group exceeds the maximum.

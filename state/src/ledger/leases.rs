@@ -16,7 +16,7 @@ use crate::step::{
 use crate::subject::Subject;
 
 /// The reason for the doubt of an abandoned intent.
-pub(crate) const ABANDONED: &str = "the run was given up while this call was under way";
+pub(crate) const ABANDONED: &str = "the run was abandoned during this call";
 
 impl Ledger {
     /// Adds a new run.

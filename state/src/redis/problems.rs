@@ -19,7 +19,8 @@ pub(super) fn no_meta_record(place: String) -> StoreError {
     StoreError::Damaged {
         place,
         what: "its meta record is missing".to_owned(),
-        way_out: "Restore the server's data from a backup. A new state can only begin under a name without any keys"
+        way_out: "Restore the server's data from a backup. To begin a new state instead, use a name (`?state=NAME`) \
+                  under which the server has no keys"
             .to_owned(),
     }
 }
@@ -92,7 +93,7 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::Doubt => "a doubt cannot be read".to_owned(),
         Damage::Record(subject) => format!("the record of {subject} cannot be read"),
         Damage::Changed(subject) => {
-            format!("the record of {subject} was changed, and not by Weft: its digest does not match")
+            format!("the record of {subject} was changed by another program: its digest does not match")
         }
         Damage::Revision(subject) => format!("the revision of {subject} cannot be read"),
         Damage::Answer(step) => format!("the answer to {step} cannot be read"),
@@ -104,7 +105,7 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::Count { what, counted, found } => format!("it has {found} {what}, but its count is {counted}"),
         Damage::OtherPlan => "its digest is not the one in the run's header".to_owned(),
         Damage::BrokenChain(line) => {
-            format!("line {line} was changed, or does not follow from the one before")
+            format!("line {line} was changed, or does not follow from the previous line")
         }
     };
     StoreError::Damaged {
@@ -112,10 +113,10 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         what,
         way_out: match damage {
             Damage::Count { .. } | Damage::Changed(_) | Damage::Record(_) => {
-                "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`. `weft \
-                 store check` names everything that is damaged"
+                "Restore the server's data from a backup, or give up the lost records with `weft store declare-lost`. \
+                 `weft store check` names everything that is damaged"
             }
-            _ => "Restore the server's data from a backup. A newer version of Weft may also have written it",
+            _ => "Restore the server's data from a backup. If a newer version of Weft wrote the data, use that version",
         }
         .to_owned(),
     }
@@ -164,21 +165,21 @@ pub(super) enum Misfit<'a> {
 /// A description of the problem, and the remedy.
 pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
     const DECLARE: &str =
-        "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`";
+        "Restore the server's data from a backup, or give up the lost records with `weft store declare-lost`";
     const RESTORE: &str = "Restore the server's data from a backup";
     let what = match misfit {
         Misfit::Count { what, counted, found } => format!("it has {found} {what}, but its count is {counted}"),
         Misfit::Unreadable => "the record cannot be read".to_owned(),
-        Misfit::Changed => "the record was changed, and not by Weft: its digest does not match".to_owned(),
+        Misfit::Changed => "the record was changed by another program: its digest does not match".to_owned(),
         Misfit::Revision { record, known } => {
             let known = known.map_or("none".to_owned(), |known| known.0.to_string());
-            format!("the record has revision {}, and the list of revisions says {known}", record.0)
+            format!("the record has revision {}, but the list of revisions has {known}", record.0)
         }
         Misfit::RunName(name) => format!("{name:?} is not the name of a run"),
         Misfit::NoHeader => "the run is listed, but has no header".to_owned(),
         Misfit::Frozen(_, why) => format!("the run is frozen: {why}"),
         Misfit::Run(damage) => run_damage(damage),
-        Misfit::ClaimOfNoRun(run) => format!("the run {run} claims it, and has ended or does not exist"),
+        Misfit::ClaimOfNoRun(run) => format!("the claim belongs to the run {run}, which has ended or does not exist"),
         Misfit::LostClaim(subject) => format!("the run has lost its claim of {subject}"),
         Misfit::DoubtOfNoRun(run) => format!("the doubt belongs to the run {run}, which does not exist"),
         Misfit::Other(what) => (*what).to_owned(),
@@ -188,7 +189,9 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
         Misfit::Frozen(run, _) => {
             format!("Check the real objects, then abandon the run with `weft runs abandon {run}` and make a new plan")
         }
-        Misfit::Run(_) => "The run is frozen when it is resumed. Then give it up with `weft runs abandon`".to_owned(),
+        Misfit::Run(_) => "Resume the run with `weft runs resume`, which freezes it. Then give up the run with `weft \
+                           runs abandon`"
+            .to_owned(),
         Misfit::Revision { .. }
         | Misfit::RunName(_)
         | Misfit::NoHeader
@@ -228,9 +231,9 @@ pub(super) enum RunDamage {
 /// The reason for freezing a run.
 pub(super) fn run_damage(damage: &RunDamage) -> String {
     match damage {
-        RunDamage::OtherTip => "its journal does not end where its header says".to_owned(),
+        RunDamage::OtherTip => "its journal does not end at the line that its header names".to_owned(),
         RunDamage::Line(line) => {
-            format!("line {line} of its journal was changed, or does not follow from the one before")
+            format!("line {line} of its journal was changed, or does not follow from the previous line")
         }
         RunDamage::NoRecord(op) => format!("the record of operation {op} is missing"),
         RunDamage::OtherRecord(op, object) => {
@@ -239,7 +242,7 @@ pub(super) fn run_damage(damage: &RunDamage) -> String {
         }
         RunDamage::Strays => "the objects of superseded attempts are not those that its journal names".to_owned(),
         RunDamage::Count { what, counted, found } => {
-            format!("its header counts {counted} operations that are {what}, and there are {found}")
+            format!("its header counts {counted} operations that are {what}, but there are {found}")
         }
     }
 }
@@ -295,8 +298,8 @@ pub(super) fn old_server(place: &str, version: &str) -> StoreError {
 /// A required setting cannot be read.
 pub(super) fn setting_unreadable(place: &str, name: &str, value: &str, error: &dyn Display) -> StoreError {
     StoreError::Unfit(format!(
-        "{place}: the setting {name} cannot be read ({error}); allow the user `CONFIG GET`, since state is only safe \
-         with {name} {value}"
+        "{place}: the setting {name} cannot be read ({error}). Allow the user to run `CONFIG GET`: state is only safe \
+         if {name} is {value}"
     ))
 }
 
@@ -330,14 +333,14 @@ pub(super) const REQUIREMENTS: [Requirement; 3] = [
 pub(super) fn wrong_setting(place: &str, required: Requirement, found: &str) -> StoreError {
     let Requirement { name, value, why } = required;
     StoreError::Unfit(format!(
-        "{place}: the setting {name} is {found:?} and must be {value:?}: {why}. Change it with `redis-cli CONFIG SET \
+        "{place}: the setting {name} is {found:?}, but must be {value:?}: {why}. Change it with `redis-cli CONFIG SET \
          {name} {value}` and in redis.conf (`{name} {value}`)"
     ))
 }
 
 /// The answer of the server has an unexpected form.
 pub(super) fn unexpected_answer(answer: &str) -> String {
-    format!("an answer of an unexpected kind: {answer}")
+    format!("an unexpected response: {answer}")
 }
 
 /// The server has lost the scripts.

@@ -76,7 +76,8 @@ impl Copier {
         }
         if digit_of(content, self.path())?.is_guarded() {
             return Err(self.differs(
-                "a run without Redis has not ended. Finish or abandon it first, without WEFT_STORE: see `weft runs list`",
+                "a run that began without Redis has not ended. Unset WEFT_STORE, then finish or abandon that run: see \
+                 `weft runs list`",
             ));
         }
         let opened = self.seals.parse(content, self.path())?;
@@ -95,9 +96,9 @@ impl Copier {
 
     fn difference(&self, difference: Difference) -> StoreError {
         self.differs(match difference {
-            Difference::Lineage => "the copy has another lineage, so it is another state",
+            Difference::Lineage => "the copy has another lineage, so it belongs to another state",
             Difference::BothChanged => "another tool has written the copy, and the state in Redis has changed, too",
-            Difference::Older => "another tool has put an older state in the place of the copy",
+            Difference::Older => "another tool has replaced the copy by an older state",
         })
     }
 
@@ -143,7 +144,7 @@ impl Copier {
             }
             return Ok(empty);
         }
-        Err(self.differs("both change all the time. Try again"))
+        Err(self.differs("the state and the copy keep changing. Try again"))
     }
 
     /// Writes the copy if an earlier command did not finish writing it. Errors are only logged. A command that only
@@ -247,7 +248,9 @@ impl Copier {
             moved |= beats(self.redis.runs().await?) != first;
         }
         if moved {
-            return Err(self.differs("the store has lost its last records, and a run still uses it. Stop that run"));
+            return Err(
+                self.differs("the store has lost its last records, but a run still uses the store. Stop that run")
+            );
         }
         Ok(true)
     }

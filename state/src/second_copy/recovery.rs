@@ -118,7 +118,7 @@ pub(super) fn lost_words(file: &TermFile, lines: u64) -> String {
     objects.truncate(LISTED);
     let mut words = format!("its journal had {known} lines, and {lines} of them are left");
     if !objects.is_empty() {
-        words.push_str(&format!("; calls for these objects are among the lost ones: {}", objects.join(", ")));
+        words.push_str(&format!("; the lost lines include calls for these objects: {}", objects.join(", ")));
     }
     if more > 0 {
         words.push_str(&format!(" and {more} more"));

@@ -11,7 +11,7 @@ pub(super) fn malformed(place: &str) -> impl Fn(String) -> StateFileError + Copy
 
 /// The version of the tool that wrote the state does not have the form of a version.
 pub(super) fn writer_version(text: &str) -> String {
-    format!("it claims to have been written by version {text:?}, which is not a version")
+    format!("its terraform_version is {text:?}, which is not a version number")
 }
 
 /// The text is not UTF-8.
@@ -31,7 +31,7 @@ pub(super) fn two_versions() -> String {
 
 /// The version is not a number.
 pub(super) fn version_not_a_number(version: &str) -> String {
-    format!("`version` is {version}")
+    format!("`version` is {version}, which is not a whole number")
 }
 
 /// The file has no version.
@@ -41,22 +41,22 @@ pub(super) fn no_version() -> String {
 
 /// The path of a module is not valid.
 pub(super) fn module_path(path: &[String]) -> String {
-    format!("it has a module with the path {path:?}")
+    format!("it has a module with the path {path:?}, which is not valid")
 }
 
 /// The name of a resource is not valid.
 pub(super) fn resource_name(name: &str) -> String {
-    format!("it has a resource {name:?}")
+    format!("it has a resource with the name {name:?}, which is not valid")
 }
 
 /// The mode of a resource is unknown.
 pub(super) fn resource_mode(resource: &str, mode: &str) -> String {
-    format!("resource {resource} has the mode {mode:?}")
+    format!("resource {resource} has the unknown mode {mode:?}")
 }
 
 /// The instance key of a resource is not a whole number.
 pub(super) fn fractional_key(resource: &str, key: &dyn Display) -> String {
-    format!("an instance of {resource} has the key {key}")
+    format!("an instance of {resource} has the key {key}, which is not a whole number")
 }
 
 /// The instance key of a resource is neither a number nor a string.
@@ -71,7 +71,7 @@ pub(super) fn in_instance(address: &str, what: &str) -> String {
 
 /// A deposed key has the wrong length.
 pub(super) fn deposed_key(key: &str) -> String {
-    format!("deposed key {key:?}")
+    format!("the deposed key {key:?} is not valid")
 }
 
 /// The same object appears twice.
@@ -81,7 +81,7 @@ pub(super) fn twice(address: &str) -> String {
 
 /// The status of an object is unknown.
 pub(super) fn object_status(status: &str) -> String {
-    format!("status {status:?}")
+    format!("the status {status:?} is not known")
 }
 
 /// The private data is not base64.
@@ -96,7 +96,7 @@ pub(super) fn attribute_step() -> String {
 
 /// A step of a sensitive path has an unknown type.
 pub(super) fn path_step(kind: &str) -> String {
-    format!("a sensitive path has a step of type {kind:?}")
+    format!("a sensitive path has a step of the unknown type {kind:?}")
 }
 
 /// The type of an output is not valid.

@@ -12,7 +12,7 @@ pub(crate) fn unterminated_tuple() -> Diagnostic {
 
 /// Two items of a tuple without a comma.
 pub(crate) fn no_item_separator() -> Diagnostic {
-    let detail = "Items are separated by commas, and a comma is missing before this.";
+    let detail = "Items are separated by commas. A comma is expected here.";
     Diagnostic::error("Missing item separator", detail)
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn no_key_separator() -> Diagnostic {
 
 /// Two items of an object without a comma or a line break.
 pub(crate) fn no_attribute_separator() -> Diagnostic {
-    let detail = "Items are separated by line breaks or commas, and a separator is missing before this.";
+    let detail = "Items are separated by line breaks or commas. A separator is expected here.";
     Diagnostic::error("Missing attribute separator", detail)
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn unterminated_call() -> Diagnostic {
 
 /// Two arguments without a comma.
 pub(crate) fn no_argument_separator() -> Diagnostic {
-    let detail = "Arguments are separated by commas, and a comma is missing before this.";
+    let detail = "Arguments are separated by commas. A comma is expected here.";
     Diagnostic::error("Missing argument separator", detail)
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn for_without_colon() -> Diagnostic {
 
 /// Something after the last part of a `for` expression.
 pub(crate) fn more_after_for() -> Diagnostic {
-    ForForm::Expression.problem("The expression is complete before this. Only its closing bracket can follow.")
+    ForForm::Expression.problem("The expression is already complete here. Only its closing bracket can follow.")
 }
 
 /// A `for` expression in braces without a key.

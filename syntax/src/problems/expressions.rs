@@ -13,13 +13,14 @@ pub(crate) fn no_expression() -> Diagnostic {
 
 /// A token that begins no expression.
 pub(crate) fn invalid_expression() -> Diagnostic {
-    let detail = "An expression is expected here, but no expression begins with this.";
+    let detail = "An expression is expected here, but an expression cannot begin with this text.";
     Diagnostic::error("Invalid expression", detail)
 }
 
 /// Text after a complete expression.
 pub(crate) fn more_after_expression() -> Diagnostic {
-    let detail = "The expression is complete before this. Remove the rest, or write an operator in between.";
+    let detail = "The expression is already complete here. Remove the text that follows, or write an operator before \
+                  it.";
     Diagnostic::error("Extra characters after expression", detail)
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn two_legacy_indices(first: &str, second: &str) -> Diagnostic {
 
 /// A second `.*`.
 pub(crate) fn nested_splat() -> Diagnostic {
-    let detail = "A second .* cannot follow. For nested splats, write [*].";
+    let detail = "A second .* cannot follow the first. For nested splats, write [*].";
     Diagnostic::error("Nested splat expression not allowed", detail)
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn unclosed_index() -> Diagnostic {
 
 /// An opening parenthesis without a closing parenthesis.
 pub(crate) fn unbalanced_parentheses() -> Diagnostic {
-    let detail = "The expression is complete before this. A closing parenthesis is expected here.";
+    let detail = "The expression is already complete. A closing parenthesis is expected here.";
     Diagnostic::error("Unbalanced parentheses", detail)
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn no_second_result() -> Diagnostic {
 
 /// A traversal that does not begin with a name.
 pub(crate) fn no_root() -> Diagnostic {
-    Diagnostic::error("Variable name required", "A name is expected here.")
+    Diagnostic::error("Variable name required", "A reference must begin with a name.")
 }
 
 /// A dot of a traversal without a name after it.

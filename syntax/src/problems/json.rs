@@ -11,7 +11,10 @@ const VALUES: &str = "A JSON value is an object, an array, a string, a number, t
 
 /// Something after the value of the file.
 pub(crate) fn more_after_value() -> Diagnostic {
-    Diagnostic::error("Extraneous data after value", "The value of this file is complete before this.")
+    Diagnostic::error(
+        "Extraneous data after value",
+        "The value of this file is already complete here. Remove the text that follows.",
+    )
 }
 
 /// A file that is neither an object nor an array.
@@ -80,13 +83,13 @@ pub(crate) fn brace_for_bracket() -> Diagnostic {
 
 /// Two properties without a comma.
 pub(crate) fn no_comma_in_object() -> Diagnostic {
-    let detail = "The properties of an object are separated by commas, and a comma is missing before this.";
+    let detail = "The properties of an object are separated by commas. A comma is expected here.";
     Diagnostic::error(NO_COMMA, detail)
 }
 
 /// Two elements without a comma.
 pub(crate) fn no_comma_in_array() -> Diagnostic {
-    let detail = "The elements of an array are separated by commas, and a comma is missing before this.";
+    let detail = "The elements of an array are separated by commas. A comma is expected here.";
     Diagnostic::error(NO_COMMA, detail)
 }
 

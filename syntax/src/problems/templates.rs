@@ -66,7 +66,7 @@ pub(crate) fn second_else() -> Diagnostic {
 
 /// An `else` in a `for` directive.
 pub(crate) fn else_in_for() -> Diagnostic {
-    Diagnostic::error("Unexpected else directive", "A for directive has no else directive.")
+    Diagnostic::error("Unexpected else directive", "A for directive cannot have an else directive.")
 }
 
 /// An end marker that does not match the open directive. The open directive is on line `line` and must end with
@@ -78,5 +78,5 @@ pub(crate) fn wrong_end(word: &str, line: u32, required: &str) -> Diagnostic {
 
 /// An `else` or an end without an open directive.
 pub(crate) fn no_open_directive(word: &str) -> Diagnostic {
-    Diagnostic::error(format!("Unexpected {word} directive"), "No open directive matches this one.")
+    Diagnostic::error(format!("Unexpected {word} directive"), "No if or for directive is open here.")
 }

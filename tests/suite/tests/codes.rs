@@ -48,7 +48,7 @@ const NO_SUMMARIES: &[&str] = &[
     "Found * * and * *",
     "Function * does not exist within a valid namespace (provider,core)",
     "Hub(* workers, * runs)",
-    "Its instances are: *",
+    "The existing instances are: *",
     "Initial configuration of the requested backend \"*\"",
     "It was written by a newer tool",
     "LiveObjects(* slots)",

@@ -214,7 +214,7 @@ fn read(path: &Path) -> Found<Cached> {
     match serde_json::from_str(&text) {
         Ok(Json::Object(fields)) => Ok(Cached { path: path.to_owned(), fields }),
         // The message of the parser could quote a part of the token.
-        _ => Err(named(&"it is not an object in JSON")),
+        _ => Err(named(&"the file is not a JSON object")),
     }
 }
 

@@ -246,7 +246,7 @@ impl<'a> Profile<'a> {
     fn check(&self) -> Result<(), String> {
         let name = self.name;
         if self.text("aws_access_key_id").is_some() != self.text("aws_secret_access_key").is_some() {
-            return Err(format!("the profile {name:?} has one of aws_access_key_id and aws_secret_access_key only"));
+            return Err(format!("the profile {name:?} has only one of aws_access_key_id and aws_secret_access_key"));
         }
         if self.again {
             return Ok(());
@@ -269,7 +269,7 @@ impl<'a> Profile<'a> {
         if self.text("mfa_serial").is_some() {
             let name = self.name;
             return Err(format!(
-                "the role of the profile {name:?} needs a code of a device, which cannot be asked for"
+                "the role of the profile {name:?} requires an MFA code (mfa_serial), which Weft does not support"
             ));
         }
         let mut found = Map::from_iter([("role_arn".to_owned(), Json::from(role))]);
@@ -405,11 +405,12 @@ mod tests {
             ),
             (
                 "[profile p]\naws_access_key_id = i",
-                "the profile \"p\" has one of aws_access_key_id and aws_secret_access_key only".to_owned(),
+                "the profile \"p\" has only one of aws_access_key_id and aws_secret_access_key".to_owned(),
             ),
             (
                 "[profile p]\nrole_arn = r\nmfa_serial = m",
-                "the role of the profile \"p\" needs a code of a device, which cannot be asked for".to_owned(),
+                "the role of the profile \"p\" requires an MFA code (mfa_serial), which Weft does not support"
+                    .to_owned(),
             ),
         ] {
             assert_eq!(shown(profiles(config, "").way("p")), want, "{config}");

@@ -34,7 +34,7 @@ fn keys(document: &Json, token: &str) -> Result<Expiring, String> {
 async fn answer(request: RequestBuilder) -> Result<String, String> {
     let answer = request.timeout(TIME_LIMIT).send().await.map_err(|error| reason(&error))?;
     if !answer.status().is_success() {
-        return Err(format!("it answered {}", answer.status()));
+        return Err(format!("the service responded with status {}", answer.status()));
     }
     answer.text().await.map_err(|error| reason(&error))
 }

@@ -26,8 +26,8 @@ pub fn unknown_role(word: &str) -> Diagnostic {
 pub fn no_role() -> Diagnostic {
     Diagnostic::error(
         "Role expected",
-        "The certificate would be good for nothing. Give it a role (-role apply) or, for a coordinator, the host where \
-         it listens (-host weft.example.org).",
+        "A certificate without a role and without a host cannot be used. Name a role (-role apply) or, for a \
+         coordinator, the host where the coordinator listens (-host weft.example.org).",
     )
 }
 
@@ -45,7 +45,10 @@ pub fn days_out_of_range(days: usize, most: usize) -> Diagnostic {
 pub fn no_authority(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "No certificate authority",
-        format!("{}: {error}. Make one with weft certs init, or name its directory with -dir.", path.display()),
+        format!(
+            "{}: {error}. Make an authority with weft certs init, or name its directory with -dir.",
+            path.display()
+        ),
     )
 }
 

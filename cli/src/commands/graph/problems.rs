@@ -6,7 +6,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 pub fn cycle(names: &[&str]) -> Diagnostic {
     Diagnostic::error(
         format!("Cycle: {}", names.join(", ")),
-        "These depend on each other. Use -draw-cycles to print the graph anyway.",
+        "The vertices of this cycle depend on each other. Use -draw-cycles to print the graph anyway.",
     )
 }
 

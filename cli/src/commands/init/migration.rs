@@ -280,16 +280,18 @@ impl Migration<'_> {
             format!("The previous backend \"{}\" has this state:\n  {}\n", self.before.kind(), words(from, &places[0]));
         let now = self.now.kind();
         if has_content(there) {
-            let what = if from.lineage == there.lineage { "a different version of it" } else { "another one" };
+            let what =
+                if from.lineage == there.lineage { "a different version of this state" } else { "another state" };
             detail.push_str(&format!("The new backend \"{now}\" has {what}:\n  {}\n", words(there, &places[1])));
             detail.push_str(&differences(from, there));
             detail.push_str(
-                "Enter \"yes\" to overwrite the state in the new backend with the previous one,\nor \"no\" to use the one \
-                 in the new backend.",
+                "Enter \"yes\" to overwrite the state in the new backend with the previous state,\nor \"no\" to use \
+                 the state in the new backend.",
             );
         } else {
             detail.push_str(&format!(
-                "The new backend \"{now}\" has none. Enter \"yes\" to copy it there, or \"no\" to begin with an empty state."
+                "The new backend \"{now}\" has no state. Enter \"yes\" to copy this state to it, or \"no\" to begin \
+                 with an empty state."
             ));
         }
         self.agreed("Do you want to copy existing state to the new backend?", &detail, problems::copy_not_confirmed)
@@ -369,7 +371,7 @@ fn differences(from: &Snapshot, there: &Snapshot) -> String {
     let lines = [
         ("Only in the previous state:", only(from, there)),
         ("Only in the new state:", only(there, from)),
-        ("Different in both:", changed),
+        ("In both states, but different:", changed),
     ];
     lines
         .iter()

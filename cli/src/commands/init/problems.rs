@@ -24,7 +24,7 @@ pub fn state_not_emptied(path: &Path, error: &dyn Display) -> Diagnostic {
 pub fn upgrade_of_read_only_lock() -> Diagnostic {
     Diagnostic::error(
         "The -upgrade flag conflicts with -lockfile=readonly.",
-        "An upgrade changes the lock file. Leave one of the options out.",
+        "An upgrade changes the lock file. Remove one of the options.",
     )
 }
 
@@ -43,7 +43,7 @@ pub fn migration_not_confirmed() -> Diagnostic {
     Diagnostic::error(
         "Error asking for state migration action",
         "Input is disabled or has ended, so Weft cannot ask which states to copy. Use -force-copy, or -reconfigure to \
-         leave them where they are.",
+         leave the states where they are.",
     )
 }
 
@@ -51,8 +51,8 @@ pub fn migration_not_confirmed() -> Diagnostic {
 pub fn copy_not_confirmed() -> Diagnostic {
     Diagnostic::error(
         "Can't ask approval for state migration when interactive input is disabled.",
-        "Input is disabled or has ended, so Weft cannot ask whether to copy the state. Use -force-copy, or -reconfigure \
-         to leave it where it is.",
+        "Input is disabled or has ended, so Weft cannot ask whether to copy the state. Use -force-copy, or \
+         -reconfigure to leave the state where it is.",
     )
 }
 
@@ -65,7 +65,7 @@ pub fn module_not_copied(text: &str, error: &dyn Display) -> Diagnostic {
 pub fn directory_in_use() -> Diagnostic {
     Diagnostic::error(
         "The working directory already contains files",
-        "-from-module copies a module into an empty directory, and this one has a configuration. Remove the \
+        "-from-module copies a module into an empty directory, but this directory has a configuration. Remove the \
          option to initialize this configuration, or choose another directory.",
     )
 }
@@ -95,7 +95,7 @@ pub fn backend_and_cloud() -> Diagnostic {
 pub fn directory_not_empty(found: &str) -> Diagnostic {
     Diagnostic::error(
         "Can't populate non-empty directory",
-        format!("This directory contains {found}, and -from-module needs an empty one."),
+        format!("This directory contains {found}, but -from-module needs an empty directory."),
     )
 }
 
@@ -104,8 +104,8 @@ pub fn parent_not_copied(module: &str, source: &str, whole: &str) -> Diagnostic 
     Diagnostic::error(
         "Root module references parent directory",
         format!(
-            "The module {module} calls {source}, which was not copied because it is outside of the module. Use its full \
-             address, such as {whole:?}."
+            "The module {module} calls {source}, which was not copied because it is outside of the module. Use the \
+             full address of the source, such as {whole:?}."
         ),
     )
 }
@@ -115,8 +115,8 @@ pub fn unfinished_run(run: &RunId) -> Diagnostic {
     Diagnostic::error(
         "Unfinished run",
         format!(
-            "The run {run} of this state is not finished, and would be left behind. Finish it with \"weft runs resume \
-             {run}\", or give it up with \"weft runs abandon {run}\". Then move the state."
+            "The run {run} of this state is not finished, so its state cannot be moved. Finish the run with \"weft \
+             runs resume {run}\", or give up the run with \"weft runs abandon {run}\". Then run \"weft init\" again."
         ),
     )
 }
@@ -135,8 +135,9 @@ pub fn changed_after_copy(workspace: &str) -> Diagnostic {
     Diagnostic::error(
         "State changed after its copy",
         format!(
-            "The state of workspace {workspace} was copied to the new backend. It has changed since then, so it was not \
-             emptied. End what still uses the old backend, then run \"weft init\" again."
+            "The state of workspace {workspace} was copied to the new backend. The state in the old backend has \
+             changed since then, so it was not emptied. Stop all processes that use the old backend, then run \"weft \
+             init\" again."
         ),
     )
 }
@@ -145,20 +146,20 @@ pub fn changed_after_copy(workspace: &str) -> Diagnostic {
 pub fn no_settings_for_cloud() -> Diagnostic {
     Diagnostic::error(
         "Invalid command-line option",
-        "The option -backend-config is for backends, and the configuration has a cloud block. Write the settings in the \
-         block, or use the variables TF_CLOUD_HOSTNAME, TF_CLOUD_ORGANIZATION, TF_CLOUD_PROJECT and TF_WORKSPACE.",
+        "The option -backend-config is for backends, but the configuration has a cloud block. Write the settings in \
+         the block, or use the variables TF_CLOUD_HOSTNAME, TF_CLOUD_ORGANIZATION, TF_CLOUD_PROJECT and TF_WORKSPACE.",
     )
 }
 
 /// An option about changes of backends was given with a `cloud` block. `moving` says whether states move.
 pub fn option_not_for_cloud(option: &str, moving: bool) -> Diagnostic {
     let why = match moving {
-        true => "States that move to or from a cloud block are copied after a question in any case.",
-        false => "A changed cloud block is used at once, and its states stay in the service.",
+        true => "Weft always asks before it copies states to or from a cloud block.",
+        false => "A changed cloud block is used immediately. The states stay in the service.",
     };
     Diagnostic::error(
         "Invalid command-line option",
-        format!("The option {option} is for backends, and this is about a cloud block. {why} Remove the option."),
+        format!("The option {option} is for backends, and does not apply to cloud blocks. {why} Remove the option."),
     )
 }
 
@@ -176,7 +177,8 @@ pub fn selected_workspace_missing(name: &str, all: &[String]) -> Diagnostic {
     Diagnostic::error(
         format!("Currently selected workspace \"{name}\" does not exist"),
         format!(
-            "Input is disabled, so Weft cannot ask for another one. Set TF_WORKSPACE to one of these workspaces: {}.",
+            "Input is disabled, so Weft cannot ask for another workspace. Set TF_WORKSPACE to one of these workspaces: \
+             {}.",
             all.join(", ")
         ),
     )

@@ -81,8 +81,8 @@ fn fetch(
     if signed {
         tell(
             invocation,
-            "\nA signed provider was released by the holder of the key. More about keys and signatures:\n\
-             https://opentofu.org/docs/cli/plugins/signing/",
+            "\nThe holder of the key has signed and released the provider. More about keys and \
+             signatures:\nhttps://opentofu.org/docs/cli/plugins/signing/",
         );
     }
     Ok(installation)
@@ -95,8 +95,8 @@ fn tell_of_lock_file(invocation: &Invocation<'_>, outcome: LockOutcome) {
              version control, so that the same selections are made by default later."
         }
         LockOutcome::Updated => {
-            "\nWeft has made some changes to the provider dependency selections recorded in the .terraform.lock.hcl file. \
-             Review them and put them under version control if they are what you meant."
+            "\nWeft has made some changes to the provider dependency selections recorded in the .terraform.lock.hcl \
+             file. Review these changes, and put them under version control if they are correct."
         }
         LockOutcome::Unchanged | LockOutcome::NotSaved => return,
     };

@@ -37,8 +37,8 @@ pub fn select(invocation: &Invocation<'_>, backend: &StateBackend) -> Result<(),
 fn first_workspace(backend: &StateBackend) -> Result<String, Diagnostic> {
     let tags = backend.tags().join(", ");
     let detail = format!(
-        "There are no workspaces with the tags of the configuration ({tags}) in the organization.\nWeft can create one with \
-         these tags. Enter its name."
+        "There are no workspaces with the tags of the configuration ({tags}) in the organization.\nWeft can create a \
+         workspace with these tags. Enter its name."
     );
     let answer = Prompt::new().answer("No workspaces found.", &detail, false).unwrap_or_default();
     match is_workspace_name(&answer) {

@@ -19,7 +19,7 @@ pub fn invalid_host(name: &str) -> Diagnostic {
 pub fn interactive() -> Diagnostic {
     Diagnostic::error(
         "Login is an interactive command",
-        "A login asks questions, so it needs input. Without input, set the variable TF_TOKEN_HOST (with underscores for \
+        "A login asks questions, but input is disabled. Instead, set the variable TF_TOKEN_HOST (with underscores for \
          dots) to the token, or write it to a credentials block of a CLI configuration file.",
     )
 }
@@ -50,7 +50,7 @@ pub fn no_grant(host: &Host) -> Diagnostic {
     Diagnostic::error(
         "Host does not support OpenTofu login",
         format!(
-            "{host} offers no way to log in that this version of Weft knows. Set TF_TOKEN_HOST to a token instead."
+            "{host} offers no login method that this version of Weft supports. Set TF_TOKEN_HOST to a token instead."
         ),
     )
 }
@@ -88,7 +88,10 @@ pub fn password_refused(error: &dyn Display) -> Diagnostic {
 
 /// The host does not accept the token.
 pub fn invalid_token(host: &Host) -> Diagnostic {
-    Diagnostic::error("Token is invalid", format!("{host} does not accept it. Copy the whole token from the page."))
+    Diagnostic::error(
+        "Token is invalid",
+        format!("{host} does not accept the token. Copy the whole token from the page."),
+    )
 }
 
 /// The host does not return the user of the token.

@@ -77,7 +77,7 @@ impl Resolutions {
         let found: Resolutions = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match found.format_version {
             FORMAT_VERSION => Ok(found),
-            other => Err(format!("format_version is {other}, and this version of Weft reads {FORMAT_VERSION}")),
+            other => Err(format!("format_version is {other}, but this version of Weft reads only {FORMAT_VERSION}")),
         }
     }
 

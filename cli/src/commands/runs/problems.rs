@@ -67,7 +67,7 @@ pub fn id_taken(address: &str, id: &str, owner: &str) -> Diagnostic {
         "Object belongs to another address",
         format!(
             "{address} cannot adopt {id}: the state has this object at {owner}. Look for the id of the object that the \
-             operation in doubt made."
+             operation in doubt created."
         ),
     )
     .about(address)
@@ -145,8 +145,8 @@ pub fn run_set_aside(objects: &[String], records: &Path) -> Diagnostic {
     Diagnostic::warning(
         "Run set aside",
         format!(
-            "The run may have changed these objects, and the state file has no record of that:{list}\n\nThe records of \
-             the run are in {}. Look at each real object, then import it, or remove it by hand.",
+            "The run may have changed these objects, but the state file has no record of these changes:{list}\n\nThe \
+             records of the run are in {}. Look at each real object, then import the object, or remove it manually.",
             records.display()
         ),
     )

@@ -98,7 +98,7 @@ fn lines(operation: &OperationListing, run: &str) -> Vec<String> {
     } else {
         format!("  attempt {} by {}", operation.attempt, operation.worker)
     };
-    let unproven = if operation.absence_unproven { "  (not proven that nothing was created)" } else { "" };
+    let unproven = if operation.absence_unproven { "  (an object may have been created)" } else { "" };
     let status = statuses::status(&operation.status);
     let (action, address) = (&operation.action, &operation.address);
     let mut lines = vec![format!("{status:<9} {action:<8} {address}{deposed}{worker}{unproven}")];

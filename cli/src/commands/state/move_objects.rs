@@ -36,7 +36,7 @@ pub const MOVE: Command = Command {
         &[
             switch("dry-run", "Only print what would be moved."),
             switch("ignore-remote-version", ""),
-            text("backup-out", "FILE", "Keep the previous state of -state-out in FILE."),
+            text("backup-out", "FILE", "Back up the previous state of -state-out to FILE."),
         ],
     ],
     mixed: false,

@@ -24,7 +24,7 @@ pub fn no_state_file() -> Diagnostic {
 pub fn no_instance() -> Diagnostic {
     Diagnostic::error(
         "No instance found for the given address",
-        "The state has no instance with this address. \"weft state list\" shows the addresses that it has.",
+        "The state has no instance with this address. \"weft state list\" shows the addresses in the state.",
     )
 }
 
@@ -50,13 +50,13 @@ pub fn address_required() -> Diagnostic {
 pub fn nothing_to_remove() -> Diagnostic {
     Diagnostic::error(
         "Invalid target address",
-        "The state has no object with this address. \"weft state list\" shows the addresses that it has.",
+        "The state has no object with this address. \"weft state list\" shows the addresses in the state.",
     )
 }
 
 /// The replacement of a provider needs approval, but with `-json` there are no questions.
 pub fn json_without_approval() -> Diagnostic {
-    Diagnostic::error("Invalid usage", "Weft does not ask for approval with -json. Use -auto-approve too.")
+    Diagnostic::error("Invalid usage", "Weft does not ask for approval with -json. Add -auto-approve.")
 }
 
 /// The replacement of a provider needs approval, but input is disabled.

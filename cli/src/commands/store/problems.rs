@@ -12,7 +12,7 @@ pub fn no_arguments() -> Diagnostic {
 pub fn not_redis() -> Diagnostic {
     Diagnostic::error(
         "Not a store in Redis",
-        "Only a store in Redis has something to check. Name it with -store or WEFT_STORE.",
+        "This command is only for stores in Redis. Name the store with -store or WEFT_STORE.",
     )
 }
 

@@ -9,8 +9,8 @@ use weft_state::remote::BackendError;
 pub fn no_locks() -> Diagnostic {
     Diagnostic::error(
         "Failed to unlock state",
-        "Runs in this store hold a lease, not a lock. It expires when its holder is gone. \"weft runs list\" shows the \
-         runs.",
+        "Runs in this store hold a lease, not a lock. A lease expires by itself when its holder has ended. \"weft runs \
+         list\" shows the runs.",
     )
 }
 

@@ -278,7 +278,7 @@ fn a_create_without_a_way_to_find_its_object_stays_in_doubt_for_the_first_reason
         Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { reason, .. }, .. }) => Some(reason),
         _ => None,
     });
-    assert!(reason.is_some_and(|reason| reason.contains("gone")), "{told:?}");
+    assert!(reason.is_some_and(|reason| reason.contains("lost its connection")), "{told:?}");
     assert_eq!((core.status(0), core.status(1)), (Some(Status::InDoubt), Some(Status::Skipped)));
 }
 

@@ -25,6 +25,6 @@ pub(in crate::config) fn invalid_key(digits: &str, at: &SourceRange) -> Diagnost
 
 /// An address that continues after a resource.
 pub(in crate::config) fn steps_after_resource(at: &SourceRange) -> Diagnostic {
-    let detail = "The address must end with a resource or a key of it. It cannot continue with an attribute.";
+    let detail = "The address must end with the name of a resource or with its key. An attribute cannot follow.";
     Diagnostic::error(INVALID, detail).at(at.clone())
 }

@@ -7,8 +7,8 @@ use weft_graph_format::source::SourceRange;
 pub(in crate::config) fn ignored(at: SourceRange) -> Diagnostic {
     Diagnostic::warning(
         "Backend configuration ignored",
-        "Only the backend block of the root module is used, so this one has no effect. It applies when this module is \
-         itself the root module.",
+        "Only the backend block of the root module is used, so this block has no effect. The block applies only if its \
+         module is itself the root module.",
     )
     .at(at)
 }

@@ -20,8 +20,8 @@ pub(in crate::config) fn providers_not_an_object(at: SourceRange) -> Diagnostic 
 
 /// An entry of `providers` whose key is not the name of a provider.
 pub(in crate::config) fn invalid_child_provider(at: SourceRange) -> Diagnostic {
-    let detail = "The left side must be the local name of a provider in the called module, optionally with an alias, \
-                  such as aws or aws.west.";
+    let detail = "The left side of an entry in \"providers\" must be the local name of a provider in the called \
+                  module, optionally with an alias, such as aws or aws.west.";
     Diagnostic::error("Invalid provider configuration reference", detail).at(at)
 }
 

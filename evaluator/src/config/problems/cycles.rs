@@ -12,8 +12,9 @@ pub(in crate::config) fn local_refers_to_itself(address: &str) -> Diagnostic {
 pub(in crate::config) fn provider_refers_to_itself(address: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Self reference: {address}"),
-        "The arguments of this provider use one of its own functions, so it cannot be configured. Use a function of \
-         another configuration, or compute the value without it.",
+        "The arguments of this provider configuration call a function of the same configuration, so the provider \
+         cannot be configured. Use a function of another configuration, or compute the value without a provider \
+         function.",
     )
 }
 
@@ -21,6 +22,7 @@ pub(in crate::config) fn provider_refers_to_itself(address: &str) -> Diagnostic 
 pub(in crate::config) fn cycle(steps: &[String]) -> Diagnostic {
     Diagnostic::error(
         format!("Cycle: {}", steps.join(", ")),
-        "Each of these depends on another one of them, so none can be first. Remove one of the references.",
+        "These objects depend on each other in a circle, so none of them can be evaluated first. Remove one of the \
+         references.",
     )
 }

@@ -6,8 +6,10 @@ use weft_graph_format::source::SourceRange;
 
 /// A block in a called module.
 pub(in crate::config) fn outside_root(module: &Module, at: &SourceRange) -> Diagnostic {
-    let detail =
-        format!("Import blocks are allowed only in the root module, but this one is in {module}. Move it there.");
+    let detail = format!(
+        "Import blocks are allowed only in the root module, but this block is in {module}. Move the block to the root \
+         module."
+    );
     Diagnostic::error("Invalid import configuration", detail).at(at.clone())
 }
 
@@ -66,5 +68,8 @@ pub(in crate::config) fn not_generated_with_key(resource: &ConfigResource, at: &
 }
 
 fn not_generated(resource: &ConfigResource, why: &str) -> String {
-    format!("{resource} has no block, and Weft cannot generate one: {why}. Write the block, then import the object.")
+    format!(
+        "The configuration has no block for {resource}, and Weft cannot generate this block: {why}. Write the block, \
+         then import the object."
+    )
 }

@@ -49,12 +49,16 @@ pub(in crate::config) fn name_in_trigger() -> Diagnostic {
 
 /// An entry of `replace_triggered_by` without a resource.
 pub(in crate::config) fn trigger_without_resource() -> Diagnostic {
-    Diagnostic::error(INVALID_TRIGGER, "Each entry must refer to a resource, but this one does not.")
+    Diagnostic::error(
+        INVALID_TRIGGER,
+        "Each entry of replace_triggered_by must refer to a resource, such as aws_instance.web. This entry does not.",
+    )
 }
 
 /// An entry of `replace_triggered_by` with several resources.
 pub(in crate::config) fn trigger_with_resources() -> Diagnostic {
-    let detail = "Each entry must refer to only one resource. Write a separate entry for each resource.";
+    let detail = "Each entry of replace_triggered_by must refer to only one resource. Write a separate entry for each \
+                  resource.";
     Diagnostic::error(INVALID_TRIGGER, detail)
 }
 
@@ -66,8 +70,8 @@ pub(in crate::config) fn ignored_not_a_list(at: SourceRange) -> Diagnostic {
 
 /// An entry of `ignore_changes` that is not the name of an attribute.
 pub(in crate::config) fn ignored_not_an_attribute(at: SourceRange) -> Diagnostic {
-    let detail = "Each entry must be the name of an attribute, optionally with constant keys after it, such as \
-                  tags[\"Name\"].";
+    let detail = "Each entry of ignore_changes must be the name of an attribute, optionally with constant keys after \
+                  it, such as tags[\"Name\"].";
     Diagnostic::error(INVALID_EXPRESSION, detail).at(at)
 }
 
@@ -79,7 +83,7 @@ pub(in crate::config) fn ignored_star(at: SourceRange) -> Diagnostic {
 
 /// The entry "*" of `ignore_changes` together with other entries.
 pub(in crate::config) fn ignored_star_beside_others(at: &SourceRange) -> Diagnostic {
-    let detail = "The entry \"*\" stands for all attributes, so the list cannot have other entries. Write \
-                  ignore_changes = all, or list only the attributes.";
+    let detail = "The entry \"*\" means all attributes, so the list cannot have other entries. Write ignore_changes = \
+                  all, or list only the attributes.";
     Diagnostic::error("Invalid ignore_changes ruleset", detail).at(at.clone())
 }

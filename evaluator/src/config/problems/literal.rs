@@ -15,7 +15,7 @@ pub(in crate::config) fn unsuitable(ty: &Type, at: SourceRange) -> Diagnostic {
 
 /// An empty `deprecated` argument. The summary differs between declarations.
 pub(in crate::config) fn empty_deprecation(summary: &str, at: SourceRange) -> Diagnostic {
-    let detail = "The argument \"deprecated\" cannot be empty. Write what to use instead.";
+    let detail = "The argument \"deprecated\" cannot be empty. Write a text that says what to use instead.";
     Diagnostic::error(summary, detail).at(at)
 }
 

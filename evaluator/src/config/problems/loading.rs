@@ -16,7 +16,7 @@ pub(in crate::config) fn unreadable_directory(path: &str, cause: &io::Error) -> 
 
 /// A file with more than `most` bytes.
 pub(in crate::config) fn file_too_large(file: &str, bytes: u64, most: u64) -> Diagnostic {
-    let detail = format!("The file {file} has {bytes} bytes; the limit is {most}.");
+    let detail = format!("The file {file} has {bytes} bytes, but the limit is {most} bytes. Split the file.");
     Diagnostic::error("Configuration file too large", detail)
 }
 
@@ -65,15 +65,15 @@ pub(in crate::config) fn invalid_source(error: &ModuleSourceError, versioned: bo
         ModuleSourceError::Relative(text) => Diagnostic::error(
             INVALID_SOURCE,
             format!(
-                "{text:?} is not an address from which a module can be fetched. For a directory below that of this \
-                 module, write \"./{text}\": local paths start with ./ or ../."
+                "{text:?} is not the address of a module. For a directory below the directory of this module, write \
+                 \"./{text}\". Local paths start with ./ or ../."
             ),
         ),
         error if versioned => Diagnostic::error(
             "Invalid registry module source address",
             format!(
-                "A call with the argument \"version\" needs the address of a module in a registry, and this source is \
-                 not one: {error}."
+                "A module call with the argument \"version\" needs a source in a registry, but this source is not the \
+                 address of a registry module: {error}."
             ),
         ),
         error => Diagnostic::error(INVALID_SOURCE, format!("This source is not the address of a module: {error}.")),

@@ -13,6 +13,6 @@ pub(in crate::config) fn missing_directory(dir: &str, call: &SourceRange) -> Dia
 
 /// A remote module that is not installed.
 pub(in crate::config) fn not_installed(source: &ModuleSource, call: &SourceRange) -> Diagnostic {
-    let detail = format!("This module comes from {source}, and it is not installed yet.");
+    let detail = format!("This module comes from {source}, but is not installed yet. Run \"weft init\".");
     Diagnostic::error(NOT_INSTALLED, detail).at(call.clone())
 }

@@ -5,7 +5,11 @@ use weft_graph_format::source::SourceRange;
 
 /// An override of `depends_on`.
 pub(in crate::config) fn depends_on(at: SourceRange) -> Diagnostic {
-    Diagnostic::error("Unsupported override", "The depends_on argument may not be overridden.").at(at)
+    Diagnostic::error(
+        "Unsupported override",
+        "An override file cannot set depends_on. Set the argument in the block that is overridden.",
+    )
+    .at(at)
 }
 
 /// A block that overrides nothing. `name` is its name, without the type of the block.
@@ -19,13 +23,19 @@ pub(in crate::config) fn missing_base(block_type: &str, name: &str, at: &SourceR
         "ephemeral" => "Missing ephemeral resource to override",
         _ => "Missing base provider configuration for override",
     };
-    let detail = format!("The other files of this module have no {block_type} block {name} that this can override.");
+    let detail = format!(
+        "The other files of this module have no {block_type} block {name} that this block can override. Check the \
+         name, or move this block to another file."
+    );
     Diagnostic::error(summary, detail).at(at.clone())
 }
 
 /// A local value that overrides nothing.
 pub(in crate::config) fn missing_local(name: &str, at: SourceRange) -> Diagnostic {
-    let detail = format!("There is no local value {name:?} in the other files of this module.");
+    let detail = format!(
+        "The other files of this module have no local value {name:?} that this definition can override. Check the \
+         name, or move the definition to another file."
+    );
     Diagnostic::error("Missing base local value definition to override", detail).at(at)
 }
 

@@ -23,7 +23,7 @@ pub(in crate::config) fn reserved_lifecycle(at: &SourceRange) -> Diagnostic {
 
 /// A reference of a destroy-time provisioner to another object.
 pub(in crate::config) fn reference_on_destroy(at: SourceRange) -> Diagnostic {
-    let detail = "A provisioner that runs before an object is destroyed, and its connection, can only refer to self, \
-                  count.index and each.key, because other objects may already be destroyed.";
+    let detail = "A destroy-time provisioner and its connection can only refer to self, count.index and each.key. \
+                  Other objects may already be destroyed.";
     Diagnostic::error("Invalid reference from destroy provisioner", detail).at(at)
 }

@@ -19,7 +19,7 @@ pub(in crate::config) fn not_a_list(at: SourceRange) -> Diagnostic {
 
 /// A reference in quotes.
 pub(in crate::config) fn quoted(at: SourceRange) -> Diagnostic {
-    let detail = "References have no quotes. Write this one without them.";
+    let detail = "References have no quotes. Remove the quotes.";
     Diagnostic::warning("Quoted references are deprecated", detail).at(at)
 }
 

@@ -43,8 +43,9 @@ pub(in crate::config) fn ephemeral_resource(at: SourceRange) -> Diagnostic {
 /// A block without `destroy`. `address` is the address that it removes.
 pub(in crate::config) fn without_lifecycle(address: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "This block does not say whether to destroy the objects of {address}, so they are only forgotten and continue \
-         to exist. To choose, write lifecycle {{ destroy = false }} or lifecycle {{ destroy = true }}."
+        "This block does not say whether to destroy the objects of {address}, so the objects are only removed from the \
+         state and continue to exist. To choose, write lifecycle {{ destroy = false }} or lifecycle {{ destroy = true \
+         }}."
     );
     Diagnostic::warning("Missing lifecycle from the removed block", detail).at(at.clone())
 }

@@ -7,8 +7,8 @@ use weft_graph_format::source::SourceRange;
 pub(in crate::config) fn cloud_ignored(at: &SourceRange) -> Diagnostic {
     Diagnostic::warning(
         "Cloud configuration ignored",
-        "Only the cloud block of the root module is used, so this one has no effect. It applies when this module is \
-         itself the root module.",
+        "Only the cloud block of the root module is used, so this block has no effect. The block applies only if its \
+         module is itself the root module.",
     )
     .at(at.clone())
 }

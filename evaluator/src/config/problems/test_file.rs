@@ -19,7 +19,7 @@ pub(in crate::config) fn unreadable_directory(directory: &str, cause: &io::Error
 
 /// A file with more than `most` bytes.
 pub(in crate::config) fn too_large(file: &str, bytes: u64, most: u64) -> Diagnostic {
-    let detail = format!("The file {file} has {bytes} bytes; the limit is {most}.");
+    let detail = format!("The file {file} has {bytes} bytes, but the limit is {most} bytes. Split the file.");
     Diagnostic::error("Configuration file too large", detail)
 }
 
@@ -45,7 +45,7 @@ pub(in crate::config) fn block_in_variables(block_type: &str, at: SourceRange) -
 
 /// An expression of a test file reads an unknown name.
 pub(in crate::config) fn unknown_name(name: &str, at: SourceRange) -> Diagnostic {
-    let detail = format!("{name:?} does not exist here. Test files can use var, run and functions.");
+    let detail = format!("The name {name:?} does not exist here. Test files can use var, run and functions.");
     Diagnostic::error("Unknown variable", detail).at(at)
 }
 

@@ -37,7 +37,7 @@ pub(in crate::config) fn second_override(block_type: &str, target: &str, at: &So
 
 /// A target that is not a resource.
 pub(in crate::config) fn target_not_a_resource(at: &SourceRange) -> Diagnostic {
-    let detail = "The target of this block must be a resource: TYPE.NAME. It is a module.";
+    let detail = "The target of this block is a module, but must be a resource: TYPE.NAME.";
     Diagnostic::error("Module address is not allowed", detail).at(at.clone())
 }
 

@@ -28,8 +28,8 @@ pub(super) fn configured_in_repeated(child: &Module, at: SourceRange) -> Diagnos
     Diagnostic::error(
         "Module is incompatible with count, for_each, enabled and depends_on",
         format!(
-            "{child} configures providers itself, so no call that leads to it can use count, for_each, enabled or \
-             depends_on. Configure the providers in the caller and pass them with \"providers\", or set experiments = \
+            "{child} configures providers itself, so calls that lead to {child} cannot use count, for_each, enabled or \
+             depends_on. Configure the providers in the caller and pass them with \"providers\". Or set experiments = \
              [provider_iteration] in a language block of the calling or the called module."
         ),
     )
@@ -48,8 +48,8 @@ pub(super) fn two_local_names(required: &RequiredProvider, first: &str, second: 
 /// A `provider` block for the default local name of a provider that has another local name.
 pub(super) fn other_local_name(required: &RequiredProvider, name: &str, block: &ProviderBlock) -> Diagnostic {
     let detail = format!(
-        "Provider {} has the local name {name:?} in this module, but a provider block calls it {:?}. Use {name:?} \
-         there.",
+        "Provider {} has the local name {name:?} in this module, but a provider block has the name {:?}. Use {name:?} \
+         in that block.",
         required.source.for_display(),
         block.local_name
     );
@@ -59,8 +59,8 @@ pub(super) fn other_local_name(required: &RequiredProvider, name: &str, block: &
 /// A resource whose type implies a provider that has another local name.
 pub(super) fn implied_name(resource: &Resource, implied: &str, other: &str, at: SourceRange) -> Diagnostic {
     let detail = format!(
-        "By its type, {resource} belongs to provider {implied:?}, but required_providers calls that provider {other:?}. \
-         Call it {implied:?} there, or write provider = {other} in the resource."
+        "By its type, {resource} belongs to provider {implied:?}, but the local name of that provider in \
+         required_providers is {other:?}. Rename it to {implied:?} there, or write provider = {other} in the resource."
     );
     Diagnostic::warning(DUPLICATE_REQUIRED, detail).at(at)
 }
@@ -77,7 +77,8 @@ pub(super) fn no_local_name(type_name: &str, local_name: &str, at: SourceRange) 
 /// A module that passes on a default configuration of a provider without declaring the provider.
 pub(super) fn assumed_source(module: &Module, name: &str, source: &ProviderSource, at: SourceRange) -> Diagnostic {
     let detail = format!(
-        "{} does not declare the provider {name:?}, so it is taken to be {}. Add it to required_providers.",
+        "{} does not declare the provider {name:?}, so Weft assumes that the provider is {}. Add the provider to \
+         required_providers.",
         place(module),
         source.for_display()
     );
@@ -93,8 +94,8 @@ pub(super) fn not_passed_on(
     at: SourceRange,
 ) -> Diagnostic {
     let detail = format!(
-        "{module} passes on its configuration {name:?} of provider {}, but {} does not pass it one. Add an entry for \
-         {name:?} to the \"providers\" argument of this call.",
+        "{module} passes on its configuration {name:?} of provider {}, but {} does not pass such a configuration to \
+         the module. Add an entry for {name:?} to the \"providers\" argument of this call.",
         source.for_display(),
         place(caller)
     );
@@ -155,8 +156,8 @@ pub(super) fn key_on_the_left(at: &SourceRange) -> Diagnostic {
 /// A configuration with `for_each` is passed as a whole to a module that needs a single configuration.
 pub(super) fn whole_for_single(ours: &str, name: &str, alias: Option<&str>, at: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "{ours} uses for_each. Choose one of its instances by its key. To pass all of them, the called module must \
-         declare them under an alias: configuration_aliases = [{name}.{}[*]].",
+        "{ours} uses for_each. To pass one of its instances, add the key of the instance. To pass all instances, \
+         declare them with an alias in the called module: configuration_aliases = [{name}.{}[*]].",
         alias.unwrap_or("ALIAS")
     );
     of_user(User::Call, &detail, at)
@@ -167,7 +168,7 @@ pub(super) fn whole_for_single(ours: &str, name: &str, alias: Option<&str>, at: 
 pub(super) fn single_for_whole(child: &Module, ours: &str, theirs: &str, keyed: bool, at: &SourceRange) -> Diagnostic {
     let found = match keyed {
         true => format!("this key chooses one instance of {ours}. Remove the key"),
-        false => format!("{ours} has no for_each. Pass a configuration that has"),
+        false => format!("{ours} has no for_each. Pass a configuration with for_each"),
     };
     let detail = format!(
         "{child} takes all instances of a provider configuration with for_each as {theirs} ({theirs}[*] in its \
@@ -188,8 +189,8 @@ pub(super) fn passed_twice(name: &str, first: &SourceRange, at: &SourceRange) ->
 /// A call that passes a configuration under a name for which the child has a block of its own.
 pub(super) fn cannot_override(child: &Module, name: &str, block: &ProviderBlock, at: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "{child} configures {name} itself at {}:{}, so its caller cannot pass a configuration for it. Remove this entry \
-         or that block.",
+        "{child} configures {name} itself at {}:{}, so the caller cannot pass a configuration for {name}. Remove this \
+         entry or that provider block.",
         block.range.file, block.range.start.line
     );
     Diagnostic::error("Cannot override provider configuration", detail).at(at.clone())
@@ -209,7 +210,8 @@ pub(super) fn required_not_passed(source: &ProviderSource, name: &str, at: &Sour
 /// is that of a default provider, which needs no declaration.
 pub(super) fn undeclared_in_child(child: &Module, source: &ProviderSource, name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "{child} does not declare a provider with the local name {name:?}. Add it to required_providers in that module."
+        "{child} does not declare a provider with the local name {name:?}. Add the provider to required_providers in \
+         that module."
     );
     let problem = match *source == ProviderSource::default_for(&source.type_name) {
         true => Diagnostic::warning(UNDEFINED, detail),
@@ -256,10 +258,10 @@ pub(super) fn same_for_each(user: User, at: SourceRange) -> Diagnostic {
         User::Call => ("Provider configuration for_each matches module", "module"),
     };
     let detail = format!(
-        "This {what} and its provider configuration use the same for_each expression. If a key is removed from it, the \
+        "This {what} and its provider configuration use the same for_each expression. If a key is removed, the \
          provider instance disappears together with the {what}. Weft destroys the objects of that key with the \
-         each.value that the state remembers. OpenTofu cannot destroy them, so for OpenTofu keep keys in the for_each \
-         of the provider for longer than in that of the {what}."
+         each.value that is recorded in the state. OpenTofu cannot destroy these objects. For OpenTofu, keep the key \
+         in the for_each of the provider until the objects are destroyed."
     );
     Diagnostic::warning(summary, detail).at(at)
 }

@@ -38,7 +38,7 @@ pub(super) fn not_computed(needing: &Needing, what: &str) -> Diagnostic {
 /// A null for a variable that is not nullable.
 pub(super) fn null_variable(variable: &Variable) -> Diagnostic {
     let detail = format!(
-        "The value given for var.{} is null, but the variable has nullable = false. Give it another value.",
+        "The value given for var.{} is null, but the variable has nullable = false. Give the variable another value.",
         variable.name
     );
     Diagnostic::error("Required variable not set", detail).at(variable.range.clone())
@@ -54,7 +54,8 @@ pub(super) fn unsuitable_variable(variable: &Variable, why: &str) -> Diagnostic 
 
 /// A call without an argument that is needed before planning.
 pub(super) fn argument_not_given(name: &str, at: SourceRange) -> Diagnostic {
-    let detail = format!("The argument {name:?} is needed before planning, but this call does not have it.");
+    let detail =
+        format!("The argument {name:?} is needed before planning, but this module call does not set the argument.");
     Diagnostic::error("Missing required variable in module call", detail).at(at)
 }
 
@@ -80,7 +81,8 @@ pub(super) fn no_path_attribute(name: &str, at: SourceRange) -> Diagnostic {
 
 /// `terraform.applying` in a static value.
 pub(super) fn applying(root: &str, at: SourceRange) -> Diagnostic {
-    let detail = format!("{root}.applying is known during plan and apply only, but this value is needed before.");
+    let detail =
+        format!("{root}.applying is known during plan and apply only, but this value is needed before planning.");
     Diagnostic::error("Invalid attribute in static context", detail).at(at)
 }
 
@@ -116,7 +118,8 @@ pub(super) fn dynamic(needing: &Needing, what: &str, at: SourceRange) -> Diagnos
 /// A reference to a name that has no value before planning, for a caller that does not know which argument needs the
 /// value.
 pub(super) fn early(at: SourceRange) -> Diagnostic {
-    Diagnostic::error(DYNAMIC, "The value must be known before planning, so it cannot use this.").at(at)
+    Diagnostic::error(DYNAMIC, "The value must be known before planning, so the expression cannot use this reference.")
+        .at(at)
 }
 
 /// A local value that is not declared.

@@ -20,8 +20,10 @@ pub(in crate::evaluation) fn deprecated_variable(variable: &Variable, notice: &s
 
 /// A provider function in a destroy-time provisioner.
 pub(in crate::evaluation) fn function_at_destroy(name: &str) -> Diagnostic {
-    let detail =
-        format!("The function {name} cannot be used when an object is destroyed: its provider may be gone by then.");
+    let detail = format!(
+        "The function {name} cannot be used when an object is destroyed, because its provider may no longer be \
+         available then."
+    );
     Diagnostic::error("Provider function not available", detail)
 }
 
@@ -38,8 +40,10 @@ pub(in crate::evaluation) fn unclear_destroy(at: SourceRange) -> Diagnostic {
 
 /// A name in a condition whose other references are invalid.
 pub(in crate::evaluation) fn nameless(name: &str, at: SourceRange) -> Diagnostic {
-    let detail =
-        format!("There is no variable named {name:?} here, because other references of the condition are invalid.");
+    let detail = format!(
+        "The variable {name:?} is not available here, because other references of the condition are invalid. Correct \
+         these references first."
+    );
     Diagnostic::error("Unknown variable", detail).at(at)
 }
 
@@ -103,7 +107,8 @@ pub(in crate::evaluation) fn unsupported_connection(found: &str, at: SourceRange
 /// A `removed` block for a resource that is still declared.
 pub(in crate::evaluation) fn resource_still_declared(block: &RemovedBlock) -> Diagnostic {
     let detail = format!(
-        "This block says that the resource {} is removed, but its block still exists. Remove one of them.",
+        "This removed block names the resource {}, but the configuration still declares that resource. Remove one of \
+         the two blocks.",
         block.address()
     );
     Diagnostic::error("Removed resource block still exists", detail).at(block.range.clone())
@@ -112,7 +117,8 @@ pub(in crate::evaluation) fn resource_still_declared(block: &RemovedBlock) -> Di
 /// A `removed` block for a module that is still called.
 pub(in crate::evaluation) fn module_still_called(block: &RemovedBlock) -> Diagnostic {
     let detail = format!(
-        "This block says that the module {} is removed, but the call still exists. Remove one of them.",
+        "This removed block names the module {}, but the configuration still calls that module. Remove one of the two \
+         blocks.",
         block.address()
     );
     Diagnostic::error("Removed module block still exists", detail).at(block.range.clone())
@@ -144,7 +150,7 @@ pub(in crate::evaluation) fn self_out_of_scope(at: SourceRange) -> Diagnostic {
 
 /// An attribute of `terraform` that is not supported.
 pub(in crate::evaluation) fn unsupported_name(at: SourceRange) -> Diagnostic {
-    let detail = "This name is part of the language, but this version of Weft has no value for it yet.";
+    let detail = "This name is part of the language, but this version of Weft does not support the name yet.";
     Diagnostic::error("Reference not supported yet", detail).at(at)
 }
 

@@ -63,15 +63,15 @@ pub(in crate::evaluation) fn failed_assertion(message: &str, at: SourceRange) ->
 
 /// A sensitive error message.
 pub(in crate::evaluation) fn sensitive_message(at: SourceRange) -> Diagnostic {
-    let detail = "The error message contains sensitive values, so it is not shown. Remove them, or use \
-                  nonsensitive(...) if they can be shown.";
+    let detail = "The error message contains sensitive values, so the message is not shown. Remove these values from \
+                  it, or use nonsensitive(...) if they can be shown.";
     Diagnostic::error("Error message refers to sensitive values", detail).at(at)
 }
 
 /// An ephemeral error message.
 pub(in crate::evaluation) fn ephemeral_message(at: SourceRange) -> Diagnostic {
-    let detail = "The error message contains ephemeral values, so it is not shown. Remove them, or use \
-                  ephemeralasnull(...).";
+    let detail = "The error message contains ephemeral values, so the message is not shown. Remove these values from \
+                  it, or use ephemeralasnull(...).";
     Diagnostic::error("Error message refers to ephemeral values", detail).at(at)
 }
 
@@ -98,8 +98,8 @@ pub(in crate::evaluation) fn unsuitable_test_condition(why: &str, at: SourceRang
 
 /// An unknown condition of a test.
 pub(in crate::evaluation) fn unknown_test_condition(at: SourceRange) -> Diagnostic {
-    let detail = "The condition depends on values that are known only after apply. Assert them in a run that applies, \
-                  or set them with a mock or an override.";
+    let detail = "The condition depends on values that are known only after apply. Write the assertion in a run with \
+                  command = apply, or set the values with a mock or an override.";
     Diagnostic::error("Unknown condition run", detail).at(at)
 }
 

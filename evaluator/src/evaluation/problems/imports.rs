@@ -85,7 +85,7 @@ pub(in crate::evaluation) fn unsuitable_id(why: &str, at: SourceRange) -> Diagno
 
 /// An ID or identity that refers to the imported object.
 pub(in crate::evaluation) fn named_by_target(by: NamedBy, at: SourceRange) -> Diagnostic {
-    let detail = format!("The {} refers to the object that is imported, so it is not known yet.", by.shown());
+    let detail = format!("The {} refers to the imported object itself, so its value is not known yet.", by.shown());
     by.problem(detail, at)
 }
 
@@ -97,8 +97,8 @@ pub(in crate::evaluation) fn null_name(by: NamedBy, at: SourceRange) -> Diagnost
 /// An unknown ID or identity.
 pub(in crate::evaluation) fn unknown_name(by: NamedBy, at: SourceRange) -> Diagnostic {
     let detail = format!(
-        "The {} depends on values that are known only after apply, but the plan needs it. Apply these values first, \
-         with -target.",
+        "The {} depends on values that are known only after apply, but the plan needs it. First apply the resources \
+         that these values come from, with -target.",
         by.shown()
     );
     by.problem(detail, at)

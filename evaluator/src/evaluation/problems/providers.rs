@@ -17,8 +17,8 @@ fn shown(local_name: &str, alias: Option<&str>) -> String {
 
 /// A key for a configuration that is a single instance, chosen by the call of the module.
 pub(in crate::evaluation) fn key_of_passed(at: SourceRange) -> Diagnostic {
-    let detail = "The call of this module passes a single instance of this provider, so it has no keys here. Remove \
-                  the key.";
+    let detail = "The call of this module passes a single instance of this provider, so references to the provider \
+                  have no key here. Remove the key.";
     Diagnostic::error(INVALID_KEY, detail).at(at)
 }
 
@@ -48,8 +48,8 @@ pub(in crate::evaluation) fn null_key(at: SourceRange) -> Diagnostic {
 /// An unknown key. `names` are the unknown values.
 pub(in crate::evaluation) fn unknown_key(names: &str, at: SourceRange) -> Diagnostic {
     let detail = format!(
-        "The provider instance key depends on {names}, known only after apply, but the plan needs it. Apply these \
-         values first, with -target."
+        "The provider instance key depends on {names}, known only after apply, but the plan needs it. First apply the \
+         resources that these values come from, with -target."
     );
     Diagnostic::error(INVALID_KEY, detail).at(at)
 }
@@ -69,12 +69,12 @@ pub(in crate::evaluation) fn absent_instance<'k>(
 ) -> Diagnostic {
     let there: Vec<String> = there.map(InstanceKey::to_string).collect();
     let there = match there.is_empty() {
-        true => "It has no instances".to_owned(),
-        false => format!("Its instances are: {}", there.join(", ")),
+        true => "The configuration has no instances".to_owned(),
+        false => format!("The existing instances are: {}", there.join(", ")),
     };
     let detail = format!(
         "{user} uses the instance {key} of {config} (at {}:{}), which does not exist. {there}. Add the key to the \
-         for_each of the provider block, or choose another one.",
+         for_each of the provider block, or choose another instance.",
         at.file, at.start.line
     );
     Diagnostic::error("Provider instance not present", detail)
@@ -87,8 +87,8 @@ pub(in crate::evaluation) fn missing_configuration(
     at: &SourceRange,
 ) -> Diagnostic {
     let detail = format!(
-        "This module has no provider configuration {}. Add a provider block, or pass the configuration from the \
-         caller.",
+        "This module has no provider configuration {}. Add a provider block to this module, or pass the configuration \
+         from the caller.",
         shown(local_name, alias)
     );
     Diagnostic::error("Provider configuration not present", detail).at(at.clone())
@@ -117,8 +117,8 @@ pub(in crate::evaluation) fn null_reference() -> Diagnostic {
 /// An unknown reference to a provider. `names` are the unknown values.
 pub(in crate::evaluation) fn unknown_reference(names: &str) -> Diagnostic {
     let detail = format!(
-        "The choice of the provider depends on {names}, known only after apply, but the plan needs it. Apply these \
-         values first, with -target."
+        "The choice of the provider depends on {names}, known only after apply, but the plan needs it. First apply the \
+         resources that these values come from, with -target."
     );
     Diagnostic::error(INVALID_REFERENCE, detail)
 }
@@ -142,7 +142,7 @@ pub(in crate::evaluation) fn no_reference_map(ty: &str, at: SourceRange) -> Diag
 /// A reference to a provider other than the needed one.
 pub(in crate::evaluation) fn wrong_provider(found: &ProviderSource, needed: &ProviderSource) -> Diagnostic {
     let detail = format!(
-        "This is a configuration of provider {}, but one of {} is needed here.",
+        "This is a configuration of provider {}, but a configuration of provider {} is needed here.",
         found.for_display(),
         needed.for_display()
     );

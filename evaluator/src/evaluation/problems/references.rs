@@ -83,8 +83,8 @@ pub(in crate::evaluation) fn undeclared_provider(
 ) -> Diagnostic {
     let shown = alias.map_or_else(|| name.to_string(), |alias| format!("{name}.{alias}"));
     let detail = format!(
-        "There is no provider configuration {shown} in {}. Add a provider block, or declare it in required_providers \
-         and pass it from the caller.",
+        "There is no provider configuration {shown} in {}. Add a provider block, or declare the provider in \
+         required_providers and pass the configuration from the caller.",
         place(module)
     );
     Diagnostic::error("Reference to undeclared provider configuration", detail).at(at.clone())
@@ -124,8 +124,8 @@ pub(in crate::evaluation) fn undeclared_trigger(block: &Resource, resource: &Res
 /// `ignore_changes` with an attribute that the configuration cannot set.
 pub(in crate::evaluation) fn ignored_computed(name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "Only the provider sets the attribute {name:?}, so the configuration cannot change it and this entry of \
-         ignore_changes has no effect. Remove the entry."
+        "Only the provider sets the attribute {name:?}, so this entry of ignore_changes has no effect. Remove the \
+         entry."
     );
     Diagnostic::warning("Redundant ignore_changes element", detail).at(at.clone()).code(REDUNDANT_IGNORED)
 }
@@ -174,7 +174,7 @@ pub(in crate::evaluation) fn index_into_object(name: Option<&str>, at: &SourceRa
         Some(name) => format!("Did you mean .{name}?"),
         None => "Use a dot and the name of an attribute.".to_owned(),
     };
-    let detail = format!("This is an object, which has attributes and no elements. {hint}");
+    let detail = format!("This is an object, which has attributes, but no elements. {hint}");
     Diagnostic::error("Invalid index operation", detail).at(at.clone())
 }
 

@@ -22,7 +22,8 @@ pub(in crate::evaluation) fn null_count(at: SourceRange) -> Diagnostic {
 /// An unknown `count`.
 pub(in crate::evaluation) fn unknown_count(at: SourceRange) -> Diagnostic {
     let detail = "The count depends on values that are known only after apply, so the number of instances cannot be \
-                  planned. Apply these values first, with -target, or compute the count from values that are known.";
+                  planned. First apply the resources that these values come from, with -target, or compute the count \
+                  from values that are known.";
     invalid_count(detail, at)
 }
 
@@ -75,19 +76,19 @@ pub(in crate::evaluation) fn null_for_each(at: SourceRange) -> Diagnostic {
 /// A `for_each` with unknown keys.
 pub(in crate::evaluation) fn unknown_for_each(at: SourceRange) -> Diagnostic {
     let detail = "The keys of for_each depend on values that are known only after apply, so the instances cannot be \
-                  planned. Use a map with known keys, and put the unknown values into it; or apply these values first, \
-                  with -target.";
+                  planned. Use a map with known keys, and put the unknown values into it. Or first apply the resources \
+                  that these values come from, with -target.";
     invalid_for_each(detail, at)
 }
 
 /// A null element in the set of a `for_each`.
 pub(in crate::evaluation) fn null_in_for_each(at: SourceRange) -> Diagnostic {
-    invalid_for_each("for_each sets must not contain null values.", at)
+    invalid_for_each("The set in for_each must not contain null values.", at)
 }
 
 /// A set with elements that are not strings. `ty` is the name of their type.
 pub(in crate::evaluation) fn for_each_of_others(ty: &str, at: SourceRange) -> Diagnostic {
-    invalid_for_each(format!("for_each takes sets of strings; this one has elements of type {ty}."), at)
+    invalid_for_each(format!("for_each needs a set of strings, but this set has elements of type {ty}."), at)
 }
 
 /// An unknown `for_each` of an unsuitable type. `ty` is the name of the type.
@@ -105,8 +106,9 @@ pub(in crate::evaluation) fn no_for_each(ty: &str, at: SourceRange) -> Diagnosti
 /// A `for_each` of a provider with unknown keys. `names` are the unknown values.
 pub(in crate::evaluation) fn unknown_provider_keys(names: &str, at: SourceRange) -> Diagnostic {
     let detail = format!(
-        "The keys of this provider's for_each depend on {names}, known only after apply, but the plan needs them. Use a \
-         map with known keys, and put the unknown values into it; or apply these values first, with -target."
+        "The keys of the for_each of this provider depend on {names}, known only after apply, but the plan needs the \
+         keys. Use a map with known keys, and put the unknown values into it. Or first apply the resources that these \
+         values come from, with -target."
     );
     invalid_for_each(detail, at)
 }
@@ -137,7 +139,7 @@ pub(in crate::evaluation) fn null_enabled(at: SourceRange) -> Diagnostic {
 
 /// An unknown `enabled`.
 pub(in crate::evaluation) fn unknown_enabled(at: SourceRange) -> Diagnostic {
-    let detail = "enabled depends on values that are known only after apply, so the instance cannot be planned. Apply \
-                  these values first, with -target.";
+    let detail = "enabled depends on values that are known only after apply, so the instance cannot be planned. First \
+                  apply the resources that these values come from, with -target.";
     invalid_enabled(detail, at)
 }

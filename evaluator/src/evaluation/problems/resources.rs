@@ -28,8 +28,8 @@ pub(in crate::evaluation) fn unknown_type<'n>(
 pub(in crate::evaluation) fn invalid_trigger(at: SourceRange) -> Diagnostic {
     Diagnostic::error(
         "Invalid replace_triggered_by expression",
-        "An entry of replace_triggered_by must refer to a managed resource of this module, one of its instances, or an \
-         attribute of one.",
+        "An entry of replace_triggered_by must refer to a managed resource of this module, to an instance of that \
+         resource, or to an attribute of an instance.",
     )
     .at(at)
 }
@@ -46,8 +46,8 @@ pub(in crate::evaluation) fn ephemeral_stored(path: &Path, address: &str, at: So
 /// A provisioner that refers to its own resource. OpenTofu finds the cycle only during apply.
 pub(in crate::evaluation) fn provisioner_refers_to_itself(resource: &Resource, at: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "A provisioner of {resource} cannot refer to it by name, because its object is complete only after the \
-         provisioner. Use \"self\" instead."
+        "A provisioner of {resource} cannot refer to {resource} by name, because the object is complete only after the \
+         provisioner has run. Use \"self\" instead."
     );
     Diagnostic::error("Self-referential block", detail).at(at.clone())
 }

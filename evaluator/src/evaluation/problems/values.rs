@@ -14,8 +14,8 @@ const TYPE_ARGUMENTS: &str = "type(...) takes one argument: the value whose type
 /// An ephemeral value for a variable that does not allow ephemeral values.
 pub(in crate::evaluation) fn ephemeral_argument(variable: &Variable, at: SourceRange) -> Diagnostic {
     let detail = format!(
-        "The value for the variable {:?} is ephemeral, but the variable does not allow that. Set ephemeral = true in \
-         its block, or pass another value.",
+        "The value for the variable {:?} is ephemeral, but the variable does not allow ephemeral values. Set ephemeral \
+         = true in the block of the variable, or pass another value.",
         variable.name.as_str()
     );
     Diagnostic::error("Variable does not allow ephemeral value", detail).at(at)
@@ -52,7 +52,7 @@ pub(in crate::evaluation) fn no_value(variable: &Variable) -> Diagnostic {
 /// A null for a variable of the root module.
 pub(in crate::evaluation) fn null_given(variable: &Variable, given: &GivenVariable) -> Diagnostic {
     let detail = format!(
-        "The variable {:?} must not be null: it has no default value. It was given by {}.",
+        "The variable {:?} must not be null: it has no default value. The null value was given by {}.",
         variable.name.as_str(),
         given.source
     );
@@ -89,7 +89,7 @@ pub(in crate::evaluation) fn ephemeral_root_output(output: &Output) -> Diagnosti
     Diagnostic::error(
         "Invalid output configuration",
         "Outputs of the root module are stored, so they cannot be ephemeral. Remove ephemeral = true. Only outputs of \
-         called modules can have it.",
+         called modules can have this argument.",
     )
     .at(output.range.clone())
 }
@@ -99,7 +99,7 @@ pub(in crate::evaluation) fn sensitive_output(output: &Output) -> Diagnostic {
     Diagnostic::error(
         "Output refers to sensitive values",
         "The value of this output contains sensitive values, and outputs of the root module are shown. Set sensitive = \
-         true in its block to hide it.",
+         true in the block of the output to hide the value.",
     )
     .at(output.range.clone())
 }
@@ -118,7 +118,7 @@ pub(in crate::evaluation) fn ephemeral_output(output: &Output) -> Diagnostic {
 pub(in crate::evaluation) fn provider_output(output: &Output) -> Diagnostic {
     Diagnostic::error(
         "Output refers to provider configuration",
-        "Outputs of the root module are stored, but the value of this one contains a reference to a provider, which \
+        "Outputs of the root module are stored, but the value of this output contains a reference to a provider, which \
          cannot be stored. To store the keys of a map of providers, use keys(...).",
     )
     .at(output.value.range())

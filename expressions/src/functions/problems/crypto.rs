@@ -11,7 +11,7 @@ pub(in crate::functions) fn too_many_bcrypt_arguments() -> FunctionError {
 
 /// The cost of `bcrypt` is above the range.
 pub(in crate::functions) fn cost_out_of_range(cost: i64) -> FunctionError {
-    FunctionError::new(format!("the cost {cost} is outside of 4 to 31"))
+    FunctionError::new(format!("the cost {cost} is out of range; it must be from 4 to 31"))
 }
 
 /// The password of `bcrypt` exceeds its limit.

@@ -16,7 +16,7 @@ pub(in crate::functions) fn cannot_represent(charset: &str) -> FunctionError {
 
 /// The argument that should be decoded is not base64.
 pub(in crate::functions) fn not_base64(why: impl Display) -> FunctionError {
-    FunctionError::argument(0, format!("the given value is no base64: {why}"))
+    FunctionError::argument(0, format!("the given value is not valid base64: {why}"))
 }
 
 /// Bytes contain a code that the character set does not have.
@@ -56,7 +56,7 @@ pub(in crate::functions) fn invalid_url_escape(escape: &str) -> FunctionError {
 
 /// The argument that should be encoded as `format` contains a provider configuration.
 pub(in crate::functions) fn cannot_encode_provider(format: &str) -> FunctionError {
-    FunctionError::argument(0, format!("a provider configuration has no form in {format}"))
+    FunctionError::argument(0, format!("a provider configuration cannot be encoded as {format}"))
 }
 
 /// No JSON document begins with the known prefix of an unknown text.

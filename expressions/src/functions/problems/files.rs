@@ -29,8 +29,8 @@ pub(in crate::functions) fn no_such_file(path: &str) -> FunctionError {
     FunctionError::argument(
         0,
         format!(
-            "no file exists at {path}; this function reads only files that are there before the plan is made, so a \
-             file that a resource of this configuration creates must be taken from that resource"
+            "no file exists at {path}; this function reads only files that exist before the plan is made; for a file \
+             that a resource of this configuration creates, use an attribute of that resource"
         ),
     )
 }
@@ -43,8 +43,8 @@ pub(in crate::functions) fn cannot_read(path: &str, why: impl Display) -> Functi
 /// The content of a file is not text.
 pub(in crate::functions) fn content_not_utf8(path: &str) -> FunctionError {
     FunctionError::new(format!(
-        "contents of {path} are not valid UTF-8; use filebase64 for the contents in base64, or filemd5, filesha256 \
-         and their like for a digest"
+        "contents of {path} are not valid UTF-8; use filebase64 for the contents in base64, or a function such as \
+         filemd5 or filesha256 for a digest"
     ))
 }
 

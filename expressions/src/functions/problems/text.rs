@@ -68,10 +68,10 @@ pub(in crate::functions) fn cannot_render() -> FunctionError {
 
 /// The map of template variables is sensitive or ephemeral.
 pub(in crate::functions) fn marked_variables() -> FunctionError {
-    FunctionError::new("the map of variables as a whole is sensitive or ephemeral; mark its values")
+    FunctionError::new("the map of variables as a whole is sensitive or ephemeral; mark the values in the map instead")
 }
 
 /// A time has no representation.
 pub(in crate::functions) fn time_out_of_range() -> FunctionError {
-    FunctionError::new("the result is out of range")
+    FunctionError::new("the resulting time is out of range")
 }

@@ -194,6 +194,6 @@ fn words(ty: &Type) -> &'static str {
         Type::Map(_) => "a map",
         Type::Tuple(_) => "a tuple",
         Type::Object(_) => "an object",
-        Type::Provider(_) => "nothing that can be written",
+        Type::Provider(_) => "a type that can be encoded",
     }
 }

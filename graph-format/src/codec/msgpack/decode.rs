@@ -92,9 +92,7 @@ impl Decoder<'_> {
                 value.share_type(ty);
                 Ok(value)
             }
-            Type::Provider(_) => {
-                Err(self.position.decode_error(DecodeProblem::Required("nothing that can be written")))
-            }
+            Type::Provider(_) => Err(self.position.decode_error(DecodeProblem::Required("a type that can be encoded"))),
         }
     }
 
@@ -215,7 +213,7 @@ fn unknown(code: i8, payload: &[u8], ty: &Type) -> Result<Value, DecodeProblem> 
         return Ok(Value::unknown(ty.clone()));
     }
     if code != REFINED_EXTENSION {
-        return Err(DecodeProblem::Refinement("no such extension"));
+        return Err(DecodeProblem::Refinement("unknown extension"));
     }
     if payload.len() > MAX_REFINEMENT_LENGTH {
         return Err(DecodeProblem::Refinement("too long"));
@@ -249,7 +247,7 @@ fn unknown(code: i8, payload: &[u8], ty: &Type) -> Result<Value, DecodeProblem> 
                 let length = u64::try_from(length).map_err(|_| DecodeProblem::Refinement("a negative length"))?;
                 if bound == key::LENGTH_MIN { known.length_min = length } else { known.length_max = Some(length) }
             }
-            key::PREFIX..=key::LENGTH_MAX => return Err(DecodeProblem::Refinement("not of this type")),
+            key::PREFIX..=key::LENGTH_MAX => return Err(DecodeProblem::Refinement("unsuitable for the type")),
             _ => reader.skip()?,
         }
     }

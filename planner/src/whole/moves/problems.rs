@@ -18,7 +18,8 @@ pub(super) fn two_targets(statement: &Statement, other: &Statement, from: &str, 
     ambiguous_move(
         statement,
         format!(
-            "The block at {} moves {from} to {}, this one to {to}. An object can only move to one address.",
+            "The moved block at {} moves {from} to {}, but this block moves it to {to}. An object can only move to one \
+             address. Remove one of the blocks.",
             place(other),
             other.text(&other.to)
         ),
@@ -30,7 +31,8 @@ pub(super) fn two_sources(statement: &Statement, other: &Statement, from: &str, 
     ambiguous_move(
         statement,
         format!(
-            "The block at {} moves {} to {to}, this one {from}. Two objects cannot have the same address.",
+            "The moved block at {} moves {} to {to}, but this block moves {from} there. Two objects cannot have the \
+             same address. Remove one of the blocks.",
             place(other),
             other.text(&other.from)
         ),
@@ -56,8 +58,8 @@ pub(super) fn cyclic_moves<'a>(statements: impl Iterator<Item = &'a Statement>) 
     Diagnostic::error(
         "Cyclic dependency in move statements",
         format!(
-            "These blocks form a cycle, so their objects have no final address:{}\n\nSplit the move into several \
-             plans, with an unused address in between.",
+            "These moved blocks form a cycle, so their objects have no final address:{}\n\nTo exchange addresses, move \
+             one object to an unused address first, and apply that plan before the other moves.",
             lines.concat()
         ),
     )

@@ -44,14 +44,16 @@ pub(in crate::redis) fn wrong_address(fault: AddressFault<'_>) -> StoreError {
         AddressFault::Host => "it names no host".to_owned(),
         AddressFault::Port => "the port is not a number".to_owned(),
         AddressFault::Database => "DB is not a number".to_owned(),
-        AddressFault::Socket => "a socket is named as redis+unix:///PATH?state=NAME".to_owned(),
+        AddressFault::Socket => "the address of a socket has the form redis+unix:///PATH?state=NAME".to_owned(),
         AddressFault::Master => {
             "the name of the master is missing: redis+sentinel://HOST,HOST/MASTER/DB?state=NAME".to_owned()
         }
         AddressFault::Replicas => "replicas=N is not a number".to_owned(),
-        AddressFault::NameEncoding => "bad % in NAME".to_owned(),
+        AddressFault::NameEncoding => "NAME has an invalid percent-encoding".to_owned(),
         AddressFault::LoginEncoding => {
-            "bad % in user or password, or a character that must be encoded: / is %2F, ? is %3F, @ is %40".to_owned()
+            "the user or password has an invalid percent-encoding, or a character that must be encoded: / is %2F, ? is \
+             %3F, @ is %40"
+                .to_owned()
         }
         AddressFault::Parameter(name) => format!("it has the unknown parameter {name:?}"),
         AddressFault::NoState => "state=NAME is missing".to_owned(),
@@ -83,7 +85,8 @@ pub(in crate::redis) fn unprotected(name: &str, why: Unprotected) -> StoreError 
     StoreError::Unfit(match why {
         Unprotected::NoTls => format!(
             "the Redis server {name} is not on this machine, and the connection to it would not be encrypted. Use TLS: \
-             an address with rediss:// (or rediss+sentinel://), and WEFT_REDIS_CA_FILE for an authority of your own"
+             an address with rediss:// (or rediss+sentinel://), and set WEFT_REDIS_CA_FILE if the certificate is from \
+             a private authority"
         ),
         Unprotected::NoPassword => format!(
             "the Redis server {name} is not on this machine, and no password is given. Name a file with the password \
@@ -99,7 +102,7 @@ pub(in crate::redis) fn half_certificate(has_certificate: bool) -> StoreError {
         true => ("WEFT_REDIS_CERT_FILE", "WEFT_REDIS_KEY_FILE"),
         false => ("WEFT_REDIS_KEY_FILE", "WEFT_REDIS_CERT_FILE"),
     };
-    StoreError::Unfit(format!("{there} is set, and {missing} is not: a client certificate needs both"))
+    StoreError::Unfit(format!("{there} is set, but {missing} is not: a client certificate needs both variables"))
 }
 
 /// Why there is no connection, although the server responds.
@@ -180,8 +183,8 @@ pub(in crate::redis) fn no_connection(place: &str, fault: &LoginFault) -> StoreE
         ),
         LoginFault::BadCertificate(error) => format!("the certificate of the server was refused: {error}"),
         LoginFault::CertificateRequired => {
-            "the server needs a client certificate. Name it in WEFT_REDIS_CERT_FILE and \
-                                            WEFT_REDIS_KEY_FILE, or set `tls-auth-clients no` in redis.conf"
+            "the server needs a client certificate. Name the certificate and its key in WEFT_REDIS_CERT_FILE and \
+             WEFT_REDIS_KEY_FILE, or set `tls-auth-clients no` in redis.conf"
                 .to_owned()
         }
         LoginFault::OwnRefused => "the server refused the certificate in WEFT_REDIS_CERT_FILE. Its authority must be \
@@ -189,23 +192,24 @@ pub(in crate::redis) fn no_connection(place: &str, fault: &LoginFault) -> StoreE
             .to_owned(),
         LoginFault::OwnExpired => "the certificate in WEFT_REDIS_CERT_FILE has expired. Renew it".to_owned(),
         LoginFault::HandshakeRefused => {
-            "client and server have no version or cipher of TLS in common. TLS 1.2 and 1.3 are supported".to_owned()
+            "the client and the server have no TLS version or cipher in common. Weft supports TLS 1.2 and 1.3"
+                .to_owned()
         }
-        LoginFault::NoPassword => "the server needs a password. Name a file with it in WEFT_REDIS_PASSWORD_FILE, and \
-                                   the user in the address (redis://USER@HOST)"
+        LoginFault::NoPassword => "the server needs a password. Name a file with the password in \
+                                   WEFT_REDIS_PASSWORD_FILE, and the user in the address (redis://USER@HOST)"
             .to_owned(),
         LoginFault::WrongPassword(user) => format!(
             "the server refused the password of the user {user:?}, or has no such user. Check the user in the address, \
              and the password in WEFT_REDIS_PASSWORD_FILE or WEFT_REDIS_PASSWORD"
         ),
-        LoginFault::SentinelPassword => "the Sentinel refused the password, or needs one: set \
+        LoginFault::SentinelPassword => "the Sentinel refused the password, or requires a password: set \
                                          WEFT_REDIS_SENTINEL_PASSWORD_FILE"
             .to_owned(),
         LoginFault::UnknownMaster(master) => {
             format!("the Sentinels do not know a master with the name {master:?} (`sentinel monitor`)")
         }
-        LoginFault::Replica => "the server is a replica, and cannot be written to. Name the master, or the Sentinels: \
-                                redis+sentinel://HOST,HOST/MASTER/DB?state=NAME"
+        LoginFault::Replica => "the server is a replica, which is read-only. Use the address of the master, or of the \
+                                Sentinels: redis+sentinel://HOST,HOST/MASTER/DB?state=NAME"
             .to_owned(),
         LoginFault::Other(error) => error.clone(),
     };
@@ -251,8 +255,8 @@ pub(in crate::redis) enum ReplicaFault {
 pub(in crate::redis) fn replicas(place: &str, fault: ReplicaFault) -> StoreError {
     StoreError::Unfit(match fault {
         ReplicaFault::Cluster => format!(
-            "{place}: the server is a node of a Redis Cluster, whose replicas take over without the last writes. Use a \
-             server with `cluster-enabled no`"
+            "{place}: the server is a node of a Redis Cluster, whose replicas can take over without the last writes. \
+             Use a server with `cluster-enabled no`"
         ),
         ReplicaFault::Watched => format!(
             "{place}: Sentinels watch this server, and can replace it by a replica that lacks the last writes. Name the \
@@ -260,9 +264,9 @@ pub(in crate::redis) fn replicas(place: &str, fault: ReplicaFault) -> StoreError
              redis+sentinel://HOST,HOST/MASTER/DB?state=NAME"
         ),
         ReplicaFault::Undeclared(connected) => format!(
-            "{place}: the server has {connected} replicas. If one of them can take over by itself, it may lack the last \
-             writes. Add replicas={connected} to the address, and each write waits for so many replicas; or replicas=0, \
-             if none of them ever takes over by itself"
+            "{place}: the server has {connected} replicas. A replica that takes over automatically may lack the last \
+             writes. Add replicas={connected} to the address, so that each write waits for these replicas. If no \
+             replica ever takes over automatically, add replicas=0"
         ),
     })
 }
@@ -273,7 +277,10 @@ pub(in crate::redis) fn unconfirmed(confirmed: u32, wanted: u32, files: bool) ->
         true => ("written the last changes to their files", " (a replica needs `appendonly yes`)"),
         false => ("confirmed the last changes", ""),
     };
-    format!("{confirmed} of {wanted} replicas have {verb}{hint}. Nothing that they lack counts as done")
+    format!(
+        "only {confirmed} of {wanted} replicas have {verb}{hint}. Changes that the other replicas lack do not count as \
+         saved"
+    )
 }
 
 /// A server does not respond in time.
@@ -283,10 +290,10 @@ pub(in crate::redis) fn silent() -> String {
 
 /// No Sentinel names the master. `reasons` has one entry for each Sentinel that does not respond.
 pub(in crate::redis) fn no_sentinel(reasons: &[String]) -> String {
-    format!("no Sentinel says where the master is: {}", reasons.join("; "))
+    format!("no Sentinel returned the address of the master: {}", reasons.join("; "))
 }
 
 /// A Sentinel names another server as the master.
 pub(in crate::redis) fn no_master_there() -> String {
-    "the server that the Sentinels name is no longer the master, or not yet".to_owned()
+    "the server that the Sentinels name as the master is a replica. Try again".to_owned()
 }
