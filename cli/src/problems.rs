@@ -256,8 +256,8 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     }
     if !uncertain.is_empty() {
         add(format!(
-            "Calls for these objects may have begun, and their results are unknown: {}. Look at each object before you \
-             apply again: it may exist, or be changed, without being in the state.",
+            "Calls for these objects may have begun, and their results are unknown: {}. Look at the real objects before \
+             you apply again: they may have been created or changed without a record in the state.",
             listed(uncertain)
         ));
     }

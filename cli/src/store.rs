@@ -108,7 +108,7 @@ impl StoreLocation {
         StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing)
     }
 
-    /// The location of the state of this workspace, even if another workspace is selected.
+    /// The location of the state of `workspace`, even if another workspace is selected.
     ///
     /// # Errors
     /// Returns problems of options, environment or configuration.

@@ -106,8 +106,8 @@ impl Change<'_> {
         found.into_iter().map(|problem| problem.path).filter(|path| !both_empty(path)).collect()
     }
 
-    /// Whether a part of the object's name is sensitive. If so, neither the id nor the attributes of the object are
-    /// shown.
+    /// Whether an attribute by which the object is looked up is sensitive. If so, neither the id nor the attributes of
+    /// the object are shown.
     fn is_hidden(&self, look_up: &LookUp, plan: &FinalPlan, begun: &Begun) -> bool {
         let hidden = self.sensitive(&plan.planned, begun);
         let is_part = |name: &str| match &look_up.target {

@@ -213,7 +213,7 @@ pub(super) fn writer_gone() -> StoreError {
 
 /// Why a journal accepts no more lines: a group exceeds the maximum.
 pub(super) fn group_too_large(path: &Path, size: usize) -> StoreError {
-    StoreError::Closed(format!("a group of {size} bytes is too large for {}", path.display()))
+    StoreError::Closed(format!("{size} bytes of records are too many for one write to {}", path.display()))
 }
 
 /// Why a journal accepts no more lines: a write failed.

@@ -157,8 +157,8 @@ pub fn records_lost(what: &str) -> Diagnostic {
     Diagnostic::warning(
         "Records of the run were lost",
         format!(
-            "The store has lost records of this run: {what}. Look at each object before you apply again: it may exist, or \
-             be changed, without being in the state."
+            "The store has lost records of this run: {what}. Look at the real objects of this run before you apply \
+             again: the run may have created or changed objects without a record in the state."
         ),
     )
 }
