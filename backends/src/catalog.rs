@@ -63,7 +63,7 @@ enum Connect {
 
 use Connect::{Alone, AtHost};
 
-/// The types of backends in this build without `local`, in the order of their names. `cloud` is the type of `cloud`
+/// The types of backends in this build, except `local`, in the order of their names. `cloud` is the type of `cloud`
 /// blocks.
 const ENTRIES: &[Entry] = &[
     #[cfg(feature = "azurerm")]

@@ -48,8 +48,8 @@ impl AccessToken {
         AccessToken { text: text.into(), expires: Some(expires) }
     }
 
-    /// The token in the response of a token endpoint (RFC 6749, section 5.1). Some services return the number of
-    /// seconds as a string. Others return the time of the expiry as `expires_on`, in seconds since 1970.
+    /// The token in the response of a token endpoint (RFC 6749, section 5.1). Some services return `expires_in`, the
+    /// lifetime in seconds, as a string. Others return the time of the expiry as `expires_on`, in seconds since 1970.
     pub fn of_answer(answer: &Json) -> Option<AccessToken> {
         let text = answer.get("access_token")?.as_str()?;
         let number = |value: &Json| match value {

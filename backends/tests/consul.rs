@@ -176,8 +176,8 @@ async fn a_lost_lock_is_taken_again() {
     let state = backend(&server.address, json!({})).state("default").unwrap();
     let held = locked(&state, "1").await;
     ask(&server, reqwest::Method::PUT, &format!("v1/session/destroy/{}", held.id)).await;
-    // The task that renews the session detects the loss after half of the session's lifetime. It waits until the lock
-    // can be taken.
+    // The task that renews the session detects the loss after half of the session's lifetime. Then the task retries
+    // until it has taken the lock again.
     let begin = Instant::now();
     loop {
         let pair = ask(&server, reqwest::Method::GET, "v1/kv/team/app/.lock").await;

@@ -10,7 +10,8 @@ use weft_state::{LostStore, RunId};
 
 /// The file of `-json-into` cannot be written.
 pub fn document_not_written(path: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Invalid output format", format!("{path} cannot be written: {error}."))
+    let detail = format!("The file {path} of -json-into cannot be written completely: {error}.");
+    Diagnostic::error("Invalid output format", detail)
 }
 
 /// The name of a workspace in the environment is not valid.

@@ -42,7 +42,8 @@ impl Project {
     /// Loads the configuration of the current directory. Passes its source lines to the view, and shows its warnings.
     ///
     /// # Errors
-    /// Returns the problems of the configuration, including warnings, and modules that `init` has not installed.
+    /// Returns the problems of the configuration, including warnings. A module that `init` has not installed is a
+    /// problem, too.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read_installed(invocation, &load_tree_beyond);
         if has_errors(&problems) {
@@ -62,7 +63,8 @@ impl Project {
     /// Like [`Project::load`], for commands that check the whole configuration first.
     ///
     /// # Errors
-    /// Returns the problems of the configuration, including warnings, and modules that `init` has not installed.
+    /// Returns the problems of the configuration, including warnings. A module that `init` has not installed is a
+    /// problem, too.
     pub fn load_whole(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::load_quietly(invocation);
         if has_errors(&problems) { Err(problems) } else { project.told(invocation, problems) }

@@ -198,8 +198,8 @@ impl StoreLocation {
         }
         let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
-            // Another workspace is selected. The state of this workspace is opened, and the lineage decides whether the
-            // plan belongs to the state.
+            // The user has selected a workspace that differs from the workspace of the plan. The state of the selected
+            // workspace is opened, and the lineage decides whether the plan belongs to this state.
             Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => {
                 StoreLocation::find(context, arguments, None)
             }

@@ -29,8 +29,9 @@ struct Need {
     bytes: Option<usize>,
 }
 
-/// The requirements of a method, by its path. A command line that watches its run has its own worker for home
-/// operations. The hub accepts no other worker from a caller without the role `worker`.
+/// The requirements of a method, by its path. `Work` also accepts the role `apply`, because a command line that watches
+/// its run has its own worker for home operations. From a caller without the role `worker`, the hub accepts only such a
+/// worker.
 fn need(path: &str) -> Need {
     let small = |roles| Need { roles, bytes: Some(REQUEST_BYTES) };
     match path {

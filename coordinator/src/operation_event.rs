@@ -73,7 +73,7 @@ pub enum OperationEventKind {
     /// A superseded attempt reported an object that differs from the recorded object. The reported object is recorded
     /// as a stray.
     Stray,
-    /// The shard of this operation may be assigned to no connected worker.
+    /// No connected worker is suitable for the shard of this operation.
     Waiting,
     /// No worker has been connected for [`crate::timing::NO_WORKER_NOTICE`]. This operation is the first that waits for
     /// a worker.

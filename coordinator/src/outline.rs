@@ -239,7 +239,7 @@ pub struct Outline {
     pub lineage: Option<String>,
     /// The checks of the plan.
     pub checks: Vec<RunCheck>,
-    /// The objects of the operations that results of checks depend on, by the number of the operation. The object of an
+    /// The operations that results of checks depend on, by their numbers, each with its object. The object of an
     /// assertion is its check block.
     pub check_subjects: BTreeMap<u32, CheckedObject>,
 }

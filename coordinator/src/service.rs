@@ -263,11 +263,11 @@ impl Service {
         self.store.header(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))
     }
 
-    /// The plan file of a run. If `run` is `None`, of the newest unfinished run. Returns `None` if there is no such
-    /// run.
+    /// The plan file of the given run, or of the newest unfinished run if `run` is `None`. Returns `None` if `run` is
+    /// `None` and there is no unfinished run.
     ///
     /// # Errors
-    /// Returns an error if the store does not respond, or the run does not exist.
+    /// Returns an error if the store does not respond, or the given run does not exist.
     pub async fn plan_file(&self, run: Option<RunId>) -> Result<Option<(RunId, Vec<u8>)>, RunError> {
         let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         let bytes = self.store.plan(&run).await?;

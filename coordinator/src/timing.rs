@@ -7,7 +7,8 @@ use std::time::Duration;
 /// wait.
 pub const LEASE_TTL: Duration = Duration::from_secs(10);
 
-/// The interval between two renewals of a lease. Half a TTL is long enough for several attempts.
+/// The interval between two renewals of a lease. It allows several attempts before [`LEASE_PAUSE`], which is half a
+/// TTL.
 pub const RENEW_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The time without a renewal after which no new call starts.
@@ -39,7 +40,7 @@ pub const RECONNECT_GRACE: Duration = Duration::from_secs(6);
 pub const GATHER: Duration = Duration::from_millis(1500);
 
 /// The time that a new run waits before it leases shards. After this time, the run knows every connected worker.
-/// Otherwise the first worker would get all shards.
+/// Without the wait, the first worker would get all shards.
 pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
 
 /// How long a new run waits for workers with the labels that its plan requires, before the run is refused. This time
@@ -77,8 +78,8 @@ pub const REQUEST_BYTES: usize = 8 << 20;
 /// The capacity of the queues of frames to and from a worker. When a queue is full, its sender waits.
 pub const CHANNEL_FRAMES: usize = 1024;
 
-/// The capacity of the queue of events for a watcher. A slower watcher misses events, and receives the current state
-/// instead.
+/// The capacity of the queue of events for a watcher. If the queue overflows, the watcher misses events, and receives
+/// the current state instead.
 pub const WATCH_EVENTS: usize = 65_536;
 
 /// If this number of events waits for a watcher, lines of provisioners are no longer sent to watchers. Lines must not

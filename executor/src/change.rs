@@ -314,8 +314,8 @@ impl<'s> Change<'s> {
         }))
     }
 
-    /// The import id that finds the object of a create in doubt with strong consistency. `None` if the type does not
-    /// promise strong consistency.
+    /// The import id by which the object of a create in doubt is found. `None` if the type does not promise that this
+    /// look-up is strongly consistent.
     ///
     /// # Errors
     /// Returns an error if a part of the id is unknown.

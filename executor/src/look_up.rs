@@ -42,8 +42,8 @@ impl Change<'_> {
         lookup_table(&self.slot.instance.source)?.get(self.kind.name.as_str()).copied()
     }
 
-    /// The import id of the table, filled in. `None` if the table does not contain the type, or if the type itself
-    /// promises strongly consistent look-ups, which are better.
+    /// The import id from the template in the table, with values of the planned object. `None` if the table does not
+    /// contain the type, or if the description of the type promises strongly consistent look-ups, which are better.
     fn named(&self, plan: &FinalPlan) -> Option<Result<LookUp, String>> {
         if self.planned.lookup.is_some() {
             return None;

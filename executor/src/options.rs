@@ -66,8 +66,8 @@ pub struct WorkerOptions {
     pub files: Arc<dyn Files>,
     /// The base of relative file names.
     pub base_directory: PathBuf,
-    /// Receives the events of ephemeral objects. If it is set, the worker is in the process of its host, which shows
-    /// every output line of provisioners.
+    /// Receives the events of ephemeral objects. Set only if a command such as `weft apply` runs the worker in its own
+    /// process. Such a command shows every output line of provisioners.
     pub said: Option<mpsc::Sender<HostMessage>>,
     /// Stores results without an acknowledgement, so that they outlive the process.
     pub spool: Option<WorkerSpool>,

@@ -94,8 +94,11 @@ pub(crate) fn missing_input(name: &str) -> Diagnostic {
 
 /// The value of a formula has unknown parts.
 pub(crate) fn unknown_value(subject: &DiagnosticSubject<'_>) -> Diagnostic {
-    let detail =
-        format!("A part of {} is still unknown, although all values that it depends on are known.", subject.address);
+    let detail = format!(
+        "A part of {} is still unknown, although all values that it depends on are known. This is a bug in Weft, or in \
+         a provider that returned an unknown value.",
+        subject.address
+    );
     subject.error("Value not known", detail)
 }
 

@@ -54,8 +54,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     if marks.is_sensitive() && !sensitive {
         return Err(vec![problems::sensitive_output(&subject)]);
     }
-    // A null output is not stored, unless it stands for a value that was unknown in the plan and stays unknown. A later
-    // apply may know that value.
+    // A null output is not stored. The exception is a constant null in place of a value that was unknown in the plan: a
+    // refresh-only plan creates nothing, so the value stays unknown. A later apply may know the value.
     let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
     let stored = if bare.is_null() && (!constant || planned.is_known()) {
         None
@@ -74,8 +74,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     Ok(context.done(Some(&value), write(stored), Vec::new()))
 }
 
-/// The value, with null in place of all parts that must not be stored. The memory of a provider instance is never
-/// secret.
+/// The memory of a provider instance, with null in place of all secret parts. Such a memory is stored as an output that
+/// is not sensitive, so it must not contain secrets.
 fn without_secrets(value: &Value) -> Value {
     value.transform(&mut |_, part| match part.marks().is_sensitive() || part.marks().is_ephemeral() {
         true => Transform::Replace(Value::null(part.ty())),

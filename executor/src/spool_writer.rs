@@ -14,7 +14,8 @@ use crate::spool::{Spool, SpoolWork};
 /// unavailable.
 pub(crate) const ACKNOWLEDGEMENT: Duration = Duration::from_millis(100);
 
-/// The pause after a failure. An administrator makes room on a full disk within minutes.
+/// The pause after a failed write. The cause, such as a full disk, usually lasts for minutes, so more frequent attempts
+/// would not help.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Connects a docket with its spool.

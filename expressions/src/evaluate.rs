@@ -406,8 +406,7 @@ impl<'s> Evaluator<'s> {
         value
     }
 
-    /// The value at the end of steps that do not exist in a failed or live value during planning. The steps may exist
-    /// at apply.
+    /// The result of steps that a failed or live value does not have during planning. The value may have them at apply.
     fn failed_steps(&self, start: Value, steps: &[TraversalStep], id: ExprId) -> Value {
         if let Some(certain) = certain_failure(&start) {
             return certain;

@@ -302,8 +302,8 @@ impl Function {
         };
         // If the type of an argument or element is open, the common type is open too.
         let unified = passing == Passing::Nothing || result.ty().is_collection();
-        // A result that does not depend on an argument is known. But if the argument is null at apply, the call is an
-        // error.
+        // The result may be known although an argument is unknown, if the result does not depend on this argument. But
+        // if the argument is null at apply, the call is an error.
         let refused = result.is_known()
             && converted.iter().enumerate().any(|(index, argument)| {
                 let allowed = self.parameter_at(index).is_some_and(|p| p.allow_null);

@@ -38,8 +38,8 @@ pub(crate) trait KindOfPlan: Send + Sync {
     /// Plans a desired managed instance.
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
         let in_use = open(planner, &desired).await?;
-        // The future is boxed once a provider is available. Thousands of these futures may wait for a provider, so each
-        // must be small.
+        // Thousands of calls of this method may wait for a provider, so the future of each call must be small. The
+        // large future of the planning is made only when a provider is available, and it is boxed.
         Box::pin(planner.plan_managed(&desired, in_use)).await
     }
 

@@ -20,8 +20,8 @@ use crate::prior::Prior;
 pub struct Planned {
     /// The changes for the reviewer.
     pub changes: Changes,
-    /// The outputs computed from the objects that a destroy plan read, as deletes. A partial plan does not change these
-    /// outputs.
+    /// The deletes of all outputs in a destroy plan. The values before the deletes are computed from the objects that
+    /// the plan read. A partial plan keeps the outputs, but lists these deletes, too.
     pub last_outputs: BTreeMap<SmolStr, OutputChange>,
     /// The execution graph.
     pub graph: ExecutionGraph,

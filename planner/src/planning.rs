@@ -94,8 +94,8 @@ async fn conclude(
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
     if rules.needs_success && !planner.facts.needs_providers_only() && planner.report.has_errors() {
-        // The refused changes are dropped, as in OpenTofu: the normal plan failed before the destroy of any object was
-        // planned.
+        // As in OpenTofu, the refused changes are dropped: OpenTofu makes a normal plan before a destroy plan. If the
+        // normal plan fails, no destroy is planned, so none is refused.
         planner.report.take_refused();
         return nothing(planner);
     }
@@ -370,8 +370,8 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
     }
 }
 
-/// Whether apply repeats a warning. Apply repeats the warning if it does not evaluate the subject again, and if the
-/// warning is not only about planning.
+/// Whether apply repeats a warning. Apply does not repeat warnings that are only about planning, or warnings about
+/// failed conditions. It repeats the warning that an assertion is decided at apply only if `rules.looks_again` is set.
 fn is_kept(facts: &Facts, warning: &Diagnostic) -> bool {
     let open_until_apply = warning.is_open_check() && !facts.rules.looks_again;
     let of_plan = [READ_FOR_CHECK, FAILED_CONDITION, IGNORED_ATTRIBUTE, REDUNDANT_IGNORED];
@@ -386,8 +386,8 @@ pub(crate) fn nothing(planner: &Planner) -> PlanOutcome {
     PlanOutcome { diagnostics, ..PlanOutcome::default() }
 }
 
-/// Plans values only, and keeps the session open for queries. The session is `None` if the configuration cannot be
-/// evaluated as a whole. Other problems do not prevent queries.
+/// Plans values only, and keeps the session open for queries. The session is `None` if nothing can be evaluated, for
+/// example because references form a cycle. Other problems do not prevent queries.
 pub async fn rehearse(inputs: PlanInputs) -> (Option<Session>, Vec<Diagnostic>) {
     let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
     let planner = match prepare(inputs).await {

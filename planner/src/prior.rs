@@ -26,11 +26,11 @@ use crate::progress::{ProgressSender, ProgressStep};
 pub struct Prior {
     /// The stored value, marked sensitive by state and schema.
     pub stored: Value,
-    /// The value as it was read; null if the object no longer exists. If the value no longer has a sensitive path of
-    /// the state, the nearest part that remains is sensitive as a whole.
+    /// The value as it was read; null if the object no longer exists. If the value no longer has a path that is
+    /// sensitive in the state (a lost path), the nearest part that remains is sensitive as a whole.
     pub value: Value,
-    /// The value without the marks for such lost paths. `None` if no path is lost. Decisions compare this value with
-    /// the plan, because a lost path is no difference.
+    /// The value without the marks for lost paths. `None` if no path is lost. Decisions compare this value with the
+    /// plan, because a lost path is no difference.
     pub located: Option<Value>,
     /// The provider's private data.
     pub private: Vec<u8>,
@@ -215,8 +215,8 @@ pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Mar
     })
 }
 
-/// The given marks, and the marks that the schema requires for a value. A given path that the value no longer has stays
-/// in the result, so that [`Value::mark_paths`] hides the nearest part that remains.
+/// The given marks, and the marks that the schema requires for a value. A given path stays in the result even if the
+/// value no longer has this path, so that [`Value::mark_paths`] hides the nearest part that remains.
 pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
     let missing = missing_marks(value, given, schema);
     let leads = given.iter().filter(|(path, _)| located(value, path, schema) != Located::Nowhere);

@@ -43,8 +43,8 @@ impl Report {
         Ok(())
     }
 
-    /// Adds warnings, as `accept` does, for diagnostics of a provider about the configuration or an object of the prior
-    /// state.
+    /// Like `accept`, for diagnostics of a provider about the configuration or an object of the prior state. These
+    /// count as diagnostics of evaluation.
     pub(crate) fn accept_evaluated(&self, said: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
         if has_errors(&said) {
             return Err(said);

@@ -28,7 +28,7 @@ pub(crate) struct Rules {
     /// Whether the plan removes data sources and outputs from the state, and deletes even objects that a `removed`
     /// block would forget.
     pub(crate) empties_state: bool,
-    /// Whether a plan with errors is not shown at all if it refreshes.
+    /// Whether a plan with errors is not shown. This does not apply to a plan without a refresh.
     pub(crate) needs_success: bool,
     /// Whether warnings of evaluation are reported.
     pub(crate) reports_warnings: bool,
@@ -36,19 +36,19 @@ pub(crate) struct Rules {
     pub(crate) plans_orphans: bool,
     /// Whether unwanted objects are planned even after evaluation failed.
     pub(crate) plans_orphans_after_failure: bool,
-    /// Whether a partial plan covers the objects that it deletes, instead of the objects that the selection names. See
-    /// `Facts::going`.
+    /// Whether a partial plan covers the objects in `Facts::going`, which follow from the selection and the
+    /// dependencies in the state. Otherwise, it covers the objects that the selection names.
     pub(crate) covers_what_goes: bool,
     /// Whether data sources and ephemeral objects are read before objects are deleted. If so, they wait only for
     /// objects that would have to be created.
     pub(crate) reads_first: bool,
-    /// Whether objects are destroyed as they were read. If so, a plan with a refresh starts from the objects as they
-    /// were read.
+    /// Whether a plan with a refresh starts from the refreshed objects instead of the state, and destroys the refreshed
+    /// objects.
     pub(crate) begins_with_found: bool,
     /// The drift that the plan shows.
     pub(crate) drift: Drift,
-    /// Whether apply evaluates conditions again even if their results are known, and repeats the messages of conditions
-    /// with unknown results.
+    /// Whether apply evaluates conditions again even if their results are known. If so, apply also repeats the warnings
+    /// of the plan about assertions of check blocks with unknown results.
     pub(crate) looks_again: bool,
     /// Whether the plan lists the attributes that it depends on.
     pub(crate) rests_on_attributes: bool,

@@ -89,8 +89,8 @@ pub const PROTOCOL: u32 = 2;
 /// The first version in which a worker hands over results of earlier processes of its name ([`HeldTask::maker`]).
 pub const PROTOCOL_OF_SPOOLS: u32 = 2;
 /// The maximum difference between the versions of two sides. This difference allows upgrades of a cluster during runs.
-/// A new version understands messages of the previous version. It sends nothing that the previous version does not know
-/// but would have to understand.
+/// A new version understands messages of the previous version. It sends to the previous version only what that version
+/// knows or may ignore.
 pub const PROTOCOL_DISTANCE: u32 = 1;
 
 /// Whether this version works with another version. 0 is not a valid version.

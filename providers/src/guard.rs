@@ -6,7 +6,8 @@
 //! requests the signal, checks that the parent is still alive, and then becomes the plugin. On other systems, and
 //! without a known guard program, plugins are started directly and end when their session is closed or dropped.
 //!
-//! The signal is sent when the *thread* that forked ends, not the process. So `process` keeps one thread for this.
+//! The signal is sent when the *thread* that forked ends, not the process. So the module `process` keeps one thread
+//! that starts all plugins.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

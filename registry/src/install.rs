@@ -173,7 +173,7 @@ impl Installer {
     }
 
     /// Installs the required providers. If `upgrade` is true, locked versions are ignored. Writes only to the data
-    /// directory and the plugin cache: the caller settles the lock file.
+    /// directory and the plugin cache. The caller updates the lock file ([`crate::settle::settle`]).
     pub async fn install(
         &self,
         requirements: &Requirements,

@@ -43,11 +43,10 @@ impl Network {
         Network::with(config, environment, HttpSettings::of_process())
     }
 
-    /// Makes the clients from the configuration and these settings, instead of the settings of the process's
-    /// environment.
+    /// Like [`Network::new`], but with these HTTP settings instead of those from the environment of this process.
     pub fn with(config: &CliConfig, environment: &ProcessEnvironment, mut settings: HttpSettings) -> Network {
-        // Variables of the environment take precedence over the file. A variable that is set to the default counts as
-        // unset.
+        // Settings from environment variables take precedence over the CLI configuration. A setting with the default
+        // value counts as unset.
         let usual = HttpSettings::default();
         if settings.registry_retries == usual.registry_retries {
             settings.registry_retries = config.registry.retries.unwrap_or(settings.registry_retries);

@@ -243,8 +243,8 @@ fn a_packed_package_may_be_locked_by_the_checksum_of_its_archive() {
     zip(&shop.path(&name), &[("terraform-provider-crane_v1.0.0", &program("crane", "1.0.0"))]);
     let of_file = weft_providers::checksum::of_archive_file(&shop.path(&name)).unwrap();
     fs::write(shop.lock_path(), crane_lock("1.0.0", "1.0.0", of_file.as_str())).unwrap();
-    // The installation adds the checksum of the package's contents. The lock file has the same providers, but another
-    // content.
+    // The installation would add the checksum of the package's contents to the lock file. The locked providers stay the
+    // same, so this is only a warning.
     let only_noted = shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::ReadOnly).unwrap_err();
     assert_eq!(only_noted[0].severity, Severity::Warning);
     shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::Update).unwrap();

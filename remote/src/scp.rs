@@ -212,8 +212,8 @@ impl Scp {
     }
 }
 
-/// Returns the name, or an error if the name has a line break. Each message of the protocol is one line, so a line
-/// break would split the message.
+/// Returns the name, or an error if the name is empty or has a line break. Each message of the protocol is one line, so
+/// a line break would split the message.
 fn checked(name: &str) -> Result<&str, RemoteCallError> {
     match name.contains('\n') || name.is_empty() {
         true => Err(RemoteCallError::Upload(format!("{name:?} cannot be the name of an uploaded file"))),

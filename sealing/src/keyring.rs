@@ -1,8 +1,8 @@
 //! A cache of keys. It has keys for sealing and keys for opening.
 //!
 //! - For sealing, each key provider makes one key with new metadata (a new salt) at the first use. The keyring stores
-//!   the key until the keyring is dropped. OpenTofu stores such a key until its process ends. When the budget of a key
-//!   is used up, a new key replaces it.
+//!   the key until the keyring is dropped. OpenTofu stores such a key until its process ends. A key seals only a
+//!   limited number of payloads and bytes. When this limit is reached, a new key replaces the key.
 //! - For opening, metadata determines the key. Keys are cached by provider and metadata, so that all files and records
 //!   of one key need only one derivation. Threads that need the same key wait for the same derivation. Different keys
 //!   are derived in parallel.
@@ -154,8 +154,8 @@ impl Keyring {
                 match &settings.passphrase {
                     Passphrase::Words(words) => (derivation.key(words), derivation.written(), Metadata::new()),
                     Passphrase::Chain(link) => {
-                        // The budget counts this use of the key as one byte: a derivation happens only a few times in
-                        // the life of a keyring.
+                        // This use reduces the key's `Budget` by one seal of one byte, which is little: a derivation
+                        // happens only a few times in the life of a keyring.
                         let link = self.for_sealing(link, 1)?;
                         (derivation.key(&link.key), derivation.written(), link.metadata.clone())
                     }

@@ -196,7 +196,7 @@ pub enum StoreError {
     #[error("there is no run {0}")]
     NoRun(RunId),
     /// Another process has taken over the run of this journal. The journal accepts no more writes.
-    #[error("another process has taken over the run: a later term has begun after the journal {0}")]
+    #[error("another process has taken over the run: it has begun a journal that follows {0}")]
     Superseded(String),
     /// Another process has taken over the lock.
     #[error(

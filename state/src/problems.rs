@@ -18,5 +18,5 @@ pub(crate) fn other_resolution(op: OpIndex) -> StoreError {
 
 /// The address of a record does not match its parts, which make up `composed`.
 pub(crate) fn other_address(address: &str, composed: &str) -> StoreError {
-    StoreError::Record { name: address.to_owned(), what: format!("its parts make up the address {composed}") }
+    StoreError::Record { name: address.to_owned(), what: format!("its parts belong to another address, {composed}") }
 }

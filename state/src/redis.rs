@@ -349,8 +349,8 @@ impl RunStore for RedisStore {
             return Ok(ClaimAnswer::Fenced(fenced));
         }
         if !taken.is_free() {
-            // Another run has claimed some of the subjects first. CLAIM grants all or nothing, so the new claims are
-            // released.
+            // Another run has claimed some of the subjects first. Each call of the script takes only a part of the
+            // claims, but a run must get all claims or none. So the claims of the earlier parts are released.
             core.unclaim(lease, &fresh, false).await?;
             return core.refusal(taken).await;
         }

@@ -280,8 +280,8 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     /// The document, or `None` if there is none or it is empty.
     async fn read(&self) -> Result<Option<Object>, BackendError>;
 
-    /// Writes the document if it is as expected. A backend without conditional writes compares before it writes. `lock`
-    /// is the id of the held lock, which some services require.
+    /// Writes the document if the stored document is as expected. A backend without conditional writes compares before
+    /// it writes. `lock` is the id of the held lock, which some services require.
     async fn write(&self, content: Bytes, expected: &Expected, lock: Option<&str>) -> Result<Written, BackendError>;
 
     /// Takes the lock.

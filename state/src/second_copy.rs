@@ -62,8 +62,8 @@ use term_file::digest_of_record;
 
 /// The time between two writes of the copy during runs: as often as OpenTofu writes states.
 pub const COPY_INTERVAL: Duration = Duration::from_secs(20);
-/// The minimum time to wait for the lock of the backend before a copy is written. Another holder of this lock only
-/// writes a state, so the wait is short.
+/// The lower limit of the timeout for taking the lock of the backend before a copy is written. Another holder of this
+/// lock only writes a state, so it usually releases the lock long before this timeout.
 const LEAST_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The options for opening a store in Redis.
@@ -131,7 +131,8 @@ impl SecondCopyStore {
     /// Connects to Redis, replays the records that it has lost, and compares its state with the copy.
     ///
     /// # Errors
-    /// Errors of [`RedisStore::connect`] and of the backend; [`StoreError::CopyDiffers`] if both states were changed.
+    /// Errors of [`RedisStore::connect`] and of the backend; [`StoreError::CopyDiffers`] if the state and the copy
+    /// cannot be made equal, for example because both have changed.
     pub async fn connect(mut options: SecondCopyOptions) -> Result<SecondCopyStore, StoreError> {
         if let Some(copy) = &mut options.copy {
             copy.lock_timeout = copy.lock_timeout.max(LEAST_LOCK_TIMEOUT);

@@ -137,7 +137,8 @@ impl StateFile {
     }
 
     /// Parses the content of a file. `place` names the file in errors. Also accepts a file that a run of Weft guards
-    /// (format digit 9), and files of the versions 1 to 3. JSON inside records is converted to its canonical form.
+    /// (format version 9), and files of the format versions 1 to 3. JSON inside records is converted to its canonical
+    /// form.
     ///
     /// # Errors
     /// See [`StateFileError`]. An empty file is an error here, so callers handle it first.

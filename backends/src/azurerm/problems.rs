@@ -8,7 +8,9 @@ pub(super) fn unused(name: &str) -> Diagnostic {
         "msi_endpoint" => {
             "Remove the argument. The environment variable MSI_ENDPOINT sets the endpoint of managed identities."
         }
-        _ => "Remove the argument. The argument \"environment\" or \"metadata_host\" sets the addresses.",
+        _ => {
+            "Remove the argument. The argument \"environment\" or \"metadata_host\" determines the endpoints of Azure."
+        }
     };
     Diagnostic::warning(format!("\"{name}\": [DEPRECATED] it has no effect"), detail)
 }

@@ -10,8 +10,8 @@ use crate::exchange::Call;
 const PREFIX: &str = "x-ms-";
 /// The header with the time.
 const DATE: &str = "x-ms-date";
-/// The other headers whose values are signed, in this order, before the length of the body. The headers in
-/// `AFTER_LENGTH` follow the length.
+/// The headers without [`PREFIX`] that are signed: only their values, in this order, before the length of the body. The
+/// headers in `AFTER_LENGTH` follow the length.
 const BEFORE_LENGTH: [&str; 2] = ["content-encoding", "content-language"];
 const AFTER_LENGTH: [&str; 8] = [
     "content-md5",

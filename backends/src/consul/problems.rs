@@ -6,7 +6,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 pub(super) fn invalid_path(path: &str) -> Diagnostic {
     let rule = match path.starts_with('/') {
         true => "begin with a '/'",
-        false => "have the parts '.' and '..'",
+        false => "have a part '.' or '..'",
     };
     Diagnostic::error(format!("Invalid key. Key must not {rule}: {path}"), "Correct the argument \"path\".")
 }

@@ -56,7 +56,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
         place,
         doing: "releasing the lock",
         error: format!("lock id {id:?} does not match existing lock"),
-        advice: "The error that reports the lock has the lock ID, which is the id of a session of Consul".to_owned(),
+        advice: "Use the lock ID from the error that reports the lock. It is the id of a session of Consul".to_owned(),
     }
 }
 

@@ -286,7 +286,7 @@ mod tests {
         for (settings, variables, want) in [
             (json!({}), &[][..], "\"path\": required field is not set"),
             (json!({"path": "/p"}), &[], "Invalid key. Key must not begin with a '/': /p"),
-            (json!({"path": "a/../p"}), &[], "Invalid key. Key must not have the parts '.' and '..': a/../p"),
+            (json!({"path": "a/../p"}), &[], "Invalid key. Key must not have a part '.' or '..': a/../p"),
             (json!({"path": "p", "scheme": "ftp"}), &[], "scheme must be HTTP or HTTPS"),
             (json!({"path": "p"}), &[("CONSUL_CLIENT_CERT", "c")], "both client cert and client key must be provided"),
             (json!({"path": "p", "ca_file": "/absent"}), &[], "Invalid settings of secure connections"),

@@ -11,7 +11,8 @@ pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
         place,
         doing: "releasing the lock",
         error: format!("Lock ID should be numerical value, got '{id}'"),
-        advice: "The error that reports the lock has the lock ID, which is the generation of the object of the lock"
+        advice: "Use the lock ID that the error about the locked state shows. The ID is the generation number of the \
+                 lock object"
             .to_owned(),
     }
 }

@@ -133,7 +133,7 @@ pub(super) fn other_version(settings: &HostedSettings, workspace: &str, local: &
     Diagnostic::error(
         "OpenTofu version mismatch",
         format!(
-            "The version of OpenTofu whose states Weft writes ({local}) does not match the version of the workspace \
+            "Weft writes states like OpenTofu {local}. This version does not match the version of the workspace \
              {}/{workspace} ({remote}).",
             settings.organization
         ),
@@ -150,7 +150,7 @@ pub(super) fn incompatible_version(
     Diagnostic::error(
         "Incompatible TF version",
         format!(
-            "The version of OpenTofu whose states Weft writes ({local}) does not meet the version requirements of the \
+            "Weft writes states like OpenTofu {local}. This version does not meet the version requirements of the \
              workspace {}/{workspace} ({remote}).",
             settings.organization
         ),
@@ -159,7 +159,11 @@ pub(super) fn incompatible_version(
 
 /// The version of the tool in a workspace cannot be parsed.
 pub(super) fn unknown_version(version: &str) -> Diagnostic {
-    Diagnostic::error("Error looking up workspace", format!("The workspace has an invalid version: \"{version}\"."))
+    let detail = format!(
+        "The workspace has the setting \"{version}\" as the version of OpenTofu or Terraform, which is not a valid \
+         version. Correct this setting of the workspace."
+    );
+    Diagnostic::error("Error looking up workspace", detail)
 }
 
 /// A problem of versions. If the user has chosen to ignore such problems, the error becomes a warning. Otherwise, the

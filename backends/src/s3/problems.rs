@@ -98,7 +98,7 @@ pub(super) fn no_common_lock() -> Diagnostic {
         "Locks in several regions",
         "The bucket is an access point to several regions, which copy their objects with a delay. If two regions are \
          active, two processes can both take a lock, and both write the state. Make all regions but one passive, or \
-         set \"dynamodb_table\": its table is in the region of the settings.",
+         set \"dynamodb_table\": the locks are then in a table in one region, the region of this backend.",
     )
 }
 

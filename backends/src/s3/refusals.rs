@@ -60,7 +60,7 @@ pub(super) fn lock_stays(place: String, id: &str) -> BackendError {
     BackendError::Refused {
         place,
         doing: "releasing the lock",
-        error: format!("the lock {id:?} is still in the DynamoDB table, but has another content"),
+        error: format!("the lock {id:?} is still in the DynamoDB table, because its content has changed"),
         advice: format!("Try again with: weft force-unlock {id}"),
     }
 }

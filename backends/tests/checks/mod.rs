@@ -209,7 +209,7 @@ pub async fn contended_locks(state: &Arc<dyn RemoteState>) {
 }
 
 /// Checks that workspaces are listed. Deleting a workspace must also delete its lock and the objects beside its state.
-/// `deletes_default` is the error for the workspace that cannot be deleted.
+/// `deletes_default` is the expected error when the workspace `default` is deleted.
 pub async fn workspaces(backend: &dyn Backend, deletes_default: &str) {
     assert_eq!(backend.workspaces().await.unwrap(), ["default"]);
     for name in ["default", "b", "a & b"] {

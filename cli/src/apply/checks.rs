@@ -20,7 +20,8 @@ impl PlanChecks {
     }
 }
 
-/// Writes the results of a plan to the state without a run, if they differ from the results in the state.
+/// Writes the results of the conditions of a plan to the state without a run, if they differ from the results in the
+/// state.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written.

@@ -130,8 +130,9 @@ pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
     Diagnostic::error(
         "Object of a superseded attempt",
         format!(
-            "A superseded attempt has created an object at {address}. Run {run} has a record of that object. Compare \
-             that object with the object in the state, and remove one of the two."
+            "An earlier attempt of the operation on {address} reported its result after a later attempt had replaced \
+             it. The reported object differs from the object in the state. The journal of run {run} has a record of \
+             the report. Compare the real objects with the state, and remove an object that is not needed."
         ),
     )
     .about(address)
@@ -162,8 +163,9 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     let push = format!("weft state push {ERRORED}");
     let way_out = if matches!(error, StoreError::Overtaken(_)) {
         format!(
-            "The journal in {journal} has every result. Compare {ERRORED} with what is there now. To keep what is there, \
-             use `weft runs abandon {run}`; to replace it after that, use `{push} -force`."
+            "The journal in {journal} has every result. Another program has changed the stored state. Compare \
+             {ERRORED} with the stored state (`weft state pull`). To keep the stored state, use `weft runs abandon \
+             {run}`. To replace the stored state after that, use `{push} -force`."
         )
     } else if unrecorded.is_empty() {
         format!(

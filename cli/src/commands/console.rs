@@ -1,5 +1,5 @@
-//! `weft console`: evaluates expressions. On a terminal it has line editing ([`typed`]). Otherwise it reads questions
-//! from the standard input ([`lines`]). `-eval-json FILE` is for scripts.
+//! `weft console`: evaluates expressions. On a terminal it has line editing ([`typed`]). Otherwise it reads
+//! expressions from the standard input ([`lines`]). `-eval-json FILE` is for scripts.
 
 mod lines;
 mod typed;

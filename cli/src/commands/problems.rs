@@ -211,7 +211,8 @@ pub fn invalid_worker_name() -> Diagnostic {
 
 /// A defect has ended the worker.
 pub fn worker_ended(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Worker ended", format!("A defect of Weft: {error}."))
+    let detail = format!("The worker failed: {error}. This is a defect of Weft; please report it.");
+    Diagnostic::error("Worker ended", detail)
 }
 
 /// `-spool` was given without `-name`.

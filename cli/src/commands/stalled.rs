@@ -36,7 +36,7 @@ pub fn report_stalled(view: &View, headers: &[RunHeader]) {
     }
 }
 
-/// Reports the runs that wait for the user before a command changes objects. On a terminal, the user decides whether
+/// Before a command changes objects, reports the runs that wait for the user. On a terminal, the user decides whether
 /// the command continues. Returns that decision.
 pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) -> bool {
     report_stalled(&invocation.view, headers);

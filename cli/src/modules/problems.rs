@@ -168,7 +168,10 @@ pub fn installed_directory_unreadable(directory: &str) -> Diagnostic {
 
 /// A registry does not know a module.
 pub fn unknown_module(host: &dyn Display, module: &str, called: &str) -> Diagnostic {
-    Diagnostic::error("Module not found", format!("The registry at {host} has no module {module} {called}."))
+    Diagnostic::error(
+        "Module not found",
+        format!("The module {called} cannot be found: the registry at {host} has no module {module}."),
+    )
 }
 
 /// The package of a module cannot be fetched.

@@ -11,7 +11,8 @@ pub fn attaching_unsupported(variable: &str) -> Diagnostic {
         "Attaching to running providers not supported yet",
         format!(
             "The environment variable {variable} is set, but this version of Weft always starts providers itself. \
-             Unset the variable, or name the provider's program in dev_overrides of the CLI configuration."
+             Unset the variable, or add the directory of the provider's program to dev_overrides of the CLI \
+             configuration."
         ),
     )
 }
@@ -85,8 +86,9 @@ pub fn package_changed(name: &str, version: &dyn Display, checksum: &dyn Display
     Diagnostic::error(
         "Provider package changed",
         format!(
-            "The plan was made with {name} {version} with the checksum {checksum}. The package of that version here has \
-             a different checksum. Nothing was done. Restore the original package, or make the plan again: {problem}."
+            "The plan was made with {name} {version} with the checksum {checksum}. The package of that version on this \
+             machine has a different checksum: {problem}. Nothing was done. Restore the original package, or make the \
+             plan again."
         ),
     )
 }
@@ -104,7 +106,7 @@ pub fn version_missing(name: &str, version: &dyn Display, problem: &dyn Display)
 
 /// The directory of a development override does not contain the program of the provider.
 pub fn no_program(directory: &Path) -> String {
-    format!("{} does not contain its program", directory.display())
+    format!("{} does not contain the program of the provider", directory.display())
 }
 
 /// A package that a plan names is missing.

@@ -96,7 +96,8 @@ pub fn unsuitable_value(name: &str, error: &dyn Display) -> Diagnostic {
 
 /// The value of a variable cannot be encoded for workers.
 pub fn value_not_encoded(name: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Invalid value for input variable", format!("var.{name} cannot be passed to workers: {error}."))
+    let detail = format!("The value of var.{name} cannot be encoded: {error}.");
+    Diagnostic::error("Invalid value for input variable", detail)
 }
 
 /// The file of placement rules cannot be read.

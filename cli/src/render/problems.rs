@@ -12,8 +12,9 @@ pub fn no_schema(address: &dyn Display) -> Diagnostic {
 /// The schema version of an object in the state differs from that of the provider's schema.
 pub fn other_schema_version(address: &dyn Display, stored: u64, known: u64) -> Diagnostic {
     unfit(format!(
-        "The object of {address} has schema version {stored}, but the installed provider has version {known}. Use weft \
-         plan, which upgrades the object."
+        "The object of {address} has schema version {stored}, but the schema of the installed provider has version \
+         {known}. If the provider's schema is newer, run weft apply, which upgrades the object in the state. \
+         Otherwise, install a newer version of the provider."
     ))
 }
 

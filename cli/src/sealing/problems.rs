@@ -33,8 +33,8 @@ pub fn key_service_unsupported(service: &str) -> Diagnostic {
     Diagnostic::error(
         "Key provider not supported yet",
         format!(
-            "This build of Weft has no client for {service}. Use a build that has the backend of that cloud, or the \
-             type external with a command that gets the key from the service."
+            "This build of Weft does not have the key provider {service:?}. Use a build that has this key provider, or \
+             use the type external with a command that gets the key from the service."
         ),
     )
 }

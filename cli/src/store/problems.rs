@@ -64,7 +64,7 @@ pub fn state_not_named(backend: &str) -> Diagnostic {
         "State of the plan not named",
         format!(
             "The plan was made from the state in {backend}. Name that state with the option -store or the environment \
-             variable WEFT_STORE. A plan does not store the password."
+             variable WEFT_STORE. The plan alone is not enough, because it does not contain the password of the store."
         ),
     )
 }

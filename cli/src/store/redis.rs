@@ -1,5 +1,6 @@
-//! The credentials for Redis. Passwords and the paths of files come from the environment, not from addresses. The
-//! reason is that plans record addresses, and that other users can see the arguments of a process.
+//! The credentials for Redis. Passwords, and the paths of files with passwords, certificates and keys, come from the
+//! environment, not from addresses. The reason is that plans record addresses, and that other users can see the
+//! arguments of a process.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Secret;

@@ -45,8 +45,8 @@ impl Workspaces {
         Ok(names)
     }
 
-    /// Deletes the state of a workspace if it has this serial. With `force`, the state is deleted even if a service
-    /// would otherwise refuse.
+    /// Deletes the state of a workspace. A state in Redis is deleted only if it has this serial. With `force`, a
+    /// backend deletes its state even if the service would otherwise refuse.
     ///
     /// # Errors
     /// Returns errors of the services or of the file system. Returns an error if a run in the workspace has not ended.

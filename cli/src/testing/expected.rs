@@ -77,8 +77,8 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
     left
 }
 
-/// Like [`held_against`], for a plan that is to be applied. A problem that prevents the apply is an error even if it is
-/// expected.
+/// The problems of a plan that is to be applied. Unlike [`held_against`], this function removes no expected failures.
+/// Adds a warning for each expected failure of a variable, because this failure prevents the apply.
 pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let invalid: Vec<Diagnostic> = problems
         .iter()

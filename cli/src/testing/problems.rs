@@ -20,8 +20,8 @@ pub fn in_doubt(address: &str) -> Diagnostic {
     Diagnostic::error(
         "Resource instance in doubt",
         format!(
-            "The outcome of the operation on {address} is unknown. Look at the real object. The test cannot continue \
-             with it."
+            "The outcome of the operation on {address} is unknown, so the test cannot continue. Check whether the real \
+             object exists, and remove it if necessary."
         ),
     )
     .about(address)
@@ -32,8 +32,8 @@ pub fn missing_provider(name: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Missing provider definition for {name}"),
         format!(
-            "The providers of this run name {name}, and the test file has neither a provider block nor a mock_provider \
-             block for it."
+            "The argument \"providers\" of this run refers to {name}, but the test file has neither a provider block \
+             nor a mock_provider block for this provider. Add one of these blocks, or correct the argument."
         ),
     )
 }

@@ -83,8 +83,8 @@ fn providers(
             (None, None) => return false,
         };
         let was_keyed = module.providers.get(&name).is_some_and(|block| block.is_repeated());
-        // References use keys, but this mock has no instances with keys. An empty `for_each` makes these references
-        // invalid.
+        // References to the replaced provider have keys, but the mock has no instances with keys. With an empty
+        // `for_each` for the mock, such references are reported as errors.
         let is_empty = block.is_mock && was_keyed && !block.is_repeated() && repeats;
         let mut block = if is_empty { block.repeated_over(&Value::empty_object()) } else { block };
         block.local_name.clone_from(&name.0);

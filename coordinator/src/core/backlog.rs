@@ -273,8 +273,8 @@ impl Backlog {
         self.shards[shard].open += 1;
     }
 
-    /// Records that an operation of a shard came to rest. If all operations of the shard are at rest, takes the shard
-    /// from its worker and returns that worker.
+    /// Records that an operation of a shard came to rest: it is done, failed or skipped, or its doubt waits for the
+    /// user. If all operations of the shard are at rest, takes the shard from its worker and returns that worker.
     pub(super) fn rest_began(&mut self, shard: ShardIndex) -> Option<WorkerIndex> {
         let shard = &mut self.shards[shard];
         shard.open -= 1;

@@ -95,8 +95,8 @@ impl Coordinator {
         last.or_else(|| self.roster.least_loaded(fits))
     }
 
-    /// Handles a shard that may be assigned to no connected worker. If a worker failed to open the shard, the
-    /// operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait.
+    /// Handles a shard for which no connected worker is suitable. If a worker failed to open the shard, the operations
+    /// of the shard fail with the diagnostics of that worker. Otherwise the operations wait.
     fn orphaned(&mut self, shard: ShardIndex) -> Handled {
         if let Some(refusal) = self.backlog.refusal(shard) {
             return self.fail_shard(shard, refusal);
@@ -147,7 +147,8 @@ impl Coordinator {
         };
         let Some(work) = self.backlog.next(shard, self.roster.may_settle(index)) else {
             // The shard has the maximum number of tasks, or it has only doubts and the worker already settles the
-            // maximum number of doubts. When a task or the search for evidence ends, the shard is marked as busy again.
+            // maximum number of doubts. So the worker cannot begin anything of this shard now. When a task or the
+            // search for evidence ends, the shard is marked as busy again: it then has a task to begin.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);

@@ -79,8 +79,8 @@ impl Outbox {
         self.end.get_or_insert(reason);
     }
 
-    /// Ends the term with an illegal transition. The memory of the coordinator contradicts the event, so all output of
-    /// this step is dropped.
+    /// Ends the term because of an illegal transition. The event of this step contradicts the coordinator's state in
+    /// memory, so all output of the step is dropped.
     pub(super) fn fail(&mut self, defect: Defect) {
         self.output = StepOutput::default();
         self.in_store.clear();

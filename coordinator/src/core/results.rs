@@ -59,8 +59,8 @@ impl OperationResults {
         self.exports.get(&(position, export)).cloned()
     }
 
-    /// Stores a late result until the store has answered an earlier step of the operation. A newer late result replaces
-    /// an older one.
+    /// Keeps a late result in memory until the store has answered an earlier step of the operation. A newer late result
+    /// replaces an older one.
     pub(super) fn keep_late(&mut self, position: Position, late: LateResult) {
         self.late.insert(position, late);
     }

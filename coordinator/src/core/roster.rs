@@ -299,8 +299,8 @@ impl Roster {
         self.workers[worker].has_slot()
     }
 
-    /// Whether a worker may receive another operation that asks for an intent. Such an operation may begin ahead of
-    /// free slots.
+    /// Whether a worker may receive another operation that asks for an intent. The worker needs no free slot for it:
+    /// the intent may be written ahead, and the call then waits for a slot.
     pub(super) fn has_room(&self, worker: WorkerIndex, ahead: &Ahead) -> bool {
         self.workers[worker].has_room(ahead)
     }

@@ -43,7 +43,7 @@ pub(super) fn run_checks(records: Vec<CheckRecord>, needs: &BTreeMap<String, Vec
     records.into_iter().map(check).collect()
 }
 
-/// The objects of the operations that results of checks depend on, by the number of the operation.
+/// The operations that results of checks depend on, by their numbers, each with its object.
 pub(super) fn check_subjects(operations: &[OutlineOperation], checks: &[RunCheck]) -> BTreeMap<u32, CheckedObject> {
     use OperationKind::{Check, Create, Read, Update};
     if checks.is_empty() {

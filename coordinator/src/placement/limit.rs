@@ -54,8 +54,9 @@ pub(super) struct LimitRule {
     labels: BTreeMap<String, String>,
     /// Tokens per second.
     rate: f64,
-    /// The maximum number of free tokens. The default is half of the rate. With this burst, a service that counts calls
-    /// per second also accepts calls that arrive late.
+    /// The maximum number of free tokens. The default is half of the rate, but at least the tokens of two calls. With
+    /// this default, a service that counts calls per second has room for delayed calls that arrive together with later
+    /// calls.
     burst: Option<u32>,
     /// The number of tokens that one call takes. The default is 1.
     tokens_per_call: Option<u32>,
@@ -142,10 +143,10 @@ pub(super) struct RetryRule {
 }
 
 impl RetryRule {
-    /// Checks the rules that deserialization does not check.
+    /// Checks what deserialization does not check.
     ///
     /// # Errors
-    /// Returns the problem, as the rest of a sentence about the rule.
+    /// Returns the problem, as the rest of a sentence about this rule.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.attempts.is_some_and(|attempts| attempts > MOST_ATTEMPTS) {
             return Err(format!("has more than {MOST_ATTEMPTS} attempts"));

@@ -215,8 +215,8 @@ enum RelativePart {
     Key,
 }
 
-/// The index of the module call that the first `steps` steps of a traversal end with. A key after these steps belongs
-/// to this call. `None` if the steps name a resource.
+/// The module call that the first `steps` steps of a traversal end with, as an index among the module calls of the
+/// traversal. A key after these steps belongs to this call. `None` if the steps name a resource.
 fn behind_module(traversal: &weft_syntax::Traversal, steps: usize) -> Option<usize> {
     use weft_syntax::StepKind;
     let names =

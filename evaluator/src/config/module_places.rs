@@ -54,8 +54,8 @@ pub trait ModulePlaces {
     /// directory does not exist. The reason is added to `problems`.
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
 
-    /// The previous directory of a call whose source could not be evaluated, if the directory is known. The problem of
-    /// the source has been reported.
+    /// The directory into which an earlier installation put the module of a call, for a call whose source could not be
+    /// evaluated. `None` if the directory is not known. The problem of the source has been reported.
     fn unsourced(&mut self, _: &Module, _: &SourceRange, _: &mut Vec<Diagnostic>) -> Option<String> {
         None
     }

@@ -20,8 +20,8 @@ use crate::glue::{Failed, ImportBy, ImportWish};
 use crate::reference::{Referent, references_of};
 
 impl ModuleNode {
-    /// The imports of a resource. Called for the root module's node. `config` is the configured address of the
-    /// resource, as text.
+    /// The imports of a resource. Callers use the node of the root module, because only the root module has `import`
+    /// blocks. `config` is the configured address of the resource, as text.
     pub(crate) async fn imports_of(self: &Arc<Self>, config: &str) -> Result<Imports, Failed> {
         let key = SmolStr::new(config);
         let node = self.clone();

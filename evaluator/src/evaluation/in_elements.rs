@@ -12,9 +12,8 @@ use super::schema_traversal::dynamic_contents;
 use crate::config::{CompiledModule, ResourceBlock};
 use crate::reference::{Reference, Referent};
 
-/// Keeps only the problems of wrong references, because a body with such references is not decoded. If references lead
-/// to missing objects, only the problems of these references remain. Otherwise, if other references are wrong, only
-/// their problems remain.
+/// If references are wrong, drops all other problems, because a body with wrong references is not decoded. If some of
+/// the wrong references lead to missing objects, only the problems of these references remain.
 pub(super) fn wrong_references_first(problems: &mut Vec<Diagnostic>) {
     for cause in [Cause::WrongObject, Cause::WrongValue] {
         if problems.iter().any(|problem| problem.cause == cause) {

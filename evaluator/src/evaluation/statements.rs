@@ -1,5 +1,5 @@
-//! Checks of the configuration as a whole before evaluation: `removed` blocks for objects that still exist, and unknown
-//! provisioners.
+//! Checks of the configuration as a whole before evaluation: `removed` blocks for resources and modules that are still
+//! declared, and unknown provisioners.
 
 use std::sync::Arc;
 

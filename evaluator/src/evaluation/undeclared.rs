@@ -33,8 +33,8 @@ pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Opti
     }
 }
 
-/// References to undeclared variables in the provider blocks of a root module that are used. The configuration must
-/// have no cycle.
+/// The problems of references to undeclared variables in the provider blocks of a root module. Unused provider blocks
+/// are skipped. The configuration must have no cycle.
 pub fn undeclared_in_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let of_variables = |reference: &&Reference| matches!(reference.subject, Referent::Variable(_));
     let problems = |references: &[Reference]| -> Vec<Diagnostic> {

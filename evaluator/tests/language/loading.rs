@@ -34,8 +34,8 @@ fn said(text: &str) -> Vec<String> {
     loaded(&[("main.tf", text)], &[]).1
 }
 
-/// A configuration is passed under a name that the module does not declare. This is accepted if the name can only refer
-/// to a default provider.
+/// A provider configuration is passed to a module under a name that the module does not declare. This is accepted if
+/// the name can only refer to a default provider.
 #[test]
 fn an_undeclared_name_can_only_be_passed_to_a_default_provider() {
     for (source, is_error) in [("hashicorp/test", false), ("weft.test/some/test", true)] {

@@ -151,8 +151,8 @@ async fn run_script(
         .into(),
     });
     if !matches!(outcome, Err(Setback::Uncertain(_))) {
-        // The script may contain secrets. Its file is emptied and not deleted, because a file may have to exist at this
-        // path.
+        // The script may contain secrets. As in OpenTofu, its file is emptied and not deleted: `script_path` may name a
+        // file that must exist.
         if let Err(error) = session.upload_bytes(&path, Vec::new()).await {
             tracing::warn!(path, %error, "the script is still on the machine");
         }

@@ -3,8 +3,8 @@
 //! Each frame of the file has the length of its payload (4 bytes, little-endian), a digest of the payload, and the
 //! payload. The payload is a sealed record. The record has the time in seconds since 1970 (8 bytes, little-endian) and
 //! a frame of the protocol. A frame with a greeting stores a result: the greeting names the process that made the
-//! result. A frame without a greeting forgets the tasks that it returns. Reading stops at an incomplete frame, because
-//! such a frame was never reported as durable.
+//! result. A frame without a greeting lists tasks as [`Report::Returned`]: the results of these tasks are forgotten.
+//! Reading stops at an incomplete frame, because such a frame was never reported as durable.
 //!
 //! A lock file beside the spool is locked while the process lives, so that two processes never share a spool.
 
@@ -43,8 +43,8 @@ const WORTH_SHRINKING: u64 = 16 << 20;
 /// cost results. The space is enough for 256 results of 64 KiB. The journal of an embedded store reserves the same
 /// amount.
 const ROOM: u64 = 16 << 20;
-/// How long results wait for a coordinator, in seconds: 30 days. A run that was not resumed within this time is
-/// abandoned.
+/// How long results wait for a coordinator, in seconds: 30 days. Older results are dropped when the spool is opened,
+/// because their runs are unlikely to be resumed.
 const LONGEST_WAIT: u64 = 30 * 24 * 3600;
 
 /// Why a spool cannot be used.

@@ -1,6 +1,6 @@
 //! The object that a provider is asked to plan: the configuration, with prior values for attributes that the
-//! configuration leaves to the provider. The rules are OpenTofu's object change rules (section 7 of the reference page
-//! on providers).
+//! configuration leaves to the provider. The rules are those of OpenTofu's `objchange.ProposedNew`
+//! (`internal/plans/objchange`).
 
 use std::collections::BTreeMap;
 

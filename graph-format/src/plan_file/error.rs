@@ -100,8 +100,8 @@ pub enum Damage {
     Seal,
     /// A section that claims an unreasonable size.
     #[error(
-        "its section {kind} claims {bytes} bytes of content, which is more than the maximum of {MOST_CONTENT_BYTES} \
-         bytes or than its compressed bytes can contain"
+        "its section {kind} claims {bytes} bytes of content, which exceeds the maximum of {MOST_CONTENT_BYTES} bytes, \
+         or exceeds what its compressed bytes can contain"
     )]
     TooLarge {
         /// The kind of the section.

@@ -109,7 +109,7 @@ pub enum CheckStatus {
     /// The condition was not reached, because the plan is limited to another part of the configuration. The address has
     /// no keys, since the instances are also unknown.
     Unreached,
-    /// There is nothing to check: the object, which the address names without keys, has no instances.
+    /// There is nothing to check, because there are no instances. The address has no keys.
     Absent,
 }
 

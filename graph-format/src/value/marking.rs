@@ -44,8 +44,9 @@ impl Value {
         (bare, found)
     }
 
-    /// Adds marks at paths. No mark is lost: if a path leads nowhere, its last part that exists is marked. A path into
-    /// null marks nothing, because null has no parts. Parts whose marks do not change stay shared.
+    /// Adds marks at paths. If a path leads nowhere, its last part that exists is marked, so that the mark is not lost.
+    /// The only exception is a path into null: it marks nothing, because null has no parts. Parts whose marks do not
+    /// change stay shared.
     #[must_use]
     pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
         let refs: Vec<(&[ValueStep], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();

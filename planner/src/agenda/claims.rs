@@ -24,8 +24,8 @@ impl Claims {
         }
     }
 
-    /// The claims of the finished plan. An unchanged instance is claimed only if a change refers to it. Otherwise,
-    /// another run may change it at the same time.
+    /// The claims of the finished plan. An unchanged instance is claimed only if a change refers to it. If no change
+    /// refers to it, another run is allowed to change it at the same time.
     pub(crate) fn settled(self, facts: &Facts, changes: &Changes, graph: &ExecutionGraph) -> Vec<Claim> {
         let original = &facts.original;
         let outputs = changes.outputs.iter().filter(|(_, change)| change.action != Action::NoOp);
@@ -77,8 +77,8 @@ fn read_resources(
     let beginnings = Beginnings {
         outputs: outputs.clone(),
         checks: operations.any(is_assertion),
-        // A deleted object without a block still needs a provider. Without the block, it is unknown which resources the
-        // configuration of this provider reads.
+        // A deleted object whose resource has no block still needs its provider. Only the block would connect the
+        // resource to a provider block, so the configurations of all providers are included.
         providers: changed.iter().any(|config| !facts.is_configured(config)),
         resources: changed.clone(),
     };

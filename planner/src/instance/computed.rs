@@ -14,8 +14,8 @@ use crate::agenda::planned::Computed;
 use crate::planner::Planner;
 
 impl Planner {
-    /// Makes the part the result of an `evaluate` operation. A formula that calls functions of a configured provider
-    /// runs where that provider is open.
+    /// Adds an `evaluate` operation that computes `formula`, and returns `part` as the result of this operation. A
+    /// formula that calls functions of a configured provider runs where that provider is open.
     pub(crate) fn computed(&self, label: SmolStr, part: &Value, formula: &Formula) -> Value {
         let provider = called(formula).instance;
         let mut agenda = self.agenda();
@@ -34,13 +34,13 @@ impl Planner {
     }
 
     /// Moves impure calls of a configuration into operations of their own. So all later reads of the object use the
-    /// same values, even after a crash. Calls of configured providers are moved, too, because those providers may be
-    /// open on another worker.
+    /// same values, even after a crash. Calls of functions of configured providers are moved, too, because those
+    /// providers may be open on another worker.
     pub(crate) fn impure_apart(&self, address: &dyn Display, config: Value) -> Value {
         self.apart(address, config, |found| found.impure || found.instance.is_some())
     }
 
-    /// Moves calls of configured providers in an output of the root module into operations of their own.
+    /// Moves calls of functions of configured providers in an output of the root module into operations of their own.
     pub(crate) fn calls_apart(&self, address: &dyn Display, value: Value) -> Value {
         self.apart(address, value, |found| found.instance.is_some())
     }

@@ -173,8 +173,8 @@ impl Planner {
             return;
         }
         let mut object = self.facts.object(address, prior);
-        // Nothing changes, so the configuration and the schema require the same marks as the value without lost paths
-        // has (see `Prior::located`).
+        // Nothing changes, so the object needs exactly the marks that the configuration and the schema require.
+        // `Prior::located` has these marks. It does not have the marks for lost paths.
         object.value = without_provenance(prior.located());
         object.record = StateRecord {
             identity: prior.record.identity.clone(),

@@ -23,7 +23,10 @@ pub(super) fn type_change_unsupported(desired: &DesiredInstance, previous: &Reso
 
 /// The provider returned a null or partly unknown object of the new type.
 pub(super) fn type_change_incomplete(desired: &DesiredInstance) -> Diagnostic {
-    let detail = format!("The provider did not return a complete object of the new type for {}.", desired.address);
+    let detail = format!(
+        "The provider did not return a complete object of the new type for {}. This is a defect of the provider.",
+        desired.address
+    );
     type_change_failed(desired, detail)
 }
 

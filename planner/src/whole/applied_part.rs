@@ -42,8 +42,9 @@ pub(crate) fn leave_out(
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
-/// The outputs that apply evaluates although a partial plan omits them. Apply does not evaluate unchanged resources. So
-/// it evaluates an output even if the output depends on unchanged resources outside the selection.
+/// The outputs that apply evaluates although a partial plan omits them. The plan omits an output that depends on
+/// resources outside the selection. Apply ignores unchanged resources, so it evaluates such an output if all of those
+/// resources are unchanged.
 pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<SmolStr> {
     if !facts.rules.makes_objects || *facts.selection() == Selection::All {
         return Vec::new();
@@ -53,8 +54,8 @@ pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[Reso
     outputs.filter(|name| !evaluated.outputs.contains_key(name)).collect()
 }
 
-/// The outputs that a plan without creates stores. If the plan is partial, outputs with unknown values keep their
-/// stored values.
+/// The outputs that are stored by a plan that creates no objects. If the plan is partial, outputs with unknown values
+/// keep their stored values.
 fn settled_outputs(
     selection: &Selection,
     outputs: &BTreeMap<SmolStr, OutputChange>,

@@ -29,8 +29,8 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Collects the outputs of a plan from evaluation. A plan that empties the state removes all of them, so their
-    /// current values become the old values.
+    /// Collects the outputs of a plan from evaluation. A plan that empties the state removes all outputs. If it
+    /// refreshes, the evaluated values are the values before the plan.
     pub(crate) fn of(facts: &Facts, evaluated: RootOutputs) -> Outputs {
         let none = RootOutputs::new;
         match (facts.rules.empties_state, facts.options.refresh) {
@@ -118,8 +118,8 @@ pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutput
     late.chain(removed.map(|name| (name.clone(), gone(stored(snapshot, name))))).collect()
 }
 
-/// The last values of all outputs in a destroy plan, as deletes. The result is the same for a partial plan, although
-/// that plan keeps the outputs.
+/// The deletes of all outputs in a destroy plan, with the last values of the outputs as the values before. The result
+/// is the same for a partial plan, although a partial plan keeps the outputs.
 pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
     let change = |name: &SmolStr| gone(before(facts.state.snapshot(), &outputs.last, name));
     outputs.last.keys().map(|name| (name.clone(), change(name))).collect()

@@ -104,7 +104,7 @@ impl InstallationFault<'_> {
             InstallationFault::MirrorUrl(detail) => detail.to_owned(),
             InstallationFault::Template(error) => format!("Invalid repository_template: {error}."),
             InstallationFault::MissingArgument(kind, argument) => format!("{kind} needs the argument \"{argument}\"."),
-            InstallationFault::PatternsNotAList => "A list of strings is required.".to_owned(),
+            InstallationFault::PatternsNotAList => "include and exclude must be lists of strings.".to_owned(),
             InstallationFault::Pattern(error) => error.to_string(),
         }
     }

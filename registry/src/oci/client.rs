@@ -154,7 +154,7 @@ impl OciClient {
     /// The credentials that earlier requests to the repository have obtained.
     ///
     /// # Errors
-    /// Returns an error if a credentials helper fails.
+    /// Returns no error at present: the function reads only what earlier requests have stored.
     pub async fn authorization(&self, repository: &Repository) -> Result<Authorization, PackageError> {
         Ok(self.opened.lock().await.get(repository).cloned().unwrap_or(Authorization::None))
     }

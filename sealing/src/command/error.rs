@@ -34,8 +34,8 @@ pub enum CommandError {
     },
     /// The output does not begin with the line that the protocol requires.
     #[error(
-        "the command {program} does not begin with the line {{\"magic\":\"{magic}\",\"version\":{PROTOCOL_VERSION}}}: \
-         it must implement OpenTofu's protocol"
+        "the output of the command {program} does not begin with the line \
+         {{\"magic\":\"{magic}\",\"version\":{PROTOCOL_VERSION}}}: the command must implement OpenTofu's protocol"
     )]
     Greeting {
         /// The program.

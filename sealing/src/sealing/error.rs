@@ -22,7 +22,7 @@ pub enum MethodError {
         length: usize,
     },
     /// The plain text is longer than the method allows.
-    #[error("it is too long to be encrypted in one piece")]
+    #[error("the data is too long to be encrypted in one piece")]
     Long,
     /// The ciphertext is too short.
     #[error("the ciphertext is truncated")]
@@ -34,13 +34,13 @@ pub enum MethodError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// The record key that the command wrapped is too long for a record.
-    #[error("it wraps the record key in {size} bytes, but at most {LONGEST_WRAPPED_KEY} are allowed")]
+    #[error("the wrapped record key has {size} bytes, but at most {LONGEST_WRAPPED_KEY} are allowed")]
     LongWrappedKey {
         /// The length of the wrapped key.
         size: usize,
     },
     /// The record key cannot be stored in a record.
-    #[error("the record key cannot be stored: {0}")]
+    #[error("a record cannot contain the wrapped key: {0}")]
     RecordKey(RecordError),
     /// The operating system has no random bytes.
     #[error(transparent)]
@@ -84,7 +84,7 @@ pub enum SealError {
         target: TargetName,
     },
     /// The data is not a state with serial and lineage.
-    #[error("cannot encrypt state: it is not a state, but {0}")]
+    #[error("cannot encrypt state: the data is not a state: it is {0}")]
     NotAState(JsonProblem),
     /// The main method fails.
     #[error("cannot encrypt {target} with {method}: {error}")]

@@ -108,8 +108,8 @@ impl Live {
         self.seals.state(&self.ledger.to_file(), self.handle.path())
     }
 
-    /// Records the claims of a run. If each append to the journal is a request to a service, the file is guarded at the
-    /// same time, provided that the run will write the file. Otherwise, the file is guarded before the first intent.
+    /// Records the claims of a run. If each append to the journal is a request to a service, and the run will write the
+    /// state file, [`Self::guard`] runs at the same time. Otherwise, it runs before the first intent.
     pub(super) fn claimed(&mut self, claims: Vec<Claim>) -> Result<(), StoreError> {
         let is_early = claims.iter().any(|claim| claim.mode == ClaimMode::Exclusive)
             && self.term.as_ref().is_some_and(|term| term.writer.gathers());

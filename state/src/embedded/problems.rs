@@ -104,7 +104,7 @@ pub(super) fn damaged_journal(path: &Path, offset: usize, what: &str) -> StoreEr
 
 /// The first line of a journal is not the start of a term.
 pub(super) fn journal_without_start(path: &Path, run: &RunId) -> StoreError {
-    damaged(path, "the record of the beginning of its term is missing", restore_or_abandon(run))
+    damaged(path, "its first record is not the record with which a journal begins", restore_or_abandon(run))
 }
 
 /// A journal does not continue the previous journal of its run.

@@ -131,7 +131,8 @@ fn base(term: &JournalContents) -> Option<&Base> {
     }
 }
 
-/// Reads everything. `content` is the content of the state file. `place` names the file in messages.
+/// Combines the state file with the runs and their journals. `content` is the content of the state file. `place` names
+/// this file in messages.
 ///
 /// # Errors
 /// Returns an error if a file is damaged, if a journal and the state file do not match, or if the state file is

@@ -36,7 +36,8 @@ impl Seals {
         self.0.seals(&TargetName::State)
     }
 
-    /// Parses the state in a file, guarded or not. `path` names the file in errors.
+    /// Parses the state in a file. Its format digit may be the digit with which a run guards the file. `path` names the
+    /// file in errors.
     ///
     /// # Errors
     /// Returns an error if the content cannot be decrypted, or is not a state.
@@ -49,7 +50,7 @@ impl Seals {
         Ok(OpenedState { file: StateFile::parse(&plain, &place)?, outdated })
     }
 
-    /// The plain text of the state in a file, with an unguarded format digit.
+    /// The plain text of the state in a file. Its format version is the usual one, even if a run guards the file.
     ///
     /// # Errors
     /// See [`Seals::parse`].

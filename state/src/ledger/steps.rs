@@ -164,8 +164,8 @@ impl Ledger {
         self.examine_writes(id, run, writes).map(|()| Fresh::New)
     }
 
-    /// Checks that the run has claimed the instances exclusively, and that no other run has claimed the outputs and
-    /// checks.
+    /// Checks that the run has an exclusive claim on each instance in `writes`, and that no other run has claimed the
+    /// other subjects in `writes`, such as outputs and check results.
     fn examine_writes(&self, id: &RunId, run: &RunState, writes: &Writes) -> Result<(), StoreAnswer> {
         let refused: Vec<Subject> = writes
             .subjects()

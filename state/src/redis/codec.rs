@@ -191,8 +191,8 @@ pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
     format!("{line} {payload} {check}")
 }
 
-/// The digest of the payload in a line without its link, or `None` if the line was changed. The inner `None` means that
-/// an earlier version wrote the line, without digests.
+/// The digest of the payload that a journal line names, or `None` if the line was changed. `line` is the part of the
+/// journal line after its link. The inner `None` means that an earlier version of Weft wrote the line, without digests.
 pub(super) fn payload_of(line: &str) -> Option<Option<&str>> {
     /// The number of words in a line of an earlier version: digest, event, operation, attempt, worker.
     const WORDS: usize = 5;

@@ -73,7 +73,8 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Records that the state contains everything in the copy with this mark, after lost records were replayed.
+    /// Records that the state contains everything in the copy that `marks` describes. If it was recorded that lost
+    /// records were replayed, removes that record.
     ///
     /// # Errors
     /// See [`RedisStore::front`].

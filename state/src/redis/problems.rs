@@ -18,7 +18,7 @@ pub(super) fn no_store(place: &str, workspace: &str) -> StoreError {
 pub(super) fn no_meta_record(place: String) -> StoreError {
     StoreError::Damaged {
         place,
-        what: "its meta record is missing".to_owned(),
+        what: "it has keys, but the record that describes it is missing".to_owned(),
         way_out: "Restore the server's data from a backup. To begin a new state instead, use a name (`?state=NAME`) \
                   under which the server has no keys"
             .to_owned(),
@@ -284,7 +284,7 @@ pub(super) fn too_large(value: Large<'_>, size: usize, limit: usize) -> StoreErr
         Large::Failure(op) => format!("the failure of operation {op}"),
         Large::Record(name) => format!("the record of {name}"),
         Large::Output(name) => format!("output {name}"),
-        Large::Stray => "a stray".to_owned(),
+        Large::Stray => "the object of a superseded attempt".to_owned(),
         Large::Checks => "the check results".to_owned(),
     };
     StoreError::TooLarge { what, size: size as u64, limit: limit as u64 }
@@ -345,5 +345,5 @@ pub(super) fn unexpected_answer(answer: &str) -> String {
 
 /// The server has lost the scripts.
 pub(super) fn scripts_flushed() -> String {
-    "scripts were flushed".to_owned()
+    "the server has lost the scripts that Weft loaded".to_owned()
 }

@@ -94,7 +94,7 @@ pub(super) fn wanted(
         };
     };
     // A Sentinel that does not see the others may be cut off by a network partition. A replica that this Sentinel
-    // considers dead may be the new master.
+    // considers dead may be the new master. So without a quorum of Sentinels, all replicas count.
     let counted: Vec<&SeenReplica> = replicas.iter().filter(|replica| replica.up || !quorum).collect();
     let connected = usize::try_from(facts.connected).unwrap_or(usize::MAX);
     // The server knows a new replica some seconds before the Sentinels do.

@@ -83,7 +83,8 @@ fn weight(writes: &Writes) -> usize {
 }
 
 impl Calls<'_> {
-    /// The script calls for these steps, in order, each with its row. Steps that can be one row are one call.
+    /// Converts these steps to calls of scripts, in order. Each call comes with its row. Steps that can be one row
+    /// become one call.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].

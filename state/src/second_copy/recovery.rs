@@ -44,8 +44,9 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
                 (redis.claim(&lease, claims).await? == ClaimAnswer::Claimed).then_some(tip)
             }
             Entry::Steps { steps, tip } if tip.lines > lines => {
-                // If the store has only a part of a batch, the steps of that part are repeated or illegal. Only the
-                // journal line decides.
+                // If the store already has a part of the batch, it answers that the steps of that part are repeated or
+                // illegal. These answers do not matter: the replay succeeded if the journal now ends with the expected
+                // line.
                 redis.step_batch(&lease, steps.clone()).await?;
                 Some(tip)
             }

@@ -17,8 +17,8 @@ pub(super) struct Decoded<'text> {
 }
 
 impl Decoded<'_> {
-    /// The byte offset in the source of a byte of the text. The text of an escape starts and ends at the offsets of the
-    /// escape.
+    /// The byte offset in the source for the byte offset `at` in the text. The text of a resolved escape starts and
+    /// ends at the source offsets of the escape.
     pub(super) fn place(&self, at: u32) -> u32 {
         let before = self.escapes.partition_point(|(text, _)| *text <= at);
         match before.checked_sub(1).and_then(|last| self.escapes.get(last)) {

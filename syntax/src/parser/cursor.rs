@@ -87,8 +87,8 @@ impl Parser<'_> {
         self.skip_behind(family);
     }
 
-    /// Enters recovery, and continues after the next closing bracket of a family that closes no bracket opened from
-    /// here on.
+    /// Enters recovery, and continues after the next unmatched closing bracket of this family. A bracket that closes
+    /// one opened from here on is matched.
     pub(super) fn skip_behind(&mut self, family: Family) {
         self.recovery = true;
         let mut inner = 0usize;

@@ -192,8 +192,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Continues after a term with all its steps. The term belongs to a preceding operator or splat, or it is an
-    /// operand.
+    /// Continues after a term with all its steps. If the term follows a unary operator or belongs to a splat, it is
+    /// done. Otherwise a binary operator may follow.
     pub(super) fn settle(&self, term: ExprId) -> Next {
         match self.frames.last().map(|frame| &frame.work) {
             Some(Work::Unary { .. } | Work::Splat { .. }) => Next::Done(term),

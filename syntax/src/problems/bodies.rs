@@ -94,7 +94,7 @@ pub(crate) fn newline_after_single_argument() -> Diagnostic {
 
 /// A token other than a comma or a line break after the argument of a block on one line.
 pub(crate) fn more_after_single_argument() -> Diagnostic {
-    Diagnostic::error(INVALID_LINE, "The closing brace must follow the only argument of a block on one line.")
+    Diagnostic::error(INVALID_LINE, "A block on one line has only one argument, and the closing brace must follow it.")
 }
 
 /// A block on one line that does not begin with a name.

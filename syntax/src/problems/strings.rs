@@ -8,7 +8,7 @@ const INVALID_LITERAL: &str = "Invalid string literal";
 /// The start of a sequence in a string that is not a template. `sign` is `$` or `%`.
 pub(crate) fn sequence_in_literal(sign: char) -> Diagnostic {
     let detail = format!(
-        "This string is not a template, so it cannot contain sequences. For a literal \"{sign}{{\", write \
+        "This string is not a template, so it cannot contain template sequences. For a literal \"{sign}{{\", write \
          \"{sign}{sign}{{\"."
     );
     Diagnostic::error(INVALID_LITERAL, detail)

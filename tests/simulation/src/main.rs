@@ -1,5 +1,5 @@
 //! `simulate [--seeds N|A..B] [--mutant NAME] [--list] [--show SEED]`: runs seeds, and prints the first history that
-//! breaks the promise.
+//! breaks the promise of runs, which [`weft_simulation`] states.
 
 use std::process::ExitCode;
 

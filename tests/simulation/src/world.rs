@@ -108,7 +108,7 @@ impl World {
     /// Simulates until the run is done.
     ///
     /// # Panics
-    /// Panics if the promise is broken.
+    /// Panics if the run breaks the promise that the documentation of the crate describes.
     pub(crate) fn run(mut self) {
         while !self.over {
             self.steps += 1;

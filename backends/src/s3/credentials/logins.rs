@@ -232,8 +232,8 @@ impl Cached {
         let beside = self.path.with_extension(format!("tmp-{}", std::process::id()));
         let write = || {
             let rights = std::fs::metadata(&self.path)?.permissions();
-            // The empty file is created with permissions for its owner only. So no other user can read the content at
-            // any time.
+            // The empty file is created with permissions for its owner only. So no other user can read the content
+            // before the file gets the permissions of the old file.
             private(&beside)?;
             std::fs::write(&beside, Json::Object(self.fields.clone()).to_string())?;
             std::fs::set_permissions(&beside, rights)?;

@@ -46,7 +46,7 @@ impl Typist {
         Ok(Typist { editor })
     }
 
-    /// The next question.
+    /// Reads what the user types next: a question to the console, or the end of the session.
     ///
     /// # Errors
     /// Returns an error if the terminal cannot be read.

@@ -1,6 +1,6 @@
-//! The graph of an apply without a plan, which changes nothing. The graph contains everything that outputs and checks
-//! read, the variables of the root module, and the end vertices of modules. Resources that only outputs of the root
-//! module read are omitted, because the state has their objects.
+//! The graph of an apply that has no plan file and makes no changes. The graph contains everything that outputs and
+//! checks read, the variables of the root module, and the end vertices of modules. Resources that only outputs of the
+//! root module read are omitted, because the state has their objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

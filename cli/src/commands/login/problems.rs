@@ -50,7 +50,8 @@ pub fn no_grant(host: &Host) -> Diagnostic {
     Diagnostic::error(
         "Host does not support OpenTofu login",
         format!(
-            "{host} offers no login method that this version of Weft supports. Set TF_TOKEN_HOST to a token instead."
+            "{host} offers no login method that this version of Weft supports. Instead, set the variable TF_TOKEN_HOST \
+             to a token, where HOST is the name of the host with underscores for dots."
         ),
     )
 }

@@ -8,7 +8,10 @@ use weft_state::RunId;
 
 /// The text is not the id of a run.
 pub fn invalid_run_id(text: &str) -> Diagnostic {
-    Diagnostic::error("Invalid run id", format!("{text:?} is not a valid run id."))
+    Diagnostic::error(
+        "Invalid run id",
+        format!("{text:?} is not a valid run id. To see the ids of the runs: weft runs list"),
+    )
 }
 
 /// The store has no runs.
@@ -28,7 +31,11 @@ pub fn run_is_held(run: &RunId, holder: &dyn Display) -> Diagnostic {
 
 /// Another process took over the run before this command could abandon it.
 pub fn run_taken_over() -> Diagnostic {
-    Diagnostic::error("Run not given up", "Another process has taken over the run.")
+    Diagnostic::error(
+        "Run not given up",
+        "Another process has taken over the run, so the run was not abandoned. End that process first: `weft runs \
+         show RUN` says which process it is.",
+    )
 }
 
 /// `runs resolve` takes a run and an address.

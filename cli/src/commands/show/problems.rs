@@ -22,7 +22,7 @@ pub fn conflicting_show_options() -> Diagnostic {
 
 /// `-plan` names a state file.
 pub fn state_instead_of_plan(path: &str) -> Diagnostic {
-    Diagnostic::error("Not a plan file", format!("{path} is a state file."))
+    Diagnostic::error("Not a plan file", format!("{path} is a state file. To show it, give the path without -plan."))
 }
 
 /// `-module` was given without `-json`.

@@ -152,7 +152,10 @@ pub fn not_a_state(path: &str, error: &dyn Display) -> Diagnostic {
 pub fn guarded_state(path: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Failed to read source state \"{path}\""),
-        format!("{path} belongs to an unfinished run, or has a format version that Weft does not read."),
+        format!(
+            "{path} belongs to an unfinished run, or has a format version that Weft does not read. Resume or abandon \
+             that run first, or push another file."
+        ),
     )
 }
 

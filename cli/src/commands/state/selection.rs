@@ -23,7 +23,7 @@ impl StateSelector {
     /// Parses an address in the arguments.
     ///
     /// # Errors
-    /// Returns an error if the text is not an address of one of these kinds.
+    /// Returns an error if the text is not the address of a module, a resource or a resource instance.
     pub fn parse(text: &str) -> Result<StateSelector, Vec<Diagnostic>> {
         if let Some(module) = written_module(text) {
             return Ok(StateSelector::Module(module));

@@ -226,8 +226,8 @@ fn content(value: &Value) -> Option<JsonKind> {
     })
 }
 
-/// Compares two values by their own types. As recorded from OpenTofu, parts of such values are never shown as the
-/// reason of a replacement.
+/// Compares two values by their own types: values of the type `any`, and values that do not fit the schema. As
+/// recorded from OpenTofu, parts of such values are never shown as the reason of a replacement.
 fn by_content(pair: Pair<'_>) -> DifferenceNode {
     let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();
@@ -347,8 +347,8 @@ pub(super) fn set_parts(
     found.into_iter().map(|found| part(matched(before, after, found).0)).collect()
 }
 
-/// Compares the named parts. With `skip_null`, null attributes are absent. In values without a declared type, null
-/// attributes are shown.
+/// Compares the named parts. With `skip_null`, null attributes are omitted. The caller does not set `skip_null` for
+/// maps and for values without a declared type, so their nulls are shown.
 fn fields(
     pair: Pair<'_>,
     (form, skip_null): (FieldForm, bool),

@@ -16,8 +16,9 @@ pub(crate) struct Dependencies {
     /// For each resource, all resources that it depends on, directly or indirectly.
     pub(crate) all: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
     /// The resources that must be complete before each data source or ephemeral object is read, besides the resources
-    /// that its block names. They include everything that a module or a value in `depends_on` needs. They also include
-    /// everything that the `depends_on` of a call of its module names or needs.
+    /// that its block names. They include everything that a module or a value in `depends_on` needs. If a call of its
+    /// module, or of a module around it, has a `depends_on`, they also include the resources that this `depends_on`
+    /// names, and everything that these need.
     pub(crate) awaited: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct Unused {
 }
 
 impl StaticGraph {
-    /// Finds local values, and variables and outputs of called modules, that no resource, provider, check or output of
-    /// the root module needs. Also finds provider blocks that nothing uses.
+    /// Finds local values, and variables and outputs of called modules, that no output of the root module and no
+    /// resource, provider or check of any module needs. Also finds provider blocks that nothing uses.
     pub(crate) fn unused(&self, root: &Arc<CompiledModule>) -> Unused {
         let is_needed = |node: &Node| match node {
             Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,

@@ -135,10 +135,10 @@ impl Interned {
         open.into_iter().collect()
     }
 
-    /// Takes wide rows with several users out of the formulas that contain them. The caller adds an operation for each
-    /// of these rows. The formulas then read the result of the operation.
+    /// Moves wide rows ([`WIDE_FORMULA`]) out of the formulas that contain them, if several operations use the row. The
+    /// caller adds an operation for each of these rows. The formulas then read the result of the operation.
     ///
-    /// A row that may fail stays in place if a user may skip it (the branch of a conditional, `try`, the body of a
+    /// A row that may fail stays in place if a formula may skip it (the branch of a conditional, `try`, the body of a
     /// `for`). As an operation, the row would always be computed, and would report its error.
     ///
     /// Rows that are `live` stay in place too: the result of an operation would be stored.

@@ -44,8 +44,9 @@ pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic>
     ))
 }
 
-/// Pairs of statements in which the first statement may have to precede the second. Such statements share an end, or an
-/// end of one statement is inside an end of the other statement.
+/// Pairs of statements in which the first statement may have to precede the second. The *ends* of a statement are its
+/// `from` and `to` addresses. The statements of a pair share an end, or an end of one statement is inside an end of the
+/// other statement.
 fn candidates(statements: &[Statement]) -> FxHashSet<(usize, usize)> {
     let (mut by_source, mut by_target) = (Ends::default(), Ends::default());
     for (index, statement) in statements.iter().enumerate() {

@@ -98,8 +98,8 @@ impl ObjectFiles {
         }
     }
 
-    /// Whether another process has taken over the lock, or a run of this process. If so, this process no longer has the
-    /// lock.
+    /// Whether another process has taken over the lock or has taken over a run of this process. If so, this process no
+    /// longer has the lock.
     pub(super) fn is_superseded(&self) -> bool {
         self.superseded.load(Ordering::Relaxed)
     }

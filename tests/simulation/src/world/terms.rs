@@ -31,8 +31,8 @@ impl World {
         let (ttl, now) = (Duration::from_millis(LEASE_TTL), Duration::from_millis(self.now));
         match self.terms.looks.look(&view, ttl, now) {
             Look::Unmoved => self.acquire(Some(view)),
-            // A coordinator that has not observed the lease first requests it, and waits if another coordinator holds
-            // it.
+            // A coordinator can also request the lease without having observed it. If another coordinator holds the
+            // lease, the request is not granted.
             Look::Waits if self.happens(3) => self.acquire(None),
             _ => {}
         }
