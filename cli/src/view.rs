@@ -355,7 +355,8 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// Opens the file of `-json-into`. Only its owner may read it.
+/// Opens the file of `-json-into` and removes its content. A file that does not exist is created, and then only its
+/// owner may read it. An existing file keeps its permissions.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.

@@ -174,8 +174,8 @@ impl fmt::Display for DeposedKey {
     }
 }
 
-/// The name of an object: its instance and, if it is not the current object, its deposed key. Displayed as in lists and
-/// log lines.
+/// The name of an object: its instance and, if it is not the current object, its deposed key. `Display` writes it in
+/// the form that lists and log lines use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectName<'a> {
     /// The instance.

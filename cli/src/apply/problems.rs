@@ -53,7 +53,7 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
 /// The outcome of an operation is unknown. Lists the decisions that fit its action.
 pub fn in_doubt(address: &str, run: &str, action: &str, reason: &str) -> Diagnostic {
     let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    let absent = if action == "create" { "it does not exist" } else { "it took no effect" };
+    let absent = if action == "create" { "it does not exist" } else { "the operation had no effect" };
     let mut text = format!(
         "The outcome of the operation on {address} is unknown{because}. Look at the real object, then record the outcome:"
     );

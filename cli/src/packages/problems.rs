@@ -116,5 +116,8 @@ pub fn package_missing(name: &str, problem: &dyn Display) -> Diagnostic {
 
 /// A plan contains a package that cannot be read.
 pub fn invalid_package_in_plan(name: &str, what: &str) -> Diagnostic {
-    Diagnostic::error("Invalid provider package in plan", format!("The plan names {name} with {what}."))
+    Diagnostic::error(
+        "Invalid provider package in plan",
+        format!("The plan names the provider {name} with {what}, so its package cannot be found. Make the plan again."),
+    )
 }

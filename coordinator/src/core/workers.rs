@@ -279,8 +279,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles a result that is on its way to the store. The worker may already begin its next task. The next intent
-    /// follows this result in the journal, so there are never more open intents than tasks.
+    /// Handles a result that is on its way to the store. The worker may already begin its next task. If the intent of
+    /// that task is written now, it follows this result in the journal, so the two intents are never open together.
     pub(super) fn result_is_here(&mut self, position: Position) -> Handled {
         let state = match self.operations.state(position) {
             State::Intended(_) => State::Intended(Intended::ResultInStore),

@@ -204,8 +204,8 @@ struct FormulaWriter<'t> {
 }
 
 impl FormulaWriter<'_> {
-    /// Prints a formula without the `hidden` parts of its value. If a hidden part does not belong to known operands,
-    /// the whole formula is hidden.
+    /// Prints a formula without the `hidden` parts of its value. If it is not certain which operands a hidden part
+    /// comes from, the whole formula is hidden.
     fn formula(&mut self, index: FormulaIndex, hidden: &[&[ValueStep]], depth: usize) {
         let Some(row) = self.table.rows.get(index.0 as usize) else { return self.text(format_args!("?f{}", index.0)) };
         if depth == 0 {

@@ -81,8 +81,9 @@ async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Com
     Ok(Compared::Diverged(lost_words(file, common.min(lines))))
 }
 
-/// The lease of the term. If the store has lost the lease, too, acquires the lease again. `None` if another term has
-/// the lease, or if the remaining journal does not lead up to this term.
+/// The lease of the term. If the store has lost the beginning of the term, and the lease with it, acquires the lease
+/// again. `None` if another term keeps the lease, or if the journal in the store neither contains the beginning of this
+/// term nor ends directly before it.
 async fn lease(
     redis: &RedisStore,
     file: &TermFile,

@@ -45,7 +45,10 @@ pub(crate) fn no_function_name() -> Diagnostic {
 
 /// A dot without a name after it.
 pub(crate) fn no_attribute_name() -> Diagnostic {
-    Diagnostic::error(INVALID_ATTRIBUTE, format!("{NAME_AFTER_DOT} A key that is not a name must be in brackets: [\"key\"]."))
+    Diagnostic::error(
+        INVALID_ATTRIBUTE,
+        format!("{NAME_AFTER_DOT} A key that is not a name must be in brackets: [\"key\"]."),
+    )
 }
 
 /// A dot after a splat, without a name after it.
