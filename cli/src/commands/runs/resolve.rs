@@ -32,7 +32,7 @@ pub const RESOLVE: Command = Command {
             text("adopt", "ID", "The object exists and has this id. Read it and store it."),
             switch(
                 "absent",
-                "The object does not exist, or the operation took no effect. The operation is carried out again.",
+                "The object does not exist, or the operation had no effect. The operation is carried out again.",
             ),
             switch("retry", "Carry out the operation again, and accept a possible duplicate."),
             switch("forget", "Give up the operation and leave the state as it is."),

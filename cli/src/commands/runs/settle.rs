@@ -51,7 +51,7 @@ struct Offer {
 fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
     let absent = match doubt.action.as_str() {
         "create" => "it does not exist; the operation is carried out again",
-        _ => "it took no effect; the operation is carried out again",
+        _ => "the operation had no effect; it is carried out again",
     };
     let all = [
         ("adopt", "adopt ID", "it exists, with this id"),
@@ -364,7 +364,7 @@ mod tests {
         expect![[r#"
             The outcome of its provision is unknown: its worker is gone.
 
-            absent    it took no effect; the operation is carried out again
+            absent    the operation had no effect; it is carried out again
             retry     carry the operation out again, and accept a possible duplicate
             forget    give up the operation, and leave the state as it is
             skip      decide later
