@@ -60,7 +60,7 @@ pub fn needs(name: &str, other: &str) -> Diagnostic {
 
 /// Two arguments exclude each other.
 pub fn conflicts(name: &str, other: &str) -> Diagnostic {
-    Diagnostic::error(format!("\"{name}\": conflicts with {other}"), "")
+    Diagnostic::error(format!("\"{name}\": conflicts with {other}"), "Remove one of the two arguments.")
 }
 
 /// A customer key does not have the required form.
@@ -78,7 +78,7 @@ pub fn credentials(error: &str) -> Diagnostic {
 
 /// The URL is not an HTTP or HTTPS URL.
 pub fn not_a_web_address(name: &str) -> Diagnostic {
-    Diagnostic::error(format!("{name} must be HTTP or HTTPS"), "")
+    Diagnostic::error(format!("{name} must be HTTP or HTTPS"), "Only the schemes http and https are supported.")
 }
 
 /// A URL cannot be parsed.

@@ -102,7 +102,8 @@ impl StateBackend {
     /// The backend of the configuration in the current directory, with the settings that `init` has saved.
     ///
     /// # Errors
-    /// Returns an error if the block is invalid, or if it differs from the block that `init` has processed.
+    /// Returns an error if the `backend` or `cloud` block is invalid, or if it differs from the block that `init` has
+    /// processed.
     pub fn configured(context: &Context, arguments: &Arguments) -> Result<StateBackend, Vec<Diagnostic>> {
         let found = if context.strict { sound_root(context, arguments)? } else { root_alone(context, arguments) };
         StateBackend::in_force(&found.root, &context.data_directory)
@@ -111,7 +112,8 @@ impl StateBackend {
     /// The backend of this configuration, with the settings that `init` has saved.
     ///
     /// # Errors
-    /// Returns an error if the block is invalid, or if it differs from the block that `init` has processed.
+    /// Returns an error if the `backend` or `cloud` block is invalid, or if it differs from the block that `init` has
+    /// processed.
     pub fn in_force(root: &CompiledModule, data_directory: &Path) -> Result<StateBackend, Vec<Diagnostic>> {
         let unfit = WrittenBackend::unfit(root);
         let written = if unfit.is_some() { None } else { WrittenBackend::read(root, false)? };

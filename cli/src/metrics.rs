@@ -35,10 +35,10 @@ pub fn address(invocation: &Invocation<'_>) -> Result<Option<MetricsAddress>, Ex
     address.map(Some).ok_or_else(|| invocation.mistake(&problems::invalid_metrics_address(text, FORMS)))
 }
 
-/// Serves metrics until the process ends, and prints the address.
+/// Begins to serve metrics, and prints the address. The metrics are served until the process ends.
 ///
 /// # Errors
-/// Returns an error if the address is in use.
+/// Returns an error if the address cannot be used, for example because it is in use.
 pub async fn begin(
     view: &View,
     address: &MetricsAddress,

@@ -273,7 +273,7 @@ impl PlannedPackages {
         (packages, problems)
     }
 
-    /// Finds all packages of a plan.
+    /// Checks that all packages of a plan are present and unchanged.
     ///
     /// # Errors
     /// Returns an error for each package that is missing or has changed.

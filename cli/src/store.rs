@@ -391,7 +391,7 @@ fn store_url(arguments: &Arguments) -> Option<String> {
 }
 
 /// The location of a workspace in the store that options or environment select. `None` if they select no store.
-/// `behind` returns the backend for the second copy of the state in Redis.
+/// If the state is in Redis, `behind` returns the backend for its second copy.
 fn named(
     context: &Context,
     arguments: &Arguments,

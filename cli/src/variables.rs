@@ -134,8 +134,8 @@ pub fn given_again<'a>(
         Ok(value) => drop(given.insert(name.into(), value)),
         Err(found) => problems.extend(found),
     };
-    // The type `any` may mean that the variable has no type. The values of such variables are strings. Therefore, text
-    // that is not an expression is used literally.
+    // The type `any` is declared, or stands for a missing type. With a declared `any`, the text is an expression.
+    // Without a type, the text is a string. Therefore, text that is not an expression is used literally.
     let parsed = |name: &str, text: &str, source: &str| match types(name) {
         Some(Type::Dynamic) => {
             parsed(name, Some(&Type::Dynamic), text, source).or_else(|_| parsed(name, None, text, source))
@@ -199,8 +199,8 @@ fn more_undeclared(all: usize) -> Option<Diagnostic> {
     Some(problems::more_undeclared_values(more))
 }
 
-/// Warnings about values in variable files for undeclared variables, if only the names of variables are known. This
-/// function ignores files that cannot be read.
+/// Warnings about values in variable files for undeclared variables. For a caller that has the names of the declared
+/// variables, but no configuration. This function ignores files that cannot be read.
 pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
     let given = arguments.in_order(&["var-file"]).into_iter().map(|(_, path)| path.to_owned());
     let mut found = Vec::new();
@@ -219,7 +219,8 @@ pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Argument
     found
 }
 
-/// Errors about `-var` options for undeclared variables, if only the names of variables are known.
+/// Errors about `-var` options for undeclared variables. For a caller that has the names of the declared variables, but
+/// no configuration.
 pub fn undeclared_options(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
     let names: BTreeSet<&str> = arguments.values("var").filter_map(|text| Some(text.split_once('=')?.0)).collect();
     names.into_iter().filter(|name| !is_declared(name)).map(problems::undeclared_in_option).collect()

@@ -286,7 +286,7 @@ impl View {
     }
 
     /// Buffers the events during `work` and writes them together. With many concurrent operations, many events occur at
-    /// the same time, and each write would wake the reader.
+    /// the same time, and each write would wake the program that reads the output.
     pub fn together<T>(&self, work: impl FnOnce() -> T) -> T {
         *self.held.lock() = Some(String::new());
         let result = work();

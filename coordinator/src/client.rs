@@ -1,4 +1,4 @@
-//! The client of [`crate::server`]: it sends the requests of command lines to a coordinator, and connects workers to
+//! The client of [`crate::server`]: it sends the requests of `weft` commands to a coordinator, and connects workers to
 //! coordinators.
 
 use std::collections::BTreeMap;

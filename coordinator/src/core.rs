@@ -274,7 +274,7 @@ impl Coordinator {
     /// Moves an operation to the next status.
     ///
     /// # Errors
-    /// Returns a defect if the transition is illegal: the memory contradicts the event.
+    /// Returns a defect if the current status of the operation does not allow this transition.
     fn happen(&mut self, position: Position, happening: Happening) -> Handled {
         self.happen_as(position, happening, State::entering(happening.leads_to()))
     }

@@ -292,8 +292,8 @@ impl Driver {
                 self.outbound.taken(&steps, &answers);
                 self.step(Event::Stored(answers));
             }
-            // Another process has taken over the run. A store that compares tokens reports this for each step, with the
-            // same effect.
+            // Another process has taken over the run. A store that compares tokens does not return this error. Its
+            // answer to a step says that the lease is fenced, which ends the term in the same way.
             Err(StoreError::Superseded(_)) => self.step(Event::Fenced),
             Err(error) => {
                 error!(run = %self.run, "the store failed: {error}");

@@ -127,8 +127,8 @@ pub struct RunFigures {
 }
 
 impl RunFigures {
-    /// Adds operations that can start at workers with these labels. The number of label sets is limited like the number
-    /// of names.
+    /// Adds operations that can start at workers with these labels. The number of label sets is limited to
+    /// [`MOST_NAMES`]. Operations with further label sets are counted under [`OTHERS`].
     pub(crate) fn add_ready(&mut self, labels: Labels, ready: u64) {
         let sets = &mut self.ready_by_labels;
         let is_known = sets.contains_key(&labels) || sets.len() < MOST_NAMES;

@@ -439,8 +439,9 @@ impl Hub {
         workers.map(listing).collect()
     }
 
-    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether the worker is connected. A
-    /// drained worker stays drained after a reconnect, as long as this coordinator runs.
+    /// Drains a worker, or lets it take work again if `drained` is `false`. A drained worker stays drained after a
+    /// reconnect, as long as this coordinator runs. Returns `false` if no worker with this name is connected, or if it
+    /// is the worker of a command line. But a drained worker can take work again even if it is not connected.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {
             let mut state = self.state.lock();

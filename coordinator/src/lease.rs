@@ -1,5 +1,5 @@
-//! Decides from the time since the last renewal of a lease: whether the holder must pause, and whether a challenger may
-//! take over. These are plain functions over data; the caller passes times of one clock.
+//! Decides whether the holder of a lease must pause, and whether a challenger may take over. Both depend on the time
+//! since the last renewal. The functions are plain functions over data; the caller passes times of one clock.
 
 use std::time::Duration;
 

@@ -27,8 +27,9 @@ pub struct RunPlan {
     pub wanted: Vec<String>,
 }
 
-/// Whether a worker belongs to a command line that watches a run: its name is `home-RUN`, and its only label is `home`
-/// with the id of the run. (The worker of a run in one process has another name, and carries out all operations.)
+/// Whether a worker belongs to a `weft` command that watches a run: the worker is named `home-RUN`, and has only the
+/// label `home` with the id of the run. (The worker of a run in one process has another name, and carries out all
+/// operations.)
 pub(crate) fn is_of_command_line(name: &str, labels: &BTreeMap<String, String>) -> bool {
     labels.len() == 1 && labels.get(HOME).is_some_and(|run| name.strip_prefix(HOME) == Some(&format!("-{run}")))
 }

@@ -114,7 +114,9 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
             Diagnostic::error("The store and the coordinator disagree", detail)
         }
         StoreAnswer::Ok { .. } | StoreAnswer::Fenced(_) => {
-            Diagnostic::error("The store refused", "Another process has taken over the run.")
+            let detail = "Another process has taken over the run, so this process records nothing more. To see the \
+                          run: weft runs list";
+            Diagnostic::error("The store refused", detail)
         }
     }
 }

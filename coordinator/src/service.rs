@@ -175,7 +175,8 @@ impl Service {
         Ok(())
     }
 
-    /// Resumes a run. If `run` is `None`, resumes the newest unfinished run. Returns `None` if there is no such run.
+    /// Resumes a run. If `run` is `None`, resumes the newest unfinished run. Returns `None` if there is no unfinished
+    /// run, or if the given run is done.
     ///
     /// # Errors
     /// Returns an error if the run cannot begin.

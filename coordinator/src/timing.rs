@@ -51,7 +51,7 @@ pub const LABELS_WAIT: Duration = Duration::from_secs(5);
 /// the same time as the run connect, and the user does not yet wonder about the silence.
 pub const NO_WORKER_NOTICE: Duration = Duration::from_secs(5);
 
-/// The interval of ticks for the state machine: a fraction of the shortest time above.
+/// The interval of ticks for the state machine: a fraction of the times above, except [`GATHER_CONNECTED`].
 pub const TICK: Duration = Duration::from_millis(250);
 
 /// The maximum number of tasks of one run at one worker: enough to hide the latency of a store and a network at

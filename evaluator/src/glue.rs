@@ -154,8 +154,8 @@ pub struct DesiredInstance {
     pub schema: Arc<Schema>,
     /// The settings of its block, without the arguments.
     pub block: Arc<BlockRules>,
-    /// The origins that the instance waits for, in addition to the origins of its arguments: repetition, `depends_on`,
-    /// the values that its preconditions read, and the key of the provider.
+    /// The origins of the repetition, of `depends_on`, of the values that the preconditions read, and of the key of the
+    /// provider. The instance waits for these origins and for the origins of its arguments.
     pub waits: Option<Origin>,
     /// The origins of its preconditions, including their checks at apply.
     pub checked: Option<Origin>,

@@ -75,8 +75,9 @@ impl Change<'_> {
         Some(LookUp { target: ImportTarget::Identity(identity), id })
     }
 
-    /// Checks whether the name of a create is free, before the call. Returns the import id if no object has it. The
-    /// result does not prevent the call: the provider decides what to do about an existing object.
+    /// Checks whether the name of a create is free, before the call. If no object has the name, returns the import id
+    /// with which the object was looked up. The result does not prevent the call: the provider decides what to do about
+    /// an existing object.
     pub(crate) async fn look_before(&self, begun: &mut Begun, plan: &FinalPlan) -> Option<String> {
         if matches!(*begun.provider, Provider::StoodInFor(_)) {
             return None;

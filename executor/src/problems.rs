@@ -82,7 +82,7 @@ pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &str) -> Di
 pub(crate) fn no_provider_here() -> Diagnostic {
     Diagnostic::error(
         "Unavailable provider function",
-        "Functions of providers cannot be called in this part of the plan.",
+        "The plan calls a function of a provider where no provider is available. This is a bug in Weft.",
     )
 }
 

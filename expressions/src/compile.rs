@@ -142,8 +142,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles formulas and everything that they share. Time and memory are linear in the number of nodes. The nodes
-    /// of a loop body count once more for each surrounding loop.
+    /// Compiles formulas and everything that they refer to. A part that several formulas share is compiled once. Time
+    /// and memory are linear in the number of nodes. The nodes of a loop body count once more for each surrounding
+    /// loop.
     pub fn compile(formulas: &[Formula]) -> Program {
         let mut compiler = Compiler::default();
         let roots = formulas.iter().map(|formula| compiler.add(formula)).collect();

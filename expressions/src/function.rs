@@ -108,8 +108,8 @@ pub enum Symbolic {
 /// Computes the type of the result. The arguments are converted and checked for null, and may be unknown.
 pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
 
-/// Computes the result of a call. The arguments fit the parameters. The type is that of the result, which was computed
-/// before.
+/// Computes the result of a call. The arguments fit the parameters. The last argument is the type of the result. This
+/// type was computed before.
 pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
 
 /// Computes the refinement of an unknown result of this type.

@@ -1,8 +1,9 @@
 //! Operators: their operand types, results and formulas.
 //!
 //! The rules are HCL's. Operands are converted to the operator's type. Null is an error, except for `==` and `!=`. If
-//! an operand is unknown, the result is unknown and not null. The result has the marks of all operands. If one operand
-//! of `&&` or `||` decides the result, the other operand does not matter.
+//! an operand is unknown, the result is unknown and not null. If one operand of `&&` or `||` decides the result, the
+//! value of the other operand does not matter, even if it is unknown or null. A null operand of `&&` decides like
+//! `false`. The result always has the marks of all operands.
 
 mod equality;
 

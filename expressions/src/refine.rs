@@ -89,8 +89,8 @@ pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
 /// The maximum length, in bytes, of the known prefix of an unknown string. Long enough for an ARN or a URL.
 const LONGEST_PREFIX: usize = 128;
 
-/// The part of a text that stays a prefix whatever follows. The last grapheme cluster could combine with the following
-/// text, unless it is punctuation or white space.
+/// The part of a text, up to `LONGEST_PREFIX`, that stays a prefix whatever follows. The last grapheme cluster could
+/// combine with the following text, unless it ends with ASCII punctuation or a space.
 pub fn safe_prefix(text: &str) -> &str {
     let mut end = text.len().min(LONGEST_PREFIX);
     while !text.is_char_boundary(end) {

@@ -13,8 +13,8 @@
 //! After a line with two spaces and `right`, an entry may show the corrected example.
 //!
 //! A `*` in a summary matches any text. Codes are assigned by hand and never reused: `codes.txt` beside the tests lists
-//! every code that was ever assigned. The source code that reports a problem does not mention this code: [`code_of`]
-//! finds it by the summary.
+//! every code that was ever assigned. The function that reports a problem does not name the code of the problem:
+//! [`code_of`] finds the code by the summary.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -19,8 +19,8 @@ use time::format_description::well_known::Rfc3339;
 
 /// The version of the document.
 const VERSION: u32 = 1;
-/// The first line of every signed text. Texts for other purposes do not begin with this line, so their signatures are
-/// never valid for a plan.
+/// The first line of every text that is signed for a plan. Texts for other purposes do not begin with this line, so the
+/// signatures of such texts are never valid for a plan.
 const CONTEXT: &str = "weft plan signature 1";
 /// The beginning of a public Ed25519 key in DER (RFC 8410, section 10.1). The key follows.
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];

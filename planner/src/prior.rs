@@ -245,8 +245,8 @@ pub(crate) fn with_schema_marks(value: &Value, schema: &Schema) -> Value {
     value.mark_paths(&sensitive_in(value, &[], &schema.block))
 }
 
-/// The value of a stored object, with the sensitive marks of its schema. The value is unknown if a very old version
-/// wrote the object, because only its provider can decode it.
+/// The value of a stored object, with the sensitive marks of its schema. The value is unknown if the attributes are in
+/// the flat form of Terraform versions before 0.12, because only the provider of the object can decode this form.
 ///
 /// # Errors
 /// Returns an error if the object does not match the schema.

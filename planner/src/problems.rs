@@ -58,8 +58,8 @@ pub(crate) fn import_without_instance(address: &ResourceInstance) -> Diagnostic 
     Diagnostic::error(
         "Configuration for import target does not exist",
         format!(
-            "The configuration has no instance {address}. Add its key to the count or for_each of the block, or remove \
-             the import block."
+            "The configuration has no instance {address}. Add the instance to the count or for_each of the resource, \
+             or remove the import block."
         ),
     )
 }
@@ -279,6 +279,9 @@ pub(crate) fn invalid_address(text: &str) -> Diagnostic {
 pub(crate) fn invalid_provider(address: &dyn Display, provider: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Invalid provider address in state",
-        format!("The state names the provider {provider:?} for {address}: {error}."),
+        format!(
+            "The state names the provider {provider:?} for {address}, which is not a valid provider address: {error}. \
+             Restore the state from a backup."
+        ),
     )
 }

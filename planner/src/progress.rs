@@ -52,8 +52,8 @@ pub struct ProgressReport {
 
 /// The sender of progress reports.
 ///
-/// Planning does not wait for the receiver, so the queue is unbounded. There are two reports for each object, both far
-/// smaller than the object itself.
+/// Planning does not wait for the receiver, so the queue is unbounded. There are only a few reports for each object,
+/// and each report is far smaller than the object itself.
 #[derive(Clone, Debug, Default)]
 pub struct ProgressSender(Option<UnboundedSender<ProgressReport>>);
 

@@ -62,7 +62,7 @@ impl ProviderMetas {
         self.values.get(&Manifest::meta_key(&module.config(), provider)).cloned()
     }
 
-    /// Checks the block for an instance.
+    /// Checks the `provider_meta` block for this provider in the module of an instance.
     ///
     /// # Errors
     /// Returns the problems of the block.

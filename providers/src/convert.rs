@@ -112,8 +112,8 @@ pub(crate) fn identities(
         .collect()
 }
 
-/// Converts schemas. Both protocols have schemas of the same form, in different Rust types. Only protocol 6 has nested
-/// attributes.
+/// Converts schemas. Both protocols have schemas of the same form, in different Rust types. The only difference is that
+/// protocol 6 has nested attributes.
 macro_rules! schema_conversion {
     ($proto:ident, $nested:path) => {
         pub(crate) mod $proto {

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-/// The environment variables that set the log level of plugin SDKs. By default, plugins log everything, and the reader
-/// has to discard entries. This logging takes a third of the time of a cheap call.
+/// The environment variables that set the log level of plugin SDKs. By default, plugins log everything, and Weft would
+/// have to discard most entries. Such logging takes a third of the time of a cheap call.
 pub(crate) const LEVEL_VARIABLES: [&str; 2] = ["TF_LOG_SDK", "TF_LOG_PROVIDER"];
 
 /// The value of [`LEVEL_VARIABLES`] that makes plugins log exactly the entries that Weft's log shows.

@@ -142,7 +142,7 @@ impl Packing {
 ///
 /// # Errors
 /// Returns an error if the archive is damaged, has forbidden entries, exceeds the limits, or cannot be written. After
-/// an error, the directory does not exist.
+/// an error, the directory is removed if possible.
 pub fn unpack(archive: &Path, packing: Packing, into: &Path) -> Result<(), ArchiveError> {
     fs::create_dir_all(into).map_err(|error| ArchiveError::Io { path: into.to_owned(), error })?;
     let done = unpack_all(archive, packing, into);

@@ -104,7 +104,7 @@ struct Services {
 
 impl Discovery {
     /// Makes a discovery with this client and these credentials. No request is sent for a host that has a `host` block
-    /// in the configuration.
+    /// in the CLI configuration.
     pub fn new(http: Http, credentials: Arc<Credentials>, config: &CliConfig) -> Discovery {
         Discovery { http, credentials, forced: config.hosts.clone(), found: Mutex::default() }
     }

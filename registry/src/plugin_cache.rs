@@ -35,7 +35,7 @@ impl PluginCache {
     }
 
     /// Waits until no other process uses this package. Does not wait if the file system has no locks. Without a lock,
-    /// two processes may add the same package, because adding a package is atomic.
+    /// two processes may add the same package at the same time. This is harmless, because adding a package is atomic.
     pub(crate) fn lock(&self, source: &ProviderSource, version: &Version, platform: &Platform) -> CacheLock {
         let folder = self.folder(source, version, platform);
         let held = || -> std::io::Result<File> {

@@ -1,6 +1,7 @@
 //! The keys of users: reading them, and signing with them.
 //!
-//! RSA keys sign with AWS-LC. The private-key operations of the crate `rsa` leak their timing (RUSTSEC-2023-0071).
+//! RSA keys sign with AWS-LC, because the crate `rsa` leaks private keys through the timing of its operations
+//! (RUSTSEC-2023-0071).
 
 use std::sync::Arc;
 

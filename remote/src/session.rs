@@ -119,8 +119,8 @@ impl RemoteSession {
         })
     }
 
-    /// Uploads a script and makes it executable. A script that does not begin with `#!` gets the first line
-    /// `#!/bin/sh`.
+    /// Uploads a script. On Unix, makes it executable, and adds the first line `#!/bin/sh` if the script does not begin
+    /// with `#!`.
     ///
     /// # Errors
     /// Returns an error if the upload fails.

@@ -53,7 +53,7 @@ pub enum StoreError {
         error: String,
     },
     /// The server returned an error.
-    #[error("the store at {server} refused: {error}")]
+    #[error("the store at {server} refused a request: {error}")]
     Refused {
         /// Host, port and database.
         server: String,

@@ -293,7 +293,8 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     /// Releases the lock with this id, even if another process took it.
     ///
     /// # Errors
-    /// Returns an error if the lock has another id, or if there is no lock.
+    /// Returns an error if the service reports that the lock has another id, or that there is no lock. Some backends
+    /// cannot notice this.
     async fn unlock(&self, id: &str) -> Result<(), BackendError>;
 
     /// Whether the backend has locks with these settings.
@@ -341,8 +342,9 @@ pub trait Objects: Send + Sync + fmt::Debug {
     /// Writes an object, whether it exists or not.
     async fn put(&self, name: &str, content: Bytes) -> Result<ObjectVersion, BackendError>;
 
-    /// Writes a new object. If it is unknown whether the service respects the conditions of writes, tests them with
-    /// this object.
+    /// Writes a new object. If it is unknown whether the service respects the conditions of writes, tests the
+    /// conditions with this object. The default method is for services that always respect conditions, and tests
+    /// nothing.
     ///
     /// # Errors
     /// Returns an error if the service ignores conditions. Errors of a write.

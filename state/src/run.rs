@@ -23,8 +23,8 @@ pub fn random_run_id() -> Result<RunId, RandomError> {
     Ok(RunId::from_bytes(bytes))
 }
 
-/// One coordinator term of one run, compared for equality. A failover to an older counter may repeat an epoch. The
-/// random term makes this harmless.
+/// One coordinator term of one run, compared for equality. After a failover to a store with an older counter, an epoch
+/// may be repeated. The random number in `term` makes this harmless.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Token {
     /// The counter of the workspace.

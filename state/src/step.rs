@@ -19,8 +19,8 @@ pub struct Acquire {
     /// A random number, new for each attempt to acquire. A resent ACQUIRE has the same term, so the store grants the
     /// same lease again.
     pub term: u128,
-    /// The lease to take over. The challenger has seen this lease unchanged for a whole TTL of its own clock. The
-    /// embedded store ignores this field, because only the lock of the operating system decides.
+    /// The lease to take over. The requesting process has seen this lease unchanged for a whole TTL of its own clock.
+    /// The embedded store ignores this field, because only the lock of the operating system decides.
     pub unmoved: Option<LeaseView>,
 }
 

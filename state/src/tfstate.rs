@@ -45,7 +45,7 @@ pub enum StateFileError {
     },
     /// The file has a format version that Weft cannot read.
     #[error(
-        "{place} has state format version {version}; Weft reads versions 2 to 4. {way_out}",
+        "{place} has state format version {version}; Weft reads versions 1 to 4. {way_out}",
         way_out = if *.version < 4 {
             "Run `tofu refresh`, or `terraform refresh` of version 0.12 to 1.5, on this file once: the command \
              rewrites the file as version 4"

@@ -10,8 +10,9 @@ use crate::token::{SyntaxToken, TokenKind};
 /// language.
 const MAX_BITWISE_REPORTS: usize = 4;
 
-/// Returns one error for each invalid token, in order. Tokens that often come in pairs or groups are reported less
-/// often: backticks and apostrophes only for the first and the third token, semicolons only for the first.
+/// Returns the errors of invalid tokens, in order. Tokens that often come in pairs or groups are reported less often:
+/// only the first and the third backtick and apostrophe, only the first semicolon, and only the first
+/// [`MAX_BITWISE_REPORTS`] bitwise operators.
 pub(crate) fn check(source: &SourceFile, tokens: &[SyntaxToken]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);

@@ -41,7 +41,8 @@ fn decoded(name: &str, bytes: &[u8], parse: Parse) -> (Arc<Tree>, Vec<Diagnostic
 }
 
 /// Parses a configuration file in JSON syntax. The tree is complete even if the text is invalid. All errors are
-/// returned together, except for invalid templates in strings: [`Expression::template_problems`] reports those.
+/// returned together, except for invalid templates in strings: [`Expression::template_problems`] reports those. A text
+/// that is too long is not parsed, and gives an empty tree.
 pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     if text.len() > MAX_SOURCE_BYTES {
         let (tree, _) = json::parse(SourceFile::new(name, "{}"));

@@ -66,7 +66,7 @@ pub(super) fn lost_lock(place: String) -> BackendError {
         place,
         doing: "releasing the lock",
         error: "consul lock was lost".to_owned(),
-        advice: "Another process may have changed the state since".to_owned(),
+        advice: "Another process may have changed the state in the meantime. Make a new plan".to_owned(),
     }
 }
 

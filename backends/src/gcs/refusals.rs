@@ -23,7 +23,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
         place,
         doing: "releasing the lock",
         error: format!("there is no lock with the id {id:?}"),
-        advice: String::new(),
+        advice: "Use the lock ID that the error about the locked state shows".to_owned(),
     }
 }
 

@@ -38,8 +38,8 @@ pub(super) fn invalid_name(name: &str, limit: usize) -> BackendError {
         doing: "naming the secret",
         error: format!("the secret name {name} is invalid"),
         advice: format!(
-            "The workspace and secret_suffix may have lower case letters, digits, '-' and '.', and letters or digits at \
-             the ends, up to {limit} in all"
+            "Use only lower case letters, digits, '-' and '.' in the workspace and secret_suffix, and begin and end \
+             both with a letter or digit. The whole secret name can have at most {limit} characters"
         ),
     }
 }
@@ -53,7 +53,8 @@ pub(super) fn not_locked(place: String) -> BackendError {
 /// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     let error = format!("lock id {id:?} does not match existing lock");
-    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+    let advice = "Use the lock ID from the error that reports the lock".to_owned();
+    BackendError::Refused { place, doing: "releasing the lock", error, advice }
 }
 
 /// A secret or lease has a name of the backend, but does not belong to the backend.

@@ -137,7 +137,8 @@ fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
 }
 
 /// The cluster of kubeconfig files, or else the cluster in which this process runs. If neither exists, returns an empty
-/// cluster, or an error if `needed` is true.
+/// cluster, or an error if `needed` is true. If there is only one path, and no file at this path, always returns an
+/// empty cluster.
 fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, String> {
     let mut text = |name: &str, variable: &str| arguments.text(name, &[variable]).filter(|text| !text.is_empty());
     let choice = Choice {
@@ -158,7 +159,7 @@ fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, St
     let paths: Vec<PathBuf> = paths.into_iter().filter(|path| !path.as_os_str().is_empty()).collect();
     let block = arguments.written("exec").and_then(Json::as_array).and_then(|blocks| blocks.first());
     let plugin = block.map(Plugin::of_block).transpose()?;
-    // If the only file does not exist, the file counts as empty, even if the settings select a context in the file.
+    // If the only file does not exist, there is no cluster, even if the settings select a context in the file.
     if let [path] = paths.as_slice()
         && !path.exists()
     {

@@ -34,7 +34,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
         place,
         doing: "releasing the lock",
         error: format!("lock id {id:?} does not match existing lock"),
-        advice: String::new(),
+        advice: "Use the lock ID from the error that reports the lock".to_owned(),
     }
 }
 

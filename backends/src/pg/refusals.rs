@@ -97,8 +97,8 @@ impl PgSettings {
         )
     }
 
-    /// Advice about missing permissions. If the message is in English, it names the kind of object, so the advice is
-    /// more precise.
+    /// Advice about missing permissions. This code recognizes the kind of object only in an English message. For other
+    /// messages, the advice covers all kinds.
     fn grants(&self, message: &str) -> String {
         let [user, database, schema] = self.quoted_names();
         let alone = "or let an administrator create the schema and the tables, and set skip_schema_creation, \

@@ -27,10 +27,10 @@ struct Tried {
 }
 
 impl Client {
-    /// Checks conditional writes, unless they were checked before.
+    /// Checks conditional writes, unless they were checked before. S3 of AWS needs no check.
     ///
     /// # Errors
-    /// Returns an error if the service ignores the conditions.
+    /// Returns an error if the service ignores the conditions, or if a request fails.
     pub(super) async fn check_conditions(&self) -> Result<(), BackendError> {
         if is_of_aws(self.settings.endpoint("s3")) {
             return Ok(());

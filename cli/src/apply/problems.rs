@@ -156,7 +156,8 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
         None => format!("The newest state of run {run} is in {ERRORED}, because the store did not accept it."),
         Some(why) => {
             format!(
-                "The store did not accept the newest state of run {run}, and {ERRORED} could not be written: {why}."
+                "The store did not accept the newest state of run {run}, and {ERRORED} could not be written: {why}. \
+                 Without this file, the steps below that use {ERRORED} are not possible."
             )
         }
     };

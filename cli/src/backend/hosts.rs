@@ -9,8 +9,8 @@ use weft_backends::hosts::{Hosts, NoService};
 use weft_registry::discovery::DiscoveryError;
 use weft_registry::{CliConfig, Host, Network, ProcessEnvironment};
 
-/// The CLI configuration of this process. It is read when the first host is requested. Its problems were reported when
-/// the command began.
+/// The CLI configuration of this process. It is read again when the first host is requested. Its problems are not
+/// reported then, because they were reported when the command began.
 #[derive(Debug, Default)]
 pub struct CliHosts {
     network: OnceLock<Network>,

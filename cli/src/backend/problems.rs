@@ -151,7 +151,11 @@ pub fn initialization_required(change: &SettingsChange) -> Diagnostic {
 
 /// The saved settings of the backend cannot be read.
 pub fn settings_unreadable(path: &Path, why: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to read the saved backend settings", format!("{}: {why}.", path.display()))
+    let detail = format!(
+        "The file {} cannot be read: {why}. Repair the file, or remove it and run \"weft init\" again.",
+        path.display()
+    );
+    Diagnostic::error("Failed to read the saved backend settings", detail)
 }
 
 /// The settings of the backend cannot be saved.

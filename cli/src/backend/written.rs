@@ -31,8 +31,8 @@ pub fn schema(kind: &str) -> Option<Block> {
 }
 
 impl WrittenBackend {
-    /// Reads the block of a root module. `None` if the module has no such block. `init` says whether the command is
-    /// `init`, which has its own message for an unknown type.
+    /// Reads the `cloud` or `backend` block of a root module. `None` if the module has neither. `init` says whether the
+    /// command is `init`, which has its own message for an unknown type.
     ///
     /// # Errors
     /// Returns everything that is wrong with the block. Missing arguments are not errors, because `-backend-config` may

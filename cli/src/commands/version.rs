@@ -62,8 +62,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     Exit::DONE
 }
 
-/// The features of this build: the backends that it was compiled with, and the features that every build has but
-/// OpenTofu lacks.
+/// The features of this build: the backends that it was compiled with, and the features that every build has.
 fn features() -> Vec<String> {
     let backends = catalog::kinds().map(|name| format!("backend-{name}"));
     let own = ["cluster", "encryption", "redis", "resume"].map(str::to_owned);

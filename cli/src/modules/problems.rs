@@ -27,14 +27,17 @@ pub fn manifest_not_written(path: &Path, error: &dyn Display) -> Diagnostic {
 
 /// The runtime that fetching needs cannot start.
 pub fn no_runtime(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot start", format!("Weft cannot start its runtime: {error}."))
+    Diagnostic::error("Cannot start", format!("Weft cannot start the threads that fetching modules needs: {error}."))
 }
 
 /// A registry lists a version that is not valid.
 pub fn unreadable_version(host: &dyn Display, text: &str, called: &str) -> Diagnostic {
     Diagnostic::warning(
         "Invalid response from remote module registry",
-        format!("{host} lists {text:?} as a version of the module {called}. That is not a valid version."),
+        format!(
+            "{host} lists {text:?} as a version of the module {called}. This text is not a valid version, so Weft \
+             ignores it."
+        ),
     )
 }
 

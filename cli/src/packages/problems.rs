@@ -111,7 +111,13 @@ pub fn no_program(directory: &Path) -> String {
 
 /// A package that a plan names is missing.
 pub fn package_missing(name: &str, problem: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Provider package missing", format!("{name}: {problem}."))
+    Diagnostic::error(
+        "Provider package missing",
+        format!(
+            "The plan was made with a development override of {name}, which cannot be used: {problem}. Build the \
+             provider in the directory of the override, or make the plan again without the override."
+        ),
+    )
 }
 
 /// A plan contains a package that cannot be read.

@@ -141,8 +141,8 @@ impl Board {
         self.instances.len() > 1
     }
 
-    /// The provider instances by need for attention: first the ones with failures, then the ones with the most
-    /// remaining work, then the waiting ones, then the finished ones.
+    /// The provider instances by need for attention: first the ones with failures, then the running ones, then the
+    /// waiting ones, then the finished ones. Within each group, the instance with the smallest finished share is first.
     fn by_attention(&self) -> Vec<(&str, &InstanceProgress)> {
         let mut rows: Vec<(&str, &InstanceProgress)> =
             self.instances.iter().map(|(name, tally)| (name.as_str(), tally)).collect();

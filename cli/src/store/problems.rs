@@ -35,7 +35,9 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
         StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written unencrypted."),
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),
         StoreError::Address(_) => ("Invalid store address", ""),
-        StoreError::Unreachable { .. } => ("Store does not respond", ""),
+        StoreError::Unreachable { .. } => {
+            ("Store does not respond", " Check the address of the store, and that its server is running.")
+        }
         StoreError::NoConnection { .. } => ("No connection to the store", ""),
         StoreError::Damaged { .. } | StoreError::StateMismatch { .. } | StoreError::LostWrites { .. } => {
             ("State damaged", "")

@@ -202,7 +202,7 @@ pub fn unsuitable_value(name: &str, error: &dyn Display) -> ProviderDiagnostic {
 pub fn block_values_not_an_object(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid override for block field `{name}`"),
-        "The values for the blocks of a type must be an object of attributes.",
+        format!("The value for the blocks {name:?} must be an object, with values for attributes of these blocks."),
     )
 }
 

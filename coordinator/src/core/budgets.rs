@@ -209,8 +209,8 @@ impl Budgets {
         ready
     }
 
-    /// The next request to the store, if a request is due and no request is on its way. `demand` is the number of
-    /// operations of a shard that can start.
+    /// The token requests to send to the store now. Empty if none is due, or if earlier requests have no answer yet.
+    /// `demand` is the number of operations of a shard that can start.
     pub(super) fn request(&mut self, now: u64, demand: impl Fn(ShardIndex) -> u32) -> Vec<TokenRequest> {
         if !self.asked.is_empty() {
             return Vec::new();

@@ -123,8 +123,9 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Settles the doubts that the worker does not know. The worker is alive. So either it made no call for these
-    /// operations, or it was ordered to forget them.
+    /// Handles the doubts that the worker does not know. The worker is alive. If it did not report a doubt itself, it
+    /// made no call, which settles the doubt. Otherwise it was ordered to forget the task. If the doubt still awaits
+    /// this worker, other evidence is needed.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);
@@ -280,7 +281,8 @@ impl Coordinator {
     }
 
     /// Handles a result that is on its way to the store. The worker may already begin its next task. If the intent of
-    /// that task is written now, it follows this result in the journal, so the two intents are never open together.
+    /// that task is written now, it follows this result in the journal. So the intents of the two tasks are never open
+    /// together.
     pub(super) fn result_is_here(&mut self, position: Position) -> Handled {
         let state = match self.operations.state(position) {
             State::Intended(_) => State::Intended(Intended::ResultInStore),

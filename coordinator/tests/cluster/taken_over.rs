@@ -52,7 +52,7 @@ async fn a_term_that_a_later_one_follows_ends_as_taken_over() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Begins a run that claims its instances and dies, then continues it. The plan of the run is for a state of this
+/// Begins a run that stops right after its claims, then continues the run. The plan of the run is for a state of this
 /// lineage.
 async fn continued_after_the_claims(store: Arc<dyn RunStore>, lineage: &str) -> Result<FinishReason, RunError> {
     let run = RunId::parse("r").unwrap();

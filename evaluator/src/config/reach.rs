@@ -194,8 +194,10 @@ fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
 impl StaticGraph {
     /// The part of the graph that an apply keeps.
     ///
-    /// Values are kept if a kept node refers to them. Resources and repetitions of modules are kept if they change.
-    /// They are also kept if a kept node refers to them, unless this node is an output of the root module.
+    /// Apply keeps the `active` resources, the outputs of the root module, variables with validations, everything that
+    /// check blocks refer to, and everything that a kept node refers to. There are two exceptions. An output of the
+    /// root module does not keep resources and repetitions of modules. A reference to a whole module keeps the outputs
+    /// of the module, but not its resources and repetitions.
     pub(super) fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let modules = root.all();

@@ -149,8 +149,9 @@ impl Pen<'_> {
         }
     }
 
-    /// Adds the vertices for the start and end of a module. Everything in the module comes between these two vertices.
-    /// Its checks come last.
+    /// Adds the vertices of a module's checks. Each check comes after everything that it refers to. Also connects the
+    /// start and the end of the module, unless it is the root module: the other vertices of the module come between
+    /// these two vertices.
     fn module(&mut self, module: &Arc<CompiledModule>) {
         for check in module.checks.values() {
             let name = within(&module.path, &format!("check.{}", check.name));

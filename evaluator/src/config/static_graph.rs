@@ -1,5 +1,5 @@
 //! The graph of static references in a whole tree of modules. It contains no values. Its uses are to find cycles, and
-//! to compute the dependencies of resources that the state stores.
+//! to compute the dependencies that the state stores for each resource.
 
 mod cycles;
 pub(super) mod dependencies;

@@ -86,8 +86,9 @@ impl ModuleNode {
         })
     }
 
-    /// The value of a reference to a variable during validation: an unknown value of its type. A module must be valid
-    /// for all arguments, not only for those of this call. The given value is checked too.
+    /// The value of a reference to a variable during validation: an unknown value of the variable's type, because a
+    /// module must be valid for all arguments, not only for those of this call. The value that the call gives is
+    /// evaluated only to check it.
     pub(crate) async fn variable_in_validation(self: &Arc<Self>, name: &SmolStr) -> Result<Value, Failed> {
         self.variable(name).await?;
         let variable = self.config.variables.get(name).ok_or(Failed)?;

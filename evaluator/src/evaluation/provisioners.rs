@@ -39,9 +39,9 @@ pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
 /// A provisioner with its arguments. Problems of the arguments are reported when the provisioner runs, because nothing
 /// else uses the arguments.
 ///
-/// For a provisioner that connects to another machine, the result is an object with its arguments and the arguments of
-/// the connection. Without a `connection` block, the arguments of the connection are null. `base` is the connection of
-/// the resource.
+/// For a provisioner that connects to another machine, `config` in the result is an object with the arguments of the
+/// provisioner and the arguments of the connection. Without a `connection` block, the arguments of the connection are
+/// null. `base` is the connection of the resource.
 pub(super) fn made_ready(provisioner: &Provisioner, base: Option<&BodySource>, scope: &dyn Scope) -> Option<Provision> {
     let schema = provisioner_schema(&provisioner.kind)?;
     let arguments = computed(&provisioner.body, &schema, scope, &[]);

@@ -46,8 +46,8 @@ fn in_validation(schema: &Block) -> Option<Value> {
     unknown_attributes(schema, |_| Type::Dynamic)
 }
 
-/// An object of unknown attributes with the marks of its schema. `None` for a schema without sensitive or deprecated
-/// attributes: such an object is unknown as a whole.
+/// An object of unknown attributes, in which the sensitive attributes of the schema are marked. `None` for a schema
+/// without sensitive or deprecated attributes: objects of such a schema are unknown as a whole.
 pub(super) fn unknown_attributes(schema: &Block, known: impl Fn(&Type) -> Type) -> Option<Value> {
     let Type::Object(object) = schema.implied_type() else { return None };
     let parts = object.attributes.iter().map(|(name, ty)| (name.clone(), Value::unknown(known(ty))));
@@ -144,7 +144,7 @@ impl ModuleNode {
 
     /// Plans all instances, even if one of them fails.
     ///
-    /// Each future is boxed when it starts, because many of them finish without waiting before the next one starts.
+    /// Each future is boxed only when its task starts. Many futures never wait, and end before the next one starts.
     async fn all_instances(
         self: Arc<Self>,
         common: Arc<Common>,

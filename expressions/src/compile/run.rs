@@ -180,8 +180,9 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// The type of a computed node. For a failed node, the type is derived from its parts, as in evaluation. Failed
-    /// parts have an unknown type. Each node is visited once, and `known` stores the result.
+    /// The type of a node that was run. A failed tuple or object gets its type from the types of its parts, as in
+    /// evaluation. Any other failed node has the type [`Type::Dynamic`]. Each node is visited once, and `known` stores
+    /// the types.
     fn type_of(&self, id: NodeId, known: &mut FxHashMap<NodeId, Type>) -> Type {
         if let Some(ty) = known.get(&id) {
             return ty.clone();

@@ -16,8 +16,8 @@ pub enum Safety {
     Unsafe,
 }
 
-/// Whether values of type `have` can be converted to `want`. With [`Safety::Unsafe`], this may still fail for some
-/// values.
+/// Whether values of type `have` can be converted to `want`. With [`Safety::Unsafe`], the conversion may still fail for
+/// some values.
 pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
     let every = |mut parts: Box<dyn Iterator<Item = &Type> + '_>, want: &Type| -> bool {
         parts.all(|part| can_convert(part, want, safety))

@@ -181,8 +181,9 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a failed call. If arguments are live or their types are open, the call may succeed at apply, so the
-    /// value has the formula of the call.
+    /// The value of a failed call. If a part of an argument is an error, the call also fails at apply, and that error
+    /// replaces the call. Otherwise, if arguments are live, if their types are open, or if `failure` is not an error,
+    /// the call may succeed at apply, so the value has the formula of the call.
     fn failed_arguments(
         &self,
         failure: Value,

@@ -63,8 +63,9 @@ fn real(value: f64) -> Result<Value, FunctionError> {
     Number::from_f64(value).map(Value::number).ok_or_else(problems::numeric::result_not_a_number)
 }
 
-/// Computes a power. For whole exponents, it squares repeatedly. As in OpenTofu, the result is exact if all
-/// intermediate results are exact: `pow(10, 23)` is 1e23. The function of Rust's standard library is off by one bit.
+/// Computes a power. For whole exponents, it squares repeatedly. As in OpenTofu, the result is rounded correctly if all
+/// intermediate results are exact: `pow(10, 23)` is the float that 1e23 denotes. The result of Rust's standard library
+/// differs in the last bit.
 fn power(base: f64, exponent: f64) -> f64 {
     /// With a larger exponent, the result is 0, 1 or infinite for all bases that are not very close to 1.
     const LARGEST_SQUARED_EXPONENT: f64 = 4096.0;

@@ -86,8 +86,8 @@ fn subtract(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
     keep(arguments, ty, false)
 }
 
-/// The elements of the first set that are in all other sets if `when_in` is set. Otherwise, those that are in none of
-/// the other sets.
+/// If `when_in` is true, the elements of the first set that are in all other sets. Otherwise, its elements that are in
+/// none of the other sets.
 #[expect(clippy::mutable_key_type, reason = "only what is kept beside the content changes")]
 fn keep(arguments: &[Value], ty: &Type, when_in: bool) -> Result<Value, FunctionError> {
     let sets = converted(arguments, ty)?;

@@ -45,7 +45,10 @@ pub(crate) fn provider_function_in_template(name: &str) -> Diagnostic {
 
 /// A provider function without a configuration.
 pub(crate) fn no_provider(name: &str) -> Diagnostic {
-    let detail = format!("No provider is available here for the function {name:?}.");
+    let detail = format!(
+        "The function {name:?} belongs to a provider, but -eval-json evaluates without a configuration, and so without \
+         providers. Use \"weft console\" without -eval-json."
+    );
     Diagnostic::error("Unknown provider function", detail)
 }
 
@@ -151,7 +154,7 @@ pub(crate) fn no_implementation() -> FunctionError {
 
 /// An argument that no parameter of the function accepts.
 pub(crate) fn no_such_parameter(argument: usize) -> FunctionError {
-    FunctionError::argument(argument, "there is no such parameter")
+    FunctionError::argument(argument, "the function has no parameter for this argument")
 }
 
 /// Arguments that together exceed a limit.

@@ -3,7 +3,7 @@
 //! marks and errors. What the plan promises about a value (type, not null, prefix, bounds) holds for the final value.
 //!
 //! One difference is deliberate: an unused part may fail silently (`[a, tonumber(b)][0]`). So generated expressions
-//! only use parts of containers that cannot fail.
+//! use a part of a container only if no part of the container can fail.
 //!
 //! Inputs are unknown, unknown and sensitive, partly known, of unknown type, or live: known at plan, with a different
 //! value at apply.

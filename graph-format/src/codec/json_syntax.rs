@@ -307,7 +307,7 @@ impl<'a> Parser<'a> {
 }
 
 /// Writes a JSON string with quotes, escaped as in Go's `encoding/json`: `<`, `>`, `&`, U+2028 and U+2029 are escaped
-/// too.
+/// in addition to the characters that JSON requires.
 pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut written = 0;

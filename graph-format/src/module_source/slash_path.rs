@@ -1,7 +1,7 @@
 //! Paths inside packages: parts separated by `/`, without access to a file system.
 
-/// Removes `.`, empty parts, and `..` after another part. An empty result is `.`. A path that begins with `/` stays
-/// below its root.
+/// Removes `.`, empty parts, and each `..` together with the part before it. An empty result is `.`. A path that begins
+/// with `/` stays below its root.
 pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

@@ -47,8 +47,8 @@ impl Number {
         Ok(Number::pack(product))
     }
 
-    /// The quotient, rounded to the larger precision of the two operands. A finite number divided by zero is an
-    /// infinity. Zero divided by zero and infinity divided by infinity are errors.
+    /// The quotient, rounded to the larger precision of the two operands. A number other than zero, divided by zero, is
+    /// an infinity. Zero divided by zero and infinity divided by infinity are errors.
     pub fn div(&self, other: &Number) -> Result<Number, NumberError> {
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && *a != 0

@@ -107,7 +107,7 @@ pub enum CheckStatus {
     /// Only apply can decide the condition.
     Unknown,
     /// The condition was not reached, because the plan is limited to another part of the configuration. The address has
-    /// no keys, since the instances are also unknown.
+    /// no keys, since the instances are unknown.
     Unreached,
     /// There is nothing to check, because there are no instances. The address has no keys.
     Absent,

@@ -12,8 +12,8 @@ use crate::value::formula::FormulaOp;
 
 /// The maximum number of lines that are stored for one range. A diagnostic shows only the beginning of a range.
 const MOST_LINES_OF_A_RANGE: u32 = 40;
-/// The maximum length of a stored line, in bytes. A diagnostic could not show longer lines. Without this limit, a
-/// generated file of a single line would be stored whole.
+/// The maximum length of a stored line, in bytes. Longer lines would be unreadable in a diagnostic. Without this limit,
+/// a generated file of a single line would be stored whole.
 const LONGEST_LINE: usize = 4096;
 
 /// Source lines by file and number.

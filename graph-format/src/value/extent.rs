@@ -9,8 +9,8 @@ use thiserror::Error;
 use super::{Kind, Value};
 use crate::types::Type;
 
-/// The maximum number of parts of one value, counted as often as they occur. No document of a hundred megabytes has
-/// more parts, and this many parts can be visited in seconds.
+/// The maximum number of parts of one value, counted as often as they occur. Real documents of a hundred megabytes have
+/// fewer parts, and this many parts can be visited in seconds.
 pub const MOST_PARTS: u32 = 1 << 24;
 
 /// The maximum number of bytes of text in one value. Shared text counts as often as it occurs.

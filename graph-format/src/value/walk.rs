@@ -300,8 +300,8 @@ fn visit_into(value: &Value, visitor: &mut dyn FnMut(&Path, &Value), path: &mut 
 }
 
 impl Value {
-    /// Whether both values are the same object in memory. Small values count as the same object if they and their tags
-    /// are equal.
+    /// Whether both values are the same object in memory. Small values count as the same object if they are equal. The
+    /// tags of both values must also be the same object, or absent.
     pub(super) fn is_same_object(&self, other: &Value) -> bool {
         let tags = match (&self.tags, &other.tags) {
             (None, None) => true,

@@ -44,8 +44,8 @@ pub(crate) enum ReplaceOrder {
     ForgetOld,
 }
 
-/// The action for a managed instance. `before` and `planned` have their marks. `paths` are the differing paths for
-/// which the provider requires a replacement.
+/// The action for a managed instance. `before` and `planned` have their marks. `replace_paths` are the differing paths
+/// for which the provider requires a replacement.
 pub(crate) fn action(
     before: &Value,
     planned: &Value,

@@ -144,8 +144,8 @@ impl Planner {
     }
 
     /// Updates the dependencies in the prior state. An unchanged instance gets the dependencies from the configuration.
-    /// A changing instance also keeps its stored dependencies until it is written. An imported object has no stored
-    /// dependencies yet.
+    /// A changing instance also keeps its stored dependencies until it is written. An imported object that changes gets
+    /// no dependencies until it is written.
     fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
         let stored = self.facts.state.get(&desired.address).is_some();
         let mut found = self.found();

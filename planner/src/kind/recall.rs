@@ -18,10 +18,11 @@ use crate::problems::{self, Problems};
 use crate::whole::orphans::has_calls;
 
 impl Planner {
-    /// Registers a provider instance that has disappeared together with its key or its module instance. Does nothing if
-    /// the instance exists, or if the state has no memory of it.
+    /// Registers a provider instance that has disappeared together with its module instance. Does nothing if the
+    /// instance exists, or if the state has no memory of the instance.
     ///
-    /// A former instance with a key is already registered: evaluation has configured it with the block.
+    /// An instance that has lost only its key is already registered: evaluation has configured this instance with the
+    /// block. In this case, only reports that the plan uses the state's memory.
     ///
     /// # Errors
     /// Returns an error if a part of the configuration is not stored and cannot be found elsewhere.

@@ -20,13 +20,20 @@ pub(super) fn stored_by_newer_provider(address: &str, stored: u64, known: u64) -
 pub(crate) fn stored_object_unreadable(address: &ResourceInstance) -> Diagnostic {
     Diagnostic::error(
         "Failed to decode resource from state",
-        format!("The stored object of {address} does not fit the current schema of its type."),
+        format!(
+            "The stored object of {address} does not fit the current schema of its type. Use the version of the \
+             provider that stored the object, or remove the object from the state with \"weft state rm\" and import it \
+             again."
+        ),
     )
     .about(address.to_string())
 }
 
 /// The provider returned a partly unknown object when a stored object was read.
 pub(super) fn refreshed_unknown(address: &str) -> Diagnostic {
-    let detail = format!("The provider returned unknown values for {address}. This is a defect of the provider.");
+    let detail = format!(
+        "The provider returned unknown values for {address}. This is a defect of the provider; please report it to the \
+         developers of the provider."
+    );
     Diagnostic::error(INVALID_OBJECT, detail).about(address)
 }

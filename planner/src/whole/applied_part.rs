@@ -20,8 +20,9 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::whole::checking::active;
 
-/// Removes from an agenda the steps that apply omits. Returns the changes of the outputs that the plan does not select.
-/// `active` are the resources that apply evaluates: changed resources, and resources with conditions.
+/// Removes from an agenda the steps that apply omits. Returns the changes of the outputs that apply stores. The other
+/// outputs keep their values. `active` are the resources that apply evaluates: changed resources, and resources with
+/// conditions.
 pub(crate) fn leave_out(
     facts: &Facts,
     agenda: &mut Agenda,

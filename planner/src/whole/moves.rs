@@ -1,8 +1,8 @@
 //! `moved` blocks: maps old addresses to new ones. Plain functions over addresses.
 //!
 //! Statements run one after the other over all addresses of the state. A statement runs after the statements that lead
-//! to its source, so a chain of moves works from any of its addresses. When a resource gains or loses `count` or
-//! `for_each`, its first instance moves even without a statement.
+//! to its source, so a chain of moves works from any of its addresses. When a resource or module gains or loses
+//! `count`, its first instance moves even without a statement.
 
 mod addresses;
 mod order;
@@ -265,8 +265,8 @@ pub fn apply_statements(
     Moves { moved: addresses.moved(), blocked }
 }
 
-/// The new address of an object whose resource or module gained or lost `count` or `for_each`. The instance with the
-/// first key becomes the instance without a key, or the reverse.
+/// The new address of an object whose resource or module gained or lost `count`. The instance with the key 0 becomes
+/// the instance without a key, or the reverse.
 fn implied(address: &ResourceInstance, shape: &dyn Shape) -> ResourceInstance {
     let follow = |key: &InstanceKey, repeated: KeyKind| match (key, repeated) {
         (InstanceKey::None, KeyKind::Count) => InstanceKey::Int(0),

@@ -80,8 +80,10 @@ pub(super) fn prevent_destroy_of_instances(name: &str, at: &SourceRange) -> Diag
 /// A `prevent_destroy` value that is never valid.
 pub(super) fn invalid_prevent_destroy(why: InvalidProtection, at: &SourceRange) -> Diagnostic {
     let detail = match why {
-        InvalidProtection::Marked => "The value is sensitive or ephemeral, and the plan would reveal it.",
-        InvalidProtection::NotBoolean => "The value is neither true nor false.",
+        InvalidProtection::Marked => {
+            "The value is sensitive or ephemeral, and the plan would reveal it. Use a value that may be shown."
+        }
+        InvalidProtection::NotBoolean => "The value is neither true nor false. Use true or false.",
     };
     Diagnostic::error(INVALID_PREVENT_DESTROY, detail).at(at.clone())
 }

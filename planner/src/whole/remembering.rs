@@ -56,9 +56,8 @@ pub(crate) fn memory_changes(
     changes
 }
 
-/// The provider instances that have managed objects after the plan. A provider instance may lose its last object
-/// without a delete, for example if the object moves to another provider. Only the next plan omits such a provider
-/// instance.
+/// The provider instances that have managed objects after the plan, and those that lose their last object without a
+/// delete, for example because the object moves to another provider. The next plan no longer includes the latter.
 fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
     let leaves = |step: &PlannedStep| match step {
         PlannedStep::Delete(leaving) | PlannedStep::Forget(leaving) => leaving.deposed.is_none(),

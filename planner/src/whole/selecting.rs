@@ -53,12 +53,12 @@ pub(crate) fn destroyed(objects: &[Dependent], selection: &Selection) -> BTreeSe
     chosen.map(|(object, _)| object.address.clone()).collect()
 }
 
-/// A configured resource. The module instance is set if the dependent is in the same module, because instances of a
-/// module are independent of each other.
+/// A configured resource that another object may depend on. The module instance is set if that object is in the same
+/// module, because instances of a module are independent of each other.
 type Link = (Arc<ConfigResource>, Option<ModuleInstance>);
 
 /// Objects by resource and by dependency. Entries are removed when they are followed, so the number of steps of a walk
-/// is at most the number of dependencies.
+/// is linear in the number of objects and dependencies.
 struct Linked<'a> {
     objects: &'a [Dependent],
     is: FxHashMap<Link, Vec<usize>>,

@@ -15,7 +15,7 @@
 //! 6. Containers carry formulas and origins: `rule_6_no_path_through_a_set`;
 //!    (E) `elements_of_a_set_may_turn_out_equal`.
 //! 7. Provisioners are evaluated and run at apply, and their errors appear then: `rule_7_provisioners_run_at_apply`,
-//!    `rule_7_provisioners_run_before_the_delete`, `rule_7_other_provisioners_are_refused`.
+//!    `rule_7_provisioners_run_before_the_delete`, `rule_7_provisioners_on_other_machines_have_a_connection`.
 //! 8. A template that is unknown in the plan is parsed at apply: `rule_8_known_templates_are_inlined`;
 //!    (E) `a_template_known_at_apply_is_parsed_then`.
 //! 9. Each impure call is an operation of its own: `rule_9_impure_calls_are_operations_of_their_own`;
@@ -487,7 +487,7 @@ async fn rule_12_ephemeral_constants_are_not_in_the_plan() {
     let text = disassemble(&graph);
     assert!(text.contains("input token"), "{text}");
     assert!(!text.contains("only once") && !text.contains("Bearer only"), "{text}");
-    // Values computed from the ephemeral value are not journalled either, so the coordinator has no operations for
-    // them.
+    // Like the ephemeral value itself, values computed from it are not journalled, so the coordinator has no operations
+    // for them.
     assert!(text.contains("= evaluate_live local.") && !text.contains("= evaluate local."), "{text}");
 }

@@ -60,7 +60,7 @@ pub fn zip_entry(archive: &mut ZipArchive<BufReader<File>>, index: usize) -> Res
 }
 
 /// The name of an entry as a path below the folder into which the archive is unpacked. `None` if the path could lead
-/// out of this folder. The path is empty for the folder itself.
+/// out of this folder, or if the name contains a zero byte. The path is empty for the folder itself.
 pub fn inside(name: &str) -> Option<PathBuf> {
     if name.contains('\0') {
         return None;

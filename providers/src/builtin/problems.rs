@@ -27,7 +27,11 @@ pub(super) fn stored_object_unreadable(error: &dyn Display) -> ProviderDiagnosti
 
 /// An object to move has the legacy form.
 pub(super) fn moved_flat_map() -> ProviderDiagnostic {
-    ProviderDiagnostic::error("Unsupported state format", "A flat map cannot be moved to terraform_data.")
+    ProviderDiagnostic::error(
+        "Unsupported state format",
+        "The object to move is stored as a flat map (attributes_flat), a format of Terraform 0.11 and earlier. Only \
+         objects in the current format can be moved to terraform_data.",
+    )
 }
 
 /// An object of another type cannot be moved.
@@ -40,7 +44,8 @@ pub(super) fn moved_from_other_type(type_name: &str) -> ProviderDiagnostic {
 
 /// An import names its object by something other than an id.
 pub(super) fn import_without_id() -> ProviderDiagnostic {
-    ProviderDiagnostic::error("Unsupported import", "terraform_data is imported by id.")
+    let detail = "Objects of terraform_data have no identity. Import them by id.";
+    ProviderDiagnostic::error("Unsupported import", detail)
 }
 
 /// The defaults of `terraform_remote_state` are not an object.

@@ -94,13 +94,18 @@ impl InstallationFault<'_> {
             InstallationFault::Several => "There is more than one provider_installation block.".to_owned(),
             InstallationFault::NotABlock => "provider_installation must be a block without labels.".to_owned(),
             InstallationFault::MethodNotABlock => "Each installation method must be a block without labels.".to_owned(),
-            InstallationFault::UnknownMethod(name) => format!("The installation method \"{name}\" does not exist."),
+            InstallationFault::UnknownMethod(name) => format!(
+                "The installation method \"{name}\" does not exist. Use filesystem_mirror, network_mirror, oci_mirror, \
+                 direct or dev_overrides."
+            ),
             InstallationFault::OverrideAddress(error) => format!("Invalid dev_overrides: {error}."),
             InstallationFault::OverrideForm => {
                 "Each entry of dev_overrides must be \"ADDRESS\" = \"DIRECTORY\".".to_owned()
             }
             InstallationFault::Retries => "download_retry_count must be a number, zero or greater.".to_owned(),
-            InstallationFault::UnknownSetting(words) => format!("There is no setting \"{words}\"."),
+            InstallationFault::UnknownSetting(words) => {
+                format!("This installation method has no setting \"{words}\". Remove the setting.")
+            }
             InstallationFault::MirrorUrl(detail) => detail.to_owned(),
             InstallationFault::Template(error) => format!("Invalid repository_template: {error}."),
             InstallationFault::MissingArgument(kind, argument) => format!("{kind} needs the argument \"{argument}\"."),

@@ -62,10 +62,13 @@ pub enum FetchError {
     #[error("{0} is not the address of an archive, and the response names no other address (X-Terraform-Get)")]
     NoSource(String),
     /// Too many addresses that lead to another address, most likely a cycle.
-    #[error("more than {0} addresses redirect to one another")]
+    #[error("there are more than {0} redirects from one address to the next, most likely in a cycle")]
     TooManyHops(usize),
     /// A wrong checksum.
-    #[error("the {kind} checksum of the download is {found} instead of {wanted}")]
+    #[error(
+        "the {kind} checksum of the download is {found} instead of {wanted}: find out why the download has changed, or \
+         correct the expected checksum"
+    )]
     Checksum {
         /// The hash function.
         kind: &'static str,

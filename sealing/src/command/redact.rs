@@ -7,11 +7,11 @@ const HIDDEN: &str = "(secret)";
 const SHORTEST: usize = 10;
 
 /// The maximum number of words that are compared with the secrets. A secret may have a size of gigabytes, so a
-/// comparison is slow. All further words are hidden.
+/// comparison is slow. All further words of at least [`SHORTEST`] characters are hidden.
 const MOST_WORDS: usize = 128;
 
-/// Hides each base64 word of a text that occurs in one of the secrets. Removes control characters, which could control
-/// a terminal.
+/// Hides each base64 word of a text that shares a piece with one of the secrets, and all long words after the first
+/// [`MOST_WORDS`]. Removes control characters, which could control a terminal.
 pub(super) fn without(text: &str, secrets: &[&str]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut looked = 0;

@@ -29,8 +29,8 @@ const MARK: &[u8; 4] = b"WFJ1";
 const SEALED_MARK: &[u8; 4] = b"WFJ2";
 /// The number of bytes of a frame before its lines.
 const HEAD: usize = 20;
-/// The maximum size of a group, in bytes. The length of a frame has 32 bits, and recovery reads a whole frame into
-/// memory.
+/// The maximum size of a group, in bytes. A group becomes one frame. The length of a frame has 32 bits, and recovery
+/// reads a whole frame into memory.
 pub(super) const MAX_GROUP: usize = 1 << 30;
 /// The maximum difference in length between a sealed frame and its lines. The head of a sealed record holds a wrapped
 /// key and its metadata.

@@ -154,7 +154,7 @@ pub(super) fn locked_here(path: &Path) -> StoreError {
 
 /// This process has the state file open for writing, so it must not open the file again.
 pub(super) fn open_here(path: &Path) -> StoreError {
-    let holder = "this process: use the store that is already open".to_owned();
+    let holder = "this process, which has already opened the state".to_owned();
     StoreError::Locked { path: path.display().to_string(), holder }
 }
 
@@ -187,7 +187,7 @@ pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &
 pub(super) fn no_conditions(path: &Path) -> StoreError {
     StoreError::Unfit(format!(
         "{} was created twice: the service, or a proxy on the way to it, ignores the condition \"only if absent\". \
-         Without it, two runs could not be kept apart. Use a service with conditional writes",
+         Without this condition, two runs could not be kept apart. Use a service with conditional writes",
         path.display()
     ))
 }
@@ -208,7 +208,10 @@ pub(super) fn run_in_progress(run: &RunId) -> StoreError {
 
 /// The thread of a journal has ended.
 pub(super) fn writer_gone() -> StoreError {
-    StoreError::Closed("the thread that writes the journal has ended".to_owned())
+    StoreError::Closed(
+        "Weft stopped writing it unexpectedly. Look at `weft runs list`, and continue the run with `weft runs resume`"
+            .to_owned(),
+    )
 }
 
 /// Why a journal accepts no more lines: a group exceeds the maximum.

@@ -3,9 +3,9 @@
 //!
 //! Three mechanisms exclude a second writer:
 //! - The lock of the backend, as long as all programs respect it.
-//! - Each frame of a journal is an object of its own, which is created only if it is absent. A process that takes the
-//!   lock first creates the next object of every open journal ([`objects::ObjectFiles::fence`]). A slow earlier writer
-//!   then fails at its next frame, before it acknowledges anything.
+//! - Each frame of a journal is an object of its own, which is created only if it is absent. After a process has taken
+//!   the lock, it creates the next object of every open journal ([`objects::ObjectFiles::fence`]) before anything else.
+//!   A slow earlier writer then fails at its next frame, before it acknowledges anything.
 //! - The document is written only if it has the version that this process has read.
 
 mod background;

@@ -50,7 +50,8 @@ impl Seals {
         Ok(OpenedState { file: StateFile::parse(&plain, &place)?, outdated })
     }
 
-    /// The plain text of the state in a file. Its format version is the usual one, even if a run guards the file.
+    /// The plain text of the state in a file. Its format digit is the one that every tool accepts, even if a run guards
+    /// the file.
     ///
     /// # Errors
     /// See [`Seals::parse`].

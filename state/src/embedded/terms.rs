@@ -55,8 +55,8 @@ impl Core {
         self.live()
     }
 
-    /// Recovers the work of a dead process: folds its journal and restores the digit unless a run still guards the
-    /// file.
+    /// Recovers the work of a dead process: folds its journal, and restores the format digit of the state file unless a
+    /// run still guards the file.
     pub(super) fn recover(
         &self,
         live: &mut Live,
@@ -187,8 +187,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes a state to the directory of its run, because the state file was replaced. Returns the error, which names
-    /// the written file.
+    /// Writes a state to the directory of its run, because the state file was replaced. Returns the error for the user,
+    /// which names the written file. Without a run, or if writing fails, the error names no written file.
     fn replaced(&self, live: &Live, image: &[u8]) -> StoreError {
         let path = live.handle.path().display().to_string();
         let Some(run) = live.term.as_ref().map(|term| term.run.clone()) else { return StoreError::NotThere(path) };

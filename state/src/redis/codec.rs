@@ -183,9 +183,9 @@ pub(super) fn outcome_digest(mark: u8, outcome: &[u8]) -> String {
 /// The word in place of the digest if there is no payload.
 pub(super) const NO_PAYLOAD: &str = "-";
 
-/// A journal line, followed by `payload` and a digest of the whole line. `payload` is the digest of the payload that
-/// the step stores, or [`NO_PAYLOAD`]. `digest` is the digest of the event. The script puts the link and `digest`
-/// before the line.
+/// A journal line, followed by `payload` and a check digest over `digest`, `line` and `payload`. `payload` is the
+/// digest of the payload that the step stores, or [`NO_PAYLOAD`]. `digest` is the digest of the event. The script puts
+/// the link and `digest` before the line.
 pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
     let check = short_digest(format!("{digest} {line} {payload}").as_bytes());
     format!("{line} {payload} {check}")

@@ -133,7 +133,8 @@ fn wrong(found: &BTreeMap<String, String>) -> Option<(Requirement, String)> {
 }
 
 /// Waits until the replicas have confirmed everything that the connection has written, or until the wait times out.
-/// Returns the number of replicas that have confirmed everything.
+/// Returns the number of replicas that have confirmed everything, or 0 if the server itself must confirm it, too, and
+/// has not.
 ///
 /// # Errors
 /// Returns an error if the connection is broken.

@@ -147,8 +147,12 @@ impl Copier {
         Err(self.differs("the state and the copy keep changing. Try again"))
     }
 
-    /// Writes the copy if an earlier command did not finish writing it. Errors are only logged. A command that only
-    /// reads may lack the permission to write the copy, and does not need a current copy.
+    /// Writes the copy if an earlier command did not finish writing it, and no run is in progress. If the copy cannot
+    /// be written, this is only logged: a command that only reads may lack the permission to write the copy, and does
+    /// not need a current copy.
+    ///
+    /// # Errors
+    /// Returns an error if the runs cannot be read.
     async fn catch_up_later(&self) -> Result<(), StoreError> {
         let goes_on = |header: &RunHeader| header.status == RunStatus::Running;
         if self.redis.runs().await?.iter().any(goes_on) {

@@ -347,7 +347,7 @@ impl Parser<'_> {
     }
 
     /// Skips the rest of a broken item, up to the end of the line on which all brackets of the item are closed. A
-    /// closing bracket without a partner is ignored. A closing bracket with a partner also closes all brackets inside.
+    /// closing bracket also closes all brackets inside its partner. Without a partner, it closes all open brackets.
     fn skip_item(&mut self) {
         self.recovery = true;
         self.newlines = true;

@@ -16,7 +16,8 @@ pub(crate) fn sequence_in_literal(sign: char) -> Diagnostic {
 
 /// A token that a string cannot contain.
 pub(crate) fn not_in_literal() -> Diagnostic {
-    Diagnostic::error(INVALID_LITERAL, "This is not allowed in a string.")
+    let detail = "This string must have its closing quote on the line where it begins.";
+    Diagnostic::error(INVALID_LITERAL, detail)
 }
 
 /// A string without its closing quote.

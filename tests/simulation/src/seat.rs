@@ -8,8 +8,8 @@ use weft_coordinator::event::{Event, Finish};
 use weft_coordinator::simulation::{Freshness, Orders};
 use weft_state::{Lease, RenewAnswer, StoreStep};
 
-/// The time to live of a lease. All times of the simulation are a thirtieth of the shipped times, so their relations
-/// are the same.
+/// The time to live of a lease. The times here have the same relations as the shipped times: 32 units stand for one
+/// second.
 pub(crate) const LEASE_TTL: u64 = 320;
 pub(crate) const LEASE_PAUSE: u64 = 160;
 pub(crate) const RENEW_INTERVAL: u64 = 64;

@@ -16,8 +16,8 @@ const SSO: [&str; 4] = ["sso_region", "sso_start_url", "sso_account_id", "sso_ro
 /// The settings of a section. The names are in lower case.
 type Section = BTreeMap<String, String>;
 
-/// The sections of the shared files. Sections of the credentials files take precedence over sections of the config
-/// files.
+/// The sections of the shared files. Sections with the same name are merged. If both kinds of files have a setting, the
+/// credentials file takes precedence over the config file.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
     profiles: BTreeMap<String, Section>,

@@ -1,5 +1,5 @@
-//! Joins lines to questions. A question ends with its line, unless a bracket, a template or a heredoc is still open, or
-//! the line ends with a backslash.
+//! Joins lines into questions. A question ends with its line, unless a bracket, a template, a heredoc or a comment is
+//! still open, or the line ends with a backslash.
 //!
 //! Each line is scanned once, so the cost of a long question is linear in its length. The parser finds errors. This
 //! module only decides where a question ends.

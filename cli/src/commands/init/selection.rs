@@ -10,10 +10,11 @@ use crate::command::Invocation;
 use crate::context::{is_workspace_name, remember_workspace};
 use crate::prompt::Prompt;
 
-/// Selects a workspace that exists. Asks the user if there is more than one.
+/// If the selected workspace does not exist, selects one that exists. Asks the user if there is more than one, or for
+/// the name of a first workspace of a `cloud` block.
 ///
 /// # Errors
-/// Returns an error if there is no workspace, or if the question is not answered.
+/// Returns an error if there is no workspace, if the user cannot be asked, or if the answer is not valid.
 pub fn select(invocation: &Invocation<'_>, backend: &StateBackend) -> Result<(), Diagnostic> {
     if !backend.has_workspaces()? {
         return Ok(());

@@ -66,7 +66,7 @@ pub fn no_tokens(host: &Host, error: &dyn Display) -> Diagnostic {
 
 /// The user has declined the login.
 pub fn cancelled() -> Diagnostic {
-    Diagnostic::error("Login cancelled", "It was not confirmed with \"yes\". Nothing has changed.")
+    Diagnostic::error("Login cancelled", "The login was not confirmed with \"yes\". Nothing has changed.")
 }
 
 /// The local server for the answer of the browser cannot listen.

@@ -75,7 +75,10 @@ pub fn not_a_provider(name: &str, error: &dyn Display) -> Diagnostic {
 
 /// An argument names a built-in provider.
 pub fn builtin_provider(name: &str) -> Diagnostic {
-    Diagnostic::error("Invalid provider argument", format!("The provider {name} is built in and cannot be locked."))
+    Diagnostic::error(
+        "Invalid provider argument",
+        format!("The provider {name} is built in and needs no lock. Remove it from the arguments."),
+    )
 }
 
 /// An argument names a provider that the configuration does not require.

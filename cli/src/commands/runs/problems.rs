@@ -16,7 +16,7 @@ pub fn invalid_run_id(text: &str) -> Diagnostic {
 
 /// The store has no runs.
 pub fn no_runs() -> Diagnostic {
-    Diagnostic::error("No such run", "There are no runs here yet.")
+    Diagnostic::error("No such run", "The store of this state has no runs yet. \"weft apply\" begins a run.")
 }
 
 /// The command takes the id of a run.

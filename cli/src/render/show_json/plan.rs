@@ -223,7 +223,7 @@ fn planned_values(plan: &PlanFile) -> Json {
             continue;
         }
         // As in OpenTofu, the create step of a replacement has no marks from the schema. The replacement of a tainted
-        // object is planned as a create from the start.
+        // object is planned as a create from the start, so it has these marks.
         let after = match change.action.is_replace() && change.reason != Reason::ReplaceBecauseTainted {
             true => change.after.clone(),
             false => marked(plan, change, &change.after),

@@ -94,8 +94,8 @@ pub(super) fn not_passed_on(
     at: SourceRange,
 ) -> Diagnostic {
     let detail = format!(
-        "{module} passes on its configuration {name:?} of provider {}, but {} does not pass such a configuration to \
-         the module. Add an entry for {name:?} to the \"providers\" argument of this call.",
+        "{module} passes on its configuration {name:?} of provider {}, but {} passes no configuration under this name \
+         to {module}. Add an entry for {name:?} to the \"providers\" argument of this call.",
         source.for_display(),
         place(caller)
     );

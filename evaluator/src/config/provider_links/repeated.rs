@@ -41,8 +41,8 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
     }
 }
 
-/// Warns about a resource that repeats over the same expression as its provider. Removing a key would also remove the
-/// provider instance that must destroy the object.
+/// Warns about resources and module calls that repeat over the same expression as the provider that they use. Removing
+/// a key would also remove the provider instance that must destroy the objects.
 pub(super) fn warn_of_same(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for block in module.providers.values() {
         if let Some(expression) = &block.for_each {

@@ -150,7 +150,7 @@ pub(super) fn sensitive_text(what: &str, at: &SourceRange) -> Diagnostic {
 
 /// An ephemeral value for an argument that is stored.
 pub(super) fn ephemeral_text(what: &str, at: &SourceRange) -> Diagnostic {
-    let detail = format!("{what} is stored, so it cannot be ephemeral.");
+    let detail = format!("{what} is stored, so it cannot be ephemeral. Use a value that is not ephemeral.");
     Diagnostic::error("Ephemeral value not allowed", detail).at(at.clone())
 }
 

@@ -31,12 +31,12 @@ impl TestExpression {
         TestExpression { expression }
     }
 
-    /// Its source range.
+    /// The source range of the expression.
     pub fn range(&self) -> SourceRange {
         self.expression.range()
     }
 
-    /// Its value.
+    /// The value of the expression.
     ///
     /// # Errors
     /// Returns the errors of the evaluation.

@@ -1,6 +1,6 @@
-//! Moves operations whose results are never stored to their readers. Each shard gets its own copy of every
-//! `open_ephemeral` and `evaluate_live` that it reads, and of the providers that the copies need. Operations without
-//! readers are dropped.
+//! Copies operations to their readers if the results of the operations are never stored. Each shard gets its own copy
+//! of every `open_ephemeral` and `evaluate_live` that it reads, and of the providers that the copies need. The
+//! originals, and operations without readers, are dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -53,8 +53,8 @@ impl Addresses {
         self.now.into_iter().filter(|(new, old)| new != old).collect()
     }
 
-    /// Addresses that a statement may match, ascending. For a statement about a single instance, these are only the
-    /// addresses with the key of that instance.
+    /// Addresses that a statement may match, ascending. For a statement about a single resource instance, these are
+    /// only the addresses with the key of that instance.
     pub(super) fn about(&self, statement: &Statement) -> Vec<ResourceInstance> {
         let (module, _) = statement.end(&statement.from);
         let found: BTreeSet<ResourceInstance> = match &statement.from.resource {

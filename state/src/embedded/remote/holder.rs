@@ -167,8 +167,9 @@ pub(super) fn replace(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Resul
     })??)
 }
 
-/// Whether this lock belongs to a process of Weft that is dead. Watches a stale record of another machine
-/// until it has not changed for [`DEAD_AFTER`].
+/// Whether this lock belongs to a process of Weft that is dead. If the record of the lock is stale, but may belong to a
+/// process on another machine, watches the record. The process is dead if the record does not change for
+/// [`DEAD_AFTER`].
 pub(super) fn is_dead(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<bool, StoreError> {
     let start = Instant::now();
     let mut first: Option<ObjectVersion> = None;

@@ -1,7 +1,8 @@
 //! A cache of the files of runs, valid while this process has the lock of the state.
 //!
 //! No other process writes these files during that time: the previous holder of the lock is fenced, and the next one
-//! fences this process. So this process lists the files once, and never reads a file again that it has read or written.
+//! fences this process. So this process lists the files once. A file that it has read or written is read again only if
+//! the cache had no room for the content of the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -229,7 +229,7 @@ impl ObjectFiles {
     }
 
     /// Ends the last journal of each unfinished run, so that its writer can no longer add anything. `names` are the
-    /// names of all files. After this call, the cache is valid. Returns whether there was an unfinished run.
+    /// names of all files. Also fills the cache of files (`known`). Returns whether there was an unfinished run.
     pub(super) fn fence(&self, names: Vec<String>) -> Result<bool, StoreError> {
         let mut last: BTreeMap<String, Part> = BTreeMap::new();
         let mut finished = BTreeSet::new();

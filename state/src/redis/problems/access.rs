@@ -68,7 +68,7 @@ pub(in crate::redis) fn wrong_workspace(name: &str, limit: usize) -> StoreError 
 }
 
 fn wrong_name(name: &str, limit: usize) -> String {
-    format!("the name {name:?} must have 1 to {limit} characters, and only letters, digits and . _ - + @ :")
+    format!("the name {name:?} must have 1 to {limit} bytes, and only letters, digits and . _ - + @ :")
 }
 
 /// Why a connection over a network would not be protected.

@@ -85,7 +85,7 @@ impl Twist {
 
 /// A rule. It counts the requests that match `region`, `type` and `op`, from 1; an absent member matches everything. It
 /// fires at the counts in `nth`, at multiples of `every`, and with `probability`. If none of the three is given, it
-/// always fires.
+/// fires at every count. A rule with `times` fires at most this number of times.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
