@@ -436,12 +436,13 @@ impl Hub {
         workers.map(listing).collect()
     }
 
-    /// Drains a worker, or lets it take work again if `drained` is `false`. Returns whether the worker is connected. A
-    /// drained worker stays drained after a reconnect, as long as this coordinator runs.
+    /// Drains a worker, or lets the worker take work again if `drained` is `false`. Returns whether the worker is known:
+    /// it is connected, or it was drained before and is let back. A drained worker stays drained after a reconnect, as
+    /// long as this coordinator runs.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {
             let mut state = self.state.lock();
-            let Some(worker) = state.workers.get(name) else { return state.drained.remove(name) && !drained };
+            let Some(worker) = state.workers.get(name) else { return !drained && state.drained.remove(name) };
             if is_of_command_line(name, &worker.hello.labels) {
                 return false;
             }
@@ -512,4 +513,18 @@ async fn is_dead_soon(id: &WorkerId) -> bool {
         tokio::time::sleep(BETWEEN).await;
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn draining_a_worker_that_is_away_again_does_not_let_it_back() {
+        let hub = Hub::new();
+        hub.state.lock().drained.insert("w".to_owned());
+        assert!(!hub.drain("w", true).await);
+        assert!(hub.drain("w", false).await, "the worker was still drained");
+        assert!(!hub.drain("w", false).await);
+    }
 }
