@@ -439,13 +439,13 @@ impl Hub {
         workers.map(listing).collect()
     }
 
-    /// Drains a worker, or lets it take work again if `drained` is `false`. A drained worker stays drained after a
-    /// reconnect, as long as this coordinator runs. Returns `false` if no worker with this name is connected, or if it
-    /// is the worker of a command line. But a drained worker can take work again even if it is not connected.
+    /// Drains a worker, or lets the worker take work again if `drained` is `false`. A drained worker stays drained after
+    /// a reconnect, as long as this coordinator runs. Returns `false` if no worker with this name is connected or
+    /// drained, and for the worker of a command line. Only a connected worker can be drained.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {
             let mut state = self.state.lock();
-            let Some(worker) = state.workers.get(name) else { return state.drained.remove(name) && !drained };
+            let Some(worker) = state.workers.get(name) else { return !drained && state.drained.remove(name) };
             if is_of_command_line(name, &worker.hello.labels) {
                 return false;
             }
@@ -516,4 +516,18 @@ async fn is_dead_soon(id: &WorkerId) -> bool {
         tokio::time::sleep(BETWEEN).await;
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn draining_a_worker_that_is_away_again_does_not_let_it_back() {
+        let hub = Hub::new();
+        hub.state.lock().drained.insert("w".to_owned());
+        assert!(!hub.drain("w", true).await);
+        assert!(hub.drain("w", false).await, "the worker was still drained");
+        assert!(!hub.drain("w", false).await);
+    }
 }

@@ -144,8 +144,16 @@ fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &
     let Proposal { prior, planned, found } = *proposal;
     let subject = change.subject();
     let mut faults = Vec::new();
-    let provider = change.slot.instance.source.for_display();
     let broken = plan_problems(&change.kind.block, prior, &begun.config, planned);
+    let contradictions = change.contradictions(reviewed, planned, begun);
+    let replace = match change.planned.action {
+        Action::Update => replace_paths(prior, planned, &found.requires_replace).paths,
+        _ => Vec::new(),
+    };
+    if broken.is_empty() && contradictions.is_empty() && replace.is_empty() {
+        return faults;
+    }
+    let provider = change.slot.instance.source.for_display();
     if found.legacy_type_system {
         for problem in broken {
             tracing::warn!(address = change.text, %provider, "the legacy provider's plan is irregular: {problem}");
@@ -156,14 +164,11 @@ fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &
         );
     }
     let inconsistent = |why: String, path: &Path| problems::inconsistent_plan(&subject, &provider, &why, path);
-    for problem in change.contradictions(reviewed, planned, begun) {
+    for problem in contradictions {
         faults.push(inconsistent(problem.to_string(), &problem.path));
     }
-    if change.planned.action == Action::Update {
-        let replace = replace_paths(prior, planned, &found.requires_replace);
-        for path in replace.paths {
-            faults.push(inconsistent(format!("a change of {path} now needs a new object"), &path));
-        }
+    for path in replace {
+        faults.push(inconsistent(format!("a change of {path} now needs a new object"), &path));
     }
     faults
 }

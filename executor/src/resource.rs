@@ -204,6 +204,9 @@ pub(crate) fn marked(object: &Value, sensitive: &[Path]) -> Value {
 /// Replaces unknown parts by null, and returns their paths.
 pub(crate) fn settle_unknowns(value: &Value) -> (Value, Vec<Path>) {
     let mut found = Vec::new();
+    if value.is_wholly_known() {
+        return (value.clone(), found);
+    }
     let settled = value.transform(&mut |path, part| match part.open().1 {
         Kind::Unknown(unknown) => {
             found.push(path.clone());

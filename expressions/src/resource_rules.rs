@@ -17,9 +17,12 @@ mod schema_path;
 mod sets;
 mod stored;
 
+use std::borrow::Cow;
 use std::fmt;
 
-use weft_graph_format::path::Path;
+use weft_graph_format::path::{Path, ValueStep};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 
 pub use compatible::{result_problems, value_problems};
 pub use ignore::{ignore_changes, prior_for_ignoring_all};
@@ -45,6 +48,18 @@ impl RuleProblem {
     fn new(path: &Path, message: impl Into<String>) -> RuleProblem {
         RuleProblem { path: path.clone(), message: message.into() }
     }
+}
+
+/// The attribute or block `name` of an object, with the marks of the object; null of the type `ty` if there is none.
+fn part<'v>(object: &'v Value, name: &str, ty: &Type) -> Cow<'v, Value> {
+    if object.marks().is_empty()
+        && object.origin().is_none()
+        && let Some(found) = object.as_fields().and_then(|fields| fields.get(name))
+    {
+        return Cow::Borrowed(found);
+    }
+    let found = object.step(&ValueStep::Attribute(name.into()));
+    Cow::Owned(found.unwrap_or_else(|| Value::null(ty.without_optional())))
 }
 
 /// Displays the path and the message: `.network[0].id: was present, but now absent`.

@@ -8,8 +8,8 @@ use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock,
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Transform, Value};
 
-use super::RuleProblem;
 use super::sets::unmatched;
+use super::{RuleProblem, part};
 use crate::stack;
 
 const ABSENT: &str = "planned for absence but config wants existence";
@@ -30,10 +30,6 @@ fn unrefined(value: &Value) -> Value {
     value.transform(&mut |_, part| {
         if part.is_known() { Transform::Descend } else { Transform::Replace(Value::unknown(part.ty())) }
     })
-}
-
-fn part(value: &Value, name: &str, ty: &Type) -> Value {
-    value.step(&ValueStep::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
 /// Whether nothing remains to be compared, because one or both values are absent. If only one value is absent, adds a
@@ -63,12 +59,12 @@ fn check_block(
         check_attributes(&block.attributes, prior, config, planned, path, problems);
         for (name, nested) in &block.blocks {
             let ty = nested.implied_type();
-            let path = path.attribute(name.clone());
             let planned = part(planned, name, &ty);
             let config = part(config, name, &ty);
             if planned.same_unmarked(&config) {
                 continue;
             }
+            let path = path.attribute(name.clone());
             check_nested_block(nested, &part(prior, name, &ty), &config, &planned, &path, problems);
         }
     });
@@ -219,10 +215,24 @@ fn check_attributes(
     for (name, attribute) in attributes {
         let (prior, config, planned) =
             (part(prior, name, &attribute.ty), part(config, name, &attribute.ty), part(planned, name, &attribute.ty));
-        check_attribute(attribute, &prior, &config, &planned, &path.attribute(name.clone()), problems);
+        if !may_keep(attribute, &prior, &config, &planned) {
+            check_attribute(attribute, &prior, &config, &planned, &path.attribute(name.clone()), problems);
+        }
     }
 }
 
+/// Whether a provider may plan this value without a closer look: it is the configured value, a prior value that the
+/// provider considers equivalent to the configured value, or a value that the configuration leaves to the provider.
+fn may_keep(attribute: &Attribute, prior: &Value, config: &Value, planned: &Value) -> bool {
+    if attribute.write_only {
+        return planned.is_null();
+    }
+    planned.same_unmarked(config)
+        || (planned.same_unmarked(prior) && !prior.is_null() && !config.is_null())
+        || (attribute.computed && config.is_null())
+}
+
+/// Reports what is wrong with a value that [`may_keep`] does not accept.
 fn check_attribute(
     attribute: &Attribute,
     prior: &Value,
@@ -232,19 +242,7 @@ fn check_attribute(
     problems: &mut Vec<RuleProblem>,
 ) {
     if attribute.write_only {
-        if !planned.is_null() {
-            problems.push(RuleProblem::new(path, "planned value for a write-only attribute must be null"));
-        }
-        return;
-    }
-    if planned.same_unmarked(config) {
-        return;
-    }
-    // The provider considers the configured value equivalent to the prior value.
-    if planned.same_unmarked(prior) && !prior.is_null() && !config.is_null() {
-        return;
-    }
-    if attribute.computed && config.is_null() {
+        problems.push(RuleProblem::new(path, "planned value for a write-only attribute must be null"));
         return;
     }
     if let Some(nested) = &attribute.nested {

@@ -10,7 +10,7 @@ use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock,
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
-use super::schema_path;
+use super::{part, schema_path};
 use crate::stack;
 
 /// The schema of the elements of a nested block or nested attribute.
@@ -49,10 +49,6 @@ pub fn all_null(block: &Block) -> Value {
         (name.clone(), empty)
     });
     Value::object(attributes.chain(blocks))
-}
-
-fn part(value: &Value, name: &str, ty: &Type) -> Value {
-    value.step(&ValueStep::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
 fn merge_block(block: &Block, prior: &Value, config: &Value) -> Value {
@@ -94,11 +90,11 @@ fn merge_attributes(
             let config = part(config, name, &attribute.ty);
             let merged = if attribute.computed && config.is_null() {
                 // A prior value that only a configuration can set is dropped if the configuration no longer sets it.
-                if holds_configured(attribute, &prior) { config } else { prior }
+                if holds_configured(attribute, &prior) { config.into_owned() } else { prior.into_owned() }
             } else {
                 match &attribute.nested {
                     Some(nested) => merge_nested_attribute(nested, &prior, &config),
-                    None => config,
+                    None => config.into_owned(),
                 }
             };
             (name.clone(), merged)

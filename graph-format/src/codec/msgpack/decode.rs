@@ -1,6 +1,6 @@
 //! Reading values from MessagePack.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rmp::Marker;
 use smol_str::SmolStr;
@@ -162,19 +162,31 @@ impl Decoder<'_> {
             let problem = DecodeProblem::AttributeCount { wanted: object.attributes.len(), found };
             return Err(self.position.decode_error(problem));
         }
-        let mut entries: BTreeMap<SmolStr, Value> = BTreeMap::new();
+        let mut entries: Vec<(SmolStr, Value)> = Vec::with_capacity(found);
+        // Providers usually send the attributes in the order of their names. `seen` is filled only for another order.
+        let mut ordered = object.attributes.iter();
+        let mut seen: Option<HashSet<SmolStr>> = None;
         for _ in 0..found {
-            let key = self.reader.text("a string as key");
-            let key = normal(self.located(key)?);
-            let Some(ty) = object.attributes.get(&key) else {
-                return Err(self.position.decode_error(DecodeProblem::UnsupportedAttribute(key)));
+            let text = self.reader.text("a string as key");
+            let text = self.located(text)?;
+            let (key, ty) = match ordered.next().filter(|(name, _)| seen.is_none() && name.as_str() == text) {
+                Some((name, ty)) => (name.clone(), ty),
+                None => {
+                    let key = normal(text);
+                    let Some(ty) = object.attributes.get(&key) else {
+                        return Err(self.position.decode_error(DecodeProblem::UnsupportedAttribute(key)));
+                    };
+                    let seen = seen.get_or_insert_with(|| entries.iter().map(|(name, _)| name.clone()).collect());
+                    if !seen.insert(key.clone()) {
+                        return Err(self.position.decode_error(DecodeProblem::DuplicateAttribute(key)));
+                    }
+                    (key, ty)
+                }
             };
             self.position.steps.push(ValueStep::Attribute(key.clone()));
             let value = self.value(ty)?;
             self.position.steps.pop();
-            if entries.insert(key.clone(), value).is_some() {
-                return Err(self.position.decode_error(DecodeProblem::DuplicateAttribute(key)));
-            }
+            entries.push((key, value));
         }
         Ok(Value::object(entries))
     }

@@ -1,5 +1,7 @@
 //! Writing values as MessagePack.
 
+use std::iter::repeat;
+
 use rmp::Marker;
 use smol_str::SmolStr;
 
@@ -10,9 +12,12 @@ use crate::path::ValueStep;
 use crate::types::Type;
 use crate::value::{Fields, Kind, Refinement, Sequence, Unknown, Value};
 
+/// The length in bytes that most encoded objects do not exceed. The first allocation has room for it.
+const USUAL_LENGTH: usize = 512;
+
 /// Encodes a value as this type, byte for byte like cty.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, EncodeError> {
-    let mut encoder = Encoder { out: Vec::new(), position: Position::default() };
+    let mut encoder = Encoder { out: Vec::with_capacity(USUAL_LENGTH), position: Position::default() };
     encoder.value(value, ty)?;
     Ok(encoder.out)
 }
@@ -53,16 +58,17 @@ impl Encoder {
             (Kind::Number(n), Type::Number) => write_number(&mut self.out, n),
             (Kind::String(s), Type::String) => write_text(&mut self.out, s),
             (Kind::List(s), Type::List(element)) | (Kind::Set(s), Type::Set(element)) => {
-                self.items(s, |_| Some(&**element))?;
+                self.items(s, repeat(&**element))?;
             }
             (Kind::Tuple(s), Type::Tuple(types)) if s.len() == types.len() => {
-                self.items(s, |place| types.get(place))?;
+                self.items(s, types.iter())?;
             }
-            (Kind::Map(f), Type::Map(element)) => self.fields(f, ValueStep::Key, |_| Some(&**element))?,
+            (Kind::Map(f), Type::Map(element)) => self.fields(f, ValueStep::Key, repeat(&**element))?,
             (Kind::Object(f), Type::Object(object))
-                if f.len() == object.attributes.len() && f.iter().all(|(n, _)| object.attributes.contains_key(n)) =>
+                if f.len() == object.attributes.len()
+                    && f.iter().zip(object.attributes.keys()).all(|((n, _), m)| n == m) =>
             {
-                self.fields(f, ValueStep::Attribute, |name| object.attributes.get(name))?;
+                self.fields(f, ValueStep::Attribute, object.attributes.values())?;
             }
             (Kind::Provider(_), _) => return Err(self.position.encode_error(EncodeProblem::Provider)),
             _ => return Err(self.position.wrong_type(ty, value)),
@@ -70,27 +76,29 @@ impl Encoder {
         Ok(())
     }
 
-    fn items<'t>(&mut self, items: &Sequence, ty: impl Fn(usize) -> Option<&'t Type>) -> Result<(), EncodeError> {
+    /// Writes items. `types` has the type of each item.
+    fn items<'t>(&mut self, items: &Sequence, types: impl Iterator<Item = &'t Type>) -> Result<(), EncodeError> {
         write_array_length(&mut self.out, items.len());
-        for (place, item) in items.items().iter().enumerate() {
+        for ((place, item), ty) in items.items().iter().enumerate().zip(types) {
             self.position.steps.push(ValueStep::Index(place as u64));
-            self.value(item, ty(place).unwrap_or(&Type::Dynamic))?;
+            self.value(item, ty)?;
             self.position.steps.pop();
         }
         Ok(())
     }
 
+    /// Writes entries. `types` has the type of each entry, in the order of the names.
     fn fields<'t>(
         &mut self,
         fields: &Fields,
         step: fn(SmolStr) -> ValueStep,
-        ty: impl Fn(&str) -> Option<&'t Type>,
+        types: impl Iterator<Item = &'t Type>,
     ) -> Result<(), EncodeError> {
         write_map_length(&mut self.out, fields.len());
-        for (name, item) in fields.iter() {
+        for ((name, item), ty) in fields.iter().zip(types) {
             write_text(&mut self.out, name);
             self.position.steps.push(step(name.clone()));
-            self.value(item, ty(name).unwrap_or(&Type::Dynamic))?;
+            self.value(item, ty)?;
             self.position.steps.pop();
         }
         Ok(())

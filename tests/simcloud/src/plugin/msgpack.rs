@@ -5,7 +5,7 @@ use rmp::Marker;
 use rmp::decode::RmpRead;
 use rmp::encode;
 
-use super::value::Value;
+use super::value::{Attributes, Value};
 
 /// The maximum nesting depth. Values of this provider have at most two levels. The limit protects the stack.
 pub const MAX_DEPTH: usize = 16;
@@ -136,10 +136,20 @@ fn extension(bytes: &mut &[u8], length: u64) -> Result<Value, DecodeError> {
     }
 }
 
+/// The length in bytes that most encoded objects do not exceed.
+const USUAL_LENGTH: usize = 256;
+
 /// Encodes a value.
 pub fn encode(value: &Value) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(USUAL_LENGTH);
     write(&mut bytes, value);
+    bytes
+}
+
+/// Encodes an object.
+pub fn encode_object(object: &Attributes) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(USUAL_LENGTH);
+    write_map(&mut bytes, object);
     bytes
 }
 
@@ -162,13 +172,15 @@ fn write(bytes: &mut Vec<u8>, value: &Value) {
             let _ = encode::write_array_len(bytes, elements.len() as u32);
             elements.iter().for_each(|element| write(bytes, element));
         }
-        Value::Map(elements) => {
-            let _ = encode::write_map_len(bytes, elements.len() as u32);
-            for (key, element) in elements {
-                write_text(bytes, key);
-                write(bytes, element);
-            }
-        }
+        Value::Map(elements) => write_map(bytes, elements),
+    }
+}
+
+fn write_map(bytes: &mut Vec<u8>, elements: &Attributes) {
+    let _ = encode::write_map_len(bytes, elements.len() as u32);
+    for (key, element) in elements {
+        write_text(bytes, key);
+        write(bytes, element);
     }
 }
 

@@ -1,7 +1,5 @@
 //! Converts the catalog to schemas of the protocol, and values to and from messages of the protocol.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 use weft_proto::tfplugin6::schema::{Attribute as WireAttribute, Block};
 use weft_proto::tfplugin6::{DynamicValue, Schema, StringKind};
@@ -60,33 +58,38 @@ pub fn read(value: Option<&DynamicValue>, attributes: &[Attribute]) -> Result<Op
 
 /// Checks an object against its attributes. Missing attributes become null, and unknown names are errors.
 pub fn conform(mut object: Attributes, attributes: &[Attribute]) -> Result<Attributes, Problem> {
-    let mut conforming = BTreeMap::new();
     for attribute in attributes {
-        let value = object.remove(attribute.name).unwrap_or(Value::Null);
-        let value = number_from_text(value, attribute);
-        if !attribute.ty.holds(&value) {
+        let Some(value) = object.get_mut(attribute.name) else {
+            object.insert(attribute.name.to_owned(), Value::Null);
+            continue;
+        };
+        number_from_text(value, attribute);
+        if !attribute.ty.holds(value) {
             let wanted = String::from_utf8_lossy(attribute.ty.wire()).into_owned();
             let problem = Problem::new("Unfit value", format!("The value of {} is not {wanted}.", attribute.name));
             return Err(problem.at(attribute.name));
         }
-        conforming.insert(attribute.name.to_owned(), value);
     }
-    match object.into_keys().next() {
+    // All attributes are in the object. An object with more entries has other names too.
+    let mut names = object.keys().filter(|_| object.len() > attributes.len());
+    match names.find(|name| attributes.iter().all(|attribute| attribute.name != name.as_str())) {
         Some(name) => Err(Problem::new("Unknown attribute", format!("There is no attribute {name:?}."))),
-        None => Ok(conforming),
+        None => Ok(object),
     }
 }
 
 /// Converts a number from text. Numbers that no float can represent are sent as decimal strings.
-fn number_from_text(value: Value, attribute: &Attribute) -> Value {
-    match &value {
-        Value::Text(text) if attribute.ty == super::value::Type::Number => text.parse().map_or(value, Value::Number),
-        _ => value,
+fn number_from_text(value: &mut Value, attribute: &Attribute) {
+    if let Value::Text(text) = value
+        && attribute.ty == super::value::Type::Number
+        && let Ok(number) = text.parse()
+    {
+        *value = Value::Number(number);
     }
 }
 
 /// Encodes an object, or null.
 pub fn write(object: Option<&Attributes>) -> DynamicValue {
-    let value = object.map_or(Value::Null, |object| Value::Map(object.clone()));
-    DynamicValue { msgpack: msgpack::encode(&value), json: Vec::new() }
+    let msgpack = object.map_or_else(|| msgpack::encode(&Value::Null), msgpack::encode_object);
+    DynamicValue { msgpack, json: Vec::new() }
 }
