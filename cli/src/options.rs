@@ -200,8 +200,8 @@ impl Arguments {
         (parsed, problem)
     }
 
-    /// Parses arguments. If there is an error, the arguments before it are returned as options, and the arguments after
-    /// it as positional arguments.
+    /// Parses arguments. If there is an error, the arguments before it are parsed, and the arguments after it are
+    /// returned as positional arguments.
     ///
     /// Without `mixed`, everything after the first positional argument is positional.
     pub fn parse(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
@@ -212,8 +212,8 @@ impl Arguments {
         (parsed, problem)
     }
 
-    /// Consumes arguments up to the first error. Without `mixed`, the function also stops after the first positional
-    /// argument.
+    /// Consumes arguments up to the first error or `--`. Without `mixed`, the function also stops after the first
+    /// positional argument.
     fn take(
         &mut self,
         rest: &mut std::slice::Iter<'_, String>,

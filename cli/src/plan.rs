@@ -321,8 +321,9 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
     PlanFile { manifest, changes, schemas, sources, graph }
 }
 
-/// The values of variables as given, before conversion. An apply compares the values on its own command line with these
-/// values, and `show -json` prints them. A plan of a part of the configuration may not have evaluated all variables.
+/// The values of variables as given, before conversion. A variable that was not given has its evaluated value. A plan
+/// of a part of the configuration may not have evaluated the variable: then its default is used. An apply compares the
+/// values on its own command line with these values, and `show -json` prints them.
 fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BTreeMap<SmolStr, PlainValue> {
     let kept = basis.root.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let kept = kept.filter_map(|(name, variable)| {

@@ -361,5 +361,5 @@ pub fn invalid_metrics_address(text: &str, forms: &str) -> Diagnostic {
 
 /// Metrics cannot be served at an address.
 pub fn metrics_not_served(error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error("Cannot listen", format!("{error}."))
+    Diagnostic::error("Cannot listen", format!("{error}. Give another address with -metrics."))
 }

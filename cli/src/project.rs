@@ -109,7 +109,7 @@ impl Project {
         project
     }
 
-    /// Checks a configuration after its modules were installed.
+    /// The result of [`Project::load_from`]: whether the configuration has no errors.
     ///
     /// # Errors
     /// Returns the problems of the modules, including warnings.

@@ -143,8 +143,8 @@ fn expressions(seed: u64) -> Vec<String> {
             let made = loop {
                 let choices: Vec<u8> = (0..BYTES).map(|_| bytes.next()).collect();
                 let made = anything(&mut Choices::new(&choices), DEPTH);
-                // A state cannot contain infinity, and loses the last digit of a logarithm. In both cases, the value
-                // would change with each plan.
+                // A state cannot contain an infinite logarithm, and loses the last digit of other logarithms. In both
+                // cases, the value would change with each plan.
                 if !made.contains("log(") {
                     break made;
                 }

@@ -159,8 +159,8 @@ struct Told {
     doubts: Arc<KnownDoubts>,
 }
 
-/// The age of the lease, on a clock that continues while the machine is suspended. So a term that was suspended for
-/// longer than its lease grants no call.
+/// The age of the lease, on a clock that continues while the machine is suspended. So if a term was suspended for
+/// longer than its lease, the term grants no call.
 struct LeaseAge {
     clock: Moment,
     freshness: Freshness,

@@ -313,8 +313,9 @@ impl Decoder {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
                 let body = content(self, &iteration);
-                // Whether the block exists is not known yet. Its problems are reported only when it does exist. A
-                // non-empty set generates at least one block, so its problems are reported now.
+                // It is not known yet whether the block exists. Its problems are reported only if it exists. A set with
+                // an unknown element is never empty and generates at least one block. So the problems of the block are
+                // reported now.
                 let problems: Vec<Diagnostic> = match collection.open().1 {
                     Kind::Set(_) => Vec::new(),
                     _ => self.diagnostics.drain(before..).collect(),

@@ -55,8 +55,8 @@ impl Change<'_> {
     /// How to look up the object of a create: by the import id in the table of its type, or by its planned identity.
     ///
     /// # Errors
-    /// Returns the reason why the object cannot be looked up. The reason is empty if the type has no method of looking
-    /// up objects.
+    /// Returns the reason why the object cannot be looked up. The reason is empty if neither the table nor the plan has
+    /// an id for the object.
     pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, String> {
         match (self.named(plan), self.identified(plan)) {
             (Some(Ok(named)), _) => Ok(named),

@@ -106,7 +106,7 @@ impl ResourceType {
     }
 
     /// The identity with which a planned object can be imported. Its values are the object's attributes of the same
-    /// names. `None` if an attribute that an import needs is unknown.
+    /// names. `None` if an attribute that an import needs is null or unknown, or if no attribute has a value.
     pub(crate) fn planned_identity(&self, planned: &Value) -> Option<Value> {
         let (identity, fields) = (self.identity.as_ref()?, planned.as_fields()?);
         let mut parts = Vec::with_capacity(identity.attributes.len());

@@ -76,8 +76,9 @@ impl ShardResults {
         Published { local: Vec::new(), exports: vec![carried::withheld(); exports] }
     }
 
-    /// Stores a result for its readers in this shard, and returns the encoded result for other shards. An ephemeral
-    /// value is not sent: it stays among the live results of this process.
+    /// Stores a result for its readers in this shard. Returns the encoded result: the parts that this shard reads, and
+    /// the parts that other shards read. An ephemeral value is not sent: it stays among the live results of this
+    /// process.
     pub(crate) fn publish(&self, operation: u32, value: &Value, live: &LiveResults) -> Result<Published, CarryError> {
         let here = self.read_here.get(&operation).map(|paths| carried::only(value, paths));
         let exports = self.exports.get(&operation).map(Vec::as_slice).unwrap_or_default();

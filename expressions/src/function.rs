@@ -96,9 +96,9 @@ pub enum Symbolic {
     /// The result is the argument with marks removed (`nonsensitive`). Like `Structural`, unless the argument is
     /// marked.
     Unmarking,
-    /// The result comes from evaluating a text with variables (`templatefile`). The formulas and origins of the result
-    /// come from this evaluation. If the text, which is the first argument, is symbolic, the result gets the formula of
-    /// the call.
+    /// The result comes from evaluating a template with variables (`templatefile`, `templatestring`). The formulas and
+    /// origins of the result come from this evaluation. If the first argument is symbolic (the path or the text of the
+    /// template), the result gets the formula of the call.
     Inlined,
     /// Each call has a different result (`uuid`). The plan does not run the call. An occurrence number identifies the
     /// call.

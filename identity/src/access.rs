@@ -41,7 +41,7 @@ impl AccessRules {
     /// Checks that the caller has the role that its request needs.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] if the caller is not known, or does not have the role.
+    /// Returns a [`Refusal`] if the caller is not authenticated, has no valid name, or does not have the role.
     pub fn check(&self, peer: &Peer, role: Role) -> Result<(), Refusal> {
         let allowed = match (peer, &self.policy) {
             (Peer::Unknown, _) => return Err(Refusal::Unauthenticated),

@@ -178,8 +178,8 @@ impl TlsHandshakeError {
 /// Accepts a connection. Returns the stream and its peer.
 ///
 /// # Errors
-/// Returns an error if the caller's certificate is refused, or if the stream fails. The error includes the stream. TLS
-/// has already sent the reason of a refusal, so keep the stream open until the caller has read the reason.
+/// Returns an error if the client's certificate is refused, or if the stream fails. The error includes the stream. TLS
+/// has already sent the reason of a refusal, so keep the stream open until the client has read the reason.
 pub async fn accept(
     stream: TcpStream,
     config: Arc<ServerConfig>,

@@ -156,7 +156,7 @@ impl Ask {
         checked(desired, &before, &config, reply.value)
     }
 
-    /// The private data for a delete. Asks the provider if it plans deletes.
+    /// The private data for a delete. If the provider plans deletes, it is asked to plan this delete.
     pub(crate) async fn private_for_delete(
         &self,
         address: &ResourceInstance,

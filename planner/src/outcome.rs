@@ -21,7 +21,7 @@ pub struct Planned {
     /// The changes for the reviewer.
     pub changes: Changes,
     /// The deletes of all outputs in a destroy plan. The values before the deletes are computed from the objects that
-    /// the plan read. A partial plan keeps the outputs, but lists these deletes, too.
+    /// the plan read. A partial destroy plan also has these deletes, although it keeps the outputs.
     pub last_outputs: BTreeMap<SmolStr, OutputChange>,
     /// The execution graph.
     pub graph: ExecutionGraph,

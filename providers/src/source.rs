@@ -56,8 +56,8 @@ pub fn parse(text: &str) -> Result<ProviderSource, SourceError> {
 /// Normalizes one part to lower case.
 ///
 /// # Errors
-/// Returns an error if the part has characters other than letters, digits and dashes. `what` names the part in the
-/// error.
+/// Returns an error if the part is empty or too long, has characters other than letters, digits and dashes, or begins
+/// or ends with a dash. `what` names the part in the error.
 pub fn part(what: &'static str, text: &str) -> Result<String, SourceError> {
     let refused = || SourceError::Part { part: what, text: text.to_owned() };
     let normal = text.to_lowercase();

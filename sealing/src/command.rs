@@ -72,8 +72,8 @@ impl Input {
     }
 }
 
-/// Runs a command of the protocol with this `magic`. Returns its output after the first line, at most `most`
-/// bytes.
+/// Runs a command of the protocol with this `magic`. Returns its output after the first line. Longer output than `most`
+/// bytes is an error.
 pub(crate) fn run(
     command: &[String],
     magic: &'static str,
@@ -107,8 +107,8 @@ pub(crate) fn run(
     }
 }
 
-/// A running program, and the threads that read its output. A thread runs until the other end of its pipe is closed,
-/// which may be later than the end of the program.
+/// A running program, and the threads that read its output. A thread may run longer than the program: a read ends only
+/// when output arrives or the other end of the pipe is closed.
 struct Talk {
     child: Child,
     program: String,

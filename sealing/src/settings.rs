@@ -1,7 +1,6 @@
 //! The settings of an `encryption` block, and their problems.
 //!
-//! Only settings that a target uses are checked. OpenTofu loads only these settings, too. So an unused provider without
-//! a passphrase is valid.
+//! As in OpenTofu, only settings that a target uses are checked. So an unused provider without a passphrase is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 

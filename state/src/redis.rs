@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - Each new connection checks the server ([`fitness`]): its version, the permissions of the user, `noeviction`, and
-//!   an append-only file with `always`. The store refuses a server with other settings and names the setting. The check
-//!   is repeated while the connection is in use.
+//!   an append-only file with `always`. The store refuses a server that does not fit and says why. The settings are
+//!   checked again while the connection is in use.
 //! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
 //! - Every script checks incarnation and token first, and validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.

@@ -87,7 +87,8 @@ impl Machine {
     /// The request for a token for a resource.
     ///
     /// # Errors
-    /// Returns an error if the agent of Azure Arc does not provide its secret.
+    /// Returns an error if the address of the identity is invalid, or if the agent of Azure Arc does not provide its
+    /// secret.
     pub(super) async fn request(&self, http: &reqwest::Client, resource: &str) -> Result<RequestBuilder, String> {
         let address = |url: &str, version: &str, parameter: &str| {
             let mut url = Url::parse(url).map_err(|error| format!("the address of the identity: {error}"))?;

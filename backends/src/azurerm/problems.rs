@@ -36,7 +36,8 @@ pub(super) fn container_name(name: &str) -> Diagnostic {
     Diagnostic::error(
         "invalid storage container name",
         format!(
-            "{name:?} is not a name of 3 to 63 digits, lowercase letters and single hyphens, with no hyphen at its ends."
+            "{name:?} is not valid. A name has 3 to 63 characters: digits, lowercase letters and single hyphens, with \
+             no hyphen at its ends."
         ),
     )
 }

@@ -87,7 +87,7 @@ impl Plugin {
     /// The plugin of a user in a kubeconfig file.
     ///
     /// # Errors
-    /// Returns a message if a field is missing.
+    /// Returns a message if a field is missing or not valid.
     pub(super) fn of_user(user: &str, exec: &Json, cluster: &Json) -> Result<Plugin, String> {
         let missing = |what: &str| format!("{what} must be specified for {user} to use exec authentication plugin");
         let version = text(exec, "apiVersion").ok_or_else(|| missing("apiVersion"))?;

@@ -100,7 +100,8 @@ pub(super) fn wrong_selection(settings: &HostedSettings, workspace: &str, tags: 
     Diagnostic::error(
         "Invalid workspace selection",
         format!(
-            "The variable TF_WORKSPACE selects the workspace \"{workspace}\", but there is no such workspace {place}."
+            "The variable TF_WORKSPACE selects the workspace \"{workspace}\", but there is no such workspace {place}. \
+             Set the variable to the name of an existing workspace, or unset it."
         ),
     )
 }
@@ -110,7 +111,10 @@ pub(super) fn old_service(version: &str) -> Diagnostic {
     let found = if version.is_empty() { "an older version".to_owned() } else { format!("version {version}") };
     Diagnostic::error(
         "Unsupported cloud backend version",
-        format!("A cloud block needs a service with version 2.5 of the API, but this service has {found}."),
+        format!(
+            "A cloud block needs a service with version 2.5 of the API or later, but this service has {found}. Upgrade \
+             the service."
+        ),
     )
 }
 

@@ -175,8 +175,8 @@ pub(super) fn deprecated_variable(old: &str, new: &str) -> Diagnostic {
 pub(super) fn missing_https_proxy() -> Diagnostic {
     Diagnostic::warning(
         "Missing HTTPS Proxy",
-        "The argument \"http_proxy\" does not apply to encrypted connections. Also set \"https_proxy\", or set it to \
-         \"\" for no proxy.",
+        "The argument \"http_proxy\" does not apply to encrypted connections. Also set \"https_proxy\". For no proxy, \
+         set \"https_proxy\" to \"\".",
     )
 }
 

@@ -312,7 +312,10 @@ pub fn no_tests_found() -> Diagnostic {
 
 /// No coordinator responds.
 pub fn no_coordinator_answers(address: &str) -> Diagnostic {
-    Diagnostic::error("Coordinator does not respond", format!("No coordinator responds at {address}."))
+    Diagnostic::error(
+        "Coordinator does not respond",
+        format!("No coordinator responds at {address}. Check the address, and that the coordinator is running."),
+    )
 }
 
 /// The plan file cannot be written.

@@ -311,8 +311,8 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::DONE)
 }
 
-/// Abandons a run whose journal does not belong to the state file. Moves the files of the run away, and lists the
-/// objects that the run may have changed.
+/// Abandons a run whose journal is damaged or does not belong to the state file. Moves the files of the run away, and
+/// lists the objects that the run may have changed.
 fn set_aside(invocation: &Invocation<'_>, place: &StoreLocation, run: &RunId, error: &StoreError) -> Outcome {
     let foreign = match error {
         StoreError::StateMismatch { run: of, .. } => of == run,

@@ -103,7 +103,10 @@ pub fn replace_of_unmanaged(address: &str) -> Diagnostic {
 
 /// `replace` in a run contains a text that is not an instance.
 pub fn invalid_replace() -> Diagnostic {
-    Diagnostic::error("Invalid address", "A resource instance has the address TYPE.NAME or TYPE.NAME[KEY].")
+    Diagnostic::error(
+        "Invalid address",
+        "Each element of replace must be the address of a resource instance, such as TYPE.NAME or TYPE.NAME[KEY].",
+    )
 }
 
 /// `target` in a run contains a text that cannot be selected.
@@ -178,7 +181,7 @@ pub fn required_value(name: &str) -> ProviderDiagnostic {
 pub fn configured_value(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         format!("Invalid mock/override field `{name}`"),
-        "The configuration sets this attribute, and takes precedence. Remove the value.",
+        "The configuration sets this attribute, and its value takes precedence. Remove the field from the test.",
     )
 }
 

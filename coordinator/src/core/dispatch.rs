@@ -147,8 +147,8 @@ impl Coordinator {
         };
         let Some(work) = self.backlog.next(shard, self.roster.may_settle(index)) else {
             // The shard has the maximum number of tasks, or it has only doubts and the worker already settles the
-            // maximum number of doubts. So the worker cannot begin anything of this shard now. When a task or the
-            // search for evidence ends, the shard is marked as busy again: it then has a task to begin.
+            // maximum number of doubts. So the worker cannot begin anything of this shard now. Only a shard with a
+            // task to begin counts as busy. When a task or a search for evidence ends, the shard is busy again.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);

@@ -306,8 +306,8 @@ impl StaticGraph {
                 // `whole` is sorted, because the nodes are visited in order.
                 let is_whole = |index: &usize| whole.binary_search(index).is_ok();
                 let partly = touching(addresses, false).into_iter().filter(|index| !is_whole(index));
-                // Resources that depend on a partly excluded resource are excluded, even if they are in the same
-                // module.
+                // A resource that depends on a partly excluded resource is wholly excluded, even if both are in the
+                // same module.
                 let dependents: Vec<usize> = partly.flat_map(|index| back[index].iter().copied()).collect();
                 let mut away = self.reached(whole, &back);
                 away.extend(self.reached(dependents, &back));

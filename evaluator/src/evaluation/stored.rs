@@ -60,8 +60,9 @@ impl ModuleNode {
     }
 }
 
-/// The value of references to a resource, from its stored objects. A resource without stored objects is unknown, unless
-/// `settled` says that the state is complete. `unknown` returns the placeholder for a missing object.
+/// The value of references to a resource, from its stored objects. `unknown` returns the placeholder for a missing
+/// object. A resource without stored objects has the placeholder as its value. If `settled` says that the state is
+/// complete, this applies only to resources without repetition: the others are empty or null.
 fn in_shape_of(
     repetition: &Repetition,
     objects: Vec<(InstanceKey, Value)>,

@@ -42,7 +42,8 @@ struct Opening {
     /// Why the instance could not be opened. Other tasks fail with the same error, and do not try to open the instance
     /// again.
     failure: Option<Problems>,
-    /// The highest attempt of an operation for which the instance was opened.
+    /// The highest attempt number that has cleared `failure`. Each higher number clears the failure again, so that the
+    /// instance is opened once more.
     attempt: Attempt,
 }
 

@@ -13,7 +13,7 @@ use super::{Node, NodeId, ResultSource};
 use crate::involved;
 
 /// The maximum number of nodes that are searched for one problem. This number is enough for typical expressions, and
-/// the search takes little time compared to running them.
+/// the search takes little time compared to their evaluation.
 const MOST_NODES: usize = 256;
 
 /// The origin of a value in a formula.

@@ -116,8 +116,8 @@ impl Drafting<'_> {
         apply
     }
 
-    /// Drafts the provisioners of a create, in order. They run before the replaced object is deleted. `names` are the
-    /// dependencies of the object.
+    /// Drafts the provisioners of a create, in order. `replaced` is the delete of the replaced object if it comes after
+    /// the create: the provisioners run before this delete. `names` are the dependencies of the object.
     fn provisions_of(
         &mut self,
         address: &ResourceInstance,

@@ -82,8 +82,8 @@ fn planned(
 }
 
 impl Planner {
-    /// Plans the delete or the forget of an unwanted object. Asks the provider if it plans deletes. Returns the
-    /// operation, or `None` if the object no longer exists.
+    /// Plans the delete or the forget of an unwanted object. If the provider plans deletes, it is asked to plan this
+    /// delete. Returns the operation, or `None` if the object no longer exists.
     pub(crate) async fn plan_leaving(&self, of: Unwanted<'_>) -> Result<Option<OperationId>, Problems> {
         let current = of.deposed.is_none().then_some(of.prior);
         let way = match of.prior.value.is_null() {

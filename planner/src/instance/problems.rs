@@ -36,7 +36,9 @@ pub(super) fn type_change_unusable(
     previous: &ResourceInstance,
     error: &dyn Display,
 ) -> Diagnostic {
-    type_change_failed(desired, format!("The provider converted {previous} to an invalid object: {error}."))
+    let detail =
+        format!("The provider converted {previous} to an invalid object: {error}. This is a defect of the provider.");
+    type_change_failed(desired, detail)
 }
 
 fn type_change_failed(desired: &DesiredInstance, detail: String) -> Diagnostic {

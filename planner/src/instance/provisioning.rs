@@ -25,8 +25,8 @@ impl Planner {
         Some(Origin::after(result))
     }
 
-    /// The provisioners that run before a delete, in order. A tainted object has none, because its creation did not
-    /// finish.
+    /// The provisioners that run before a delete, in order. As in OpenTofu, a tainted object has none, because its
+    /// creation may not have finished.
     pub(crate) fn farewell(&self, address: &ResourceInstance, prior: &Prior) -> Vec<PlannedProvision> {
         if prior.tainted {
             return Vec::new();

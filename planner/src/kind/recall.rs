@@ -37,8 +37,8 @@ impl Planner {
             return Ok(());
         }
         if !self.is_module_gone(instance) {
-            // If the block of the instance still exists, the stored value of its key is incomplete, which is an error
-            // here. If the block was removed, evaluation reports the usual error.
+            // Parts of the stored value of the key may be hidden. If so, and if the block of the instance still exists,
+            // this is an error here. If the block was removed, evaluation reports the usual error.
             let hidden = memory.hidden_of_value();
             let lost = self.facts.root.has_provider_block(&instance.config()) && !hidden.is_empty();
             return if lost { Err(vec![problems::hidden_value(instance, &hidden)]) } else { Ok(()) };

@@ -63,8 +63,8 @@ impl<'a> Unpacking<'a> {
     }
 }
 
-/// Sets the permissions of an entry. The program is always executable, because archives from Windows have no
-/// permissions.
+/// Sets the permissions of an entry. The program of the provider is always executable, because archives from Windows
+/// have no permissions.
 #[cfg(unix)]
 fn set_mode(file: &File, path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -16,7 +16,7 @@ pub(super) fn stored_as_flat_map() -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Unsupported state format",
         "This object is stored as a flat map, but terraform_data never used this format. The object belongs to another \
-         resource type.",
+         resource type. Remove it from the state with \"weft state rm\", and import it at an address of its own type.",
     )
 }
 

@@ -2,7 +2,7 @@
 //!
 //! As in Go, `SSL_CERT_FILE` replaces the system's file, and `SSL_CERT_DIR` replaces its directories. If only one
 //! variable is set, the system's default is used in place of the other variable. A server is trusted if its own
-//! certificate is one of the roots. The certificate may also be marked as the certificate of an authority, as
+//! certificate is one of the roots, even if the certificate is marked as the certificate of an authority, as
 //! self-signed certificates usually are.
 
 use std::collections::BTreeSet;

@@ -78,7 +78,7 @@ pub enum FetchError {
         found: String,
     },
     /// The file of checksums has no checksum for the package.
-    #[error("{0} has no checksum of this package")]
+    #[error("the list of checksums at {0} has no checksum of this package")]
     NoChecksum(String),
     /// A local file cannot be read or written.
     #[error("{path}: {error}")]

@@ -75,7 +75,7 @@ pub(crate) trait Document: fmt::Debug + Send {
     fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError>;
 
     /// The means to save the document during a run. `None` if the medium needs no saves, because other machines can
-    /// read its journals.
+    /// read its journals, or because the document is on this machine only.
     fn saver(&self) -> Option<Arc<dyn Saver>> {
         None
     }

@@ -65,7 +65,7 @@ fn done_with(file: TermFile, header: Option<RunHeader>, front: &Front, marks: &C
     if runs_on && file.ended().is_none() || copy_lacks { Ok(()) } else { file.remove() }
 }
 
-/// Adds the results of a lost run in the file to the state. Adds uncertain objects to `lost`. Returns whether the state
+/// Adds the results in the file of a lost run to the state. Adds uncertain objects to `lost`. Returns whether the state
 /// was changed.
 async fn bring_back(redis: &RedisStore, file: TermFile, lost: &mut LostStore) -> Result<bool, StoreError> {
     for _ in 0..LOOKS {

@@ -403,7 +403,7 @@ fn differences(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).filter(|(a, b)| a != b).count()
 }
 
-/// Whether a text is a JSON number: digits without a redundant zero, optionally with a sign, a fraction and an
+/// Whether a text is a JSON number: digits without a redundant zero, optionally with a minus sign, a fraction and an
 /// exponent.
 fn is_number(bytes: &[u8]) -> bool {
     let digits = |from: &[u8]| from.iter().take_while(|byte| byte.is_ascii_digit()).count();

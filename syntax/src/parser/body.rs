@@ -307,8 +307,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a string without sequences, such as a label. Returns its text and its span. The next token is the opening
-    /// quote.
+    /// Parses a string without template sequences, such as a label. Returns its text and its span. The next token is
+    /// the opening quote.
     pub(super) fn quoted_literal(&mut self) -> (SmolStr, Span) {
         let open = self.advance();
         let start = self.token(open).span;

@@ -1,6 +1,6 @@
 //! Checks that comments, strings and documents do not use the words that `CONTRIBUTING.md` forbids.
 //!
-//! The files that may use these words are listed below. An entry that is no longer needed fails the test too.
+//! The files that may use these words are listed below. An entry that is no longer needed fails the test.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ pub fn cycle(names: &[&str]) -> Diagnostic {
 pub fn graph_of_plan(kind: &str) -> Diagnostic {
     Diagnostic::error(
         "Unsupported graph type",
-        format!("A plan file has only the graph of an apply, not one of -type={kind}."),
+        format!("A plan file has only the graph of an apply. Remove -type={kind}, or use it without -plan."),
     )
 }
 

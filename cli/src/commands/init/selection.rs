@@ -60,10 +60,11 @@ fn one_of(selected: &str, all: &[String]) -> Result<String, Diagnostic> {
     index.and_then(|index| all.get(index)).cloned().ok_or_else(problems::not_a_workspace_number)
 }
 
-/// Asks for a new name for the default workspace, because the backend has no default workspace.
+/// The new name for the default workspace, because the backend has no default workspace. If a `cloud` block without
+/// tags has only one workspace, its name is used. Otherwise the user is asked.
 ///
 /// # Errors
-/// Returns an error if there is no input, or if the answer is not a valid name.
+/// Returns an error if there is no input, or if the answer is not a valid name. Returns errors of the service.
 pub fn name_for_default(invocation: &Invocation<'_>, now: &StateBackend) -> Result<SmolStr, Diagnostic> {
     if now.kind() == CLOUD
         && now.tags().is_empty()

@@ -73,7 +73,10 @@ pub fn cancelled() -> Diagnostic {
 pub fn no_server(error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Can't start temporary login server",
-        format!("The browser passes the response of the host to a local server, which cannot start: {error}."),
+        format!(
+            "The browser passes the response of the host to a local server, which cannot start: {error}. Instead, set \
+             the variable TF_TOKEN_HOST to a token, where HOST is the name of the host with underscores for dots."
+        ),
     )
 }
 

@@ -115,10 +115,10 @@ pub(super) struct Desk<'i, 'a> {
 
 impl<'i, 'a> Desk<'i, 'a> {
     /// Opens the run with this name. Without a name, the function opens the newest run with doubts, or returns `None`
-    /// if no run has doubts.
+    /// if no run has doubts. Also returns `None` if there is no store yet. Does not check that a named run exists.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be opened, or if the run does not exist.
+    /// Returns an error if the coordinator does not respond, or if the store cannot be opened.
     pub(super) async fn open(
         invocation: &'i Invocation<'a>,
         named: Option<RunId>,

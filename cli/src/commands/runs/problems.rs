@@ -21,7 +21,10 @@ pub fn no_runs() -> Diagnostic {
 
 /// The command takes the id of a run.
 pub fn run_id_expected() -> Diagnostic {
-    Diagnostic::error("Invalid number of arguments", "Expected the id of a run.")
+    Diagnostic::error(
+        "Invalid number of arguments",
+        "Expected the id of one run. To see the ids of the runs: weft runs list",
+    )
 }
 
 /// The run cannot be abandoned while a process holds it.
@@ -53,7 +56,12 @@ pub fn decision_missing() -> Diagnostic {
 
 /// The decision did not settle the operation.
 pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
-    Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}."))
+    Diagnostic::error(
+        "Still in doubt",
+        format!(
+            "{address} is still in doubt: {reason}. Try again, or make another decision with \"weft runs resolve\"."
+        ),
+    )
 }
 
 /// The decision does not fit the operation. `decisions` are the fitting ones.

@@ -51,7 +51,7 @@ fn masked(before: &Value, after: &Value, paths: &[&[ValueStep]]) -> Value {
 }
 
 /// Whether two values are equal if null, an empty string and an empty collection count as equal. For unset arguments,
-/// providers of the first SDK may write one of these when they create an object, but another one when they read the
+/// providers of the older SDK may write one of these when they create an object, but another one when they read the
 /// object.
 fn same_but_for_unset(before: &Value, after: &Value) -> bool {
     let unset = |value: &Value| {

@@ -128,7 +128,8 @@ impl Beats {
                     continue;
                 }
                 // The record may exist only because an old request of this process wrote the record again after another
-                // process had removed it. So after a long pause, the note about a takeover decides.
+                // process had removed it. So after a long pause, the note about a takeover decides whether the lock is
+                // lost.
                 if !lost && jiff::Timestamp::now().duration_since(renewed) > STALE_AFTER {
                     let Ok(found) = objects.read(&taken).await else { continue };
                     lost = found.is_some();

@@ -23,8 +23,8 @@ pub const RETRY_AFTER_MS: &str = "retry-after-ms";
 /// The member of a returned object that controls what the plugin does with it.
 pub const TWIST: &str = "twist";
 
-/// Lines that are sent while they are read. An error in the middle closes the connection, so that a part of the ledger
-/// does not look complete.
+/// Lines that the server sends while it reads further lines from its store. An error in the middle closes the
+/// connection, so that a part of the ledger does not look complete.
 pub type Lines = Pin<Box<dyn Stream<Item = Result<Bytes, StoreError>> + Send>>;
 
 /// The body of a response.

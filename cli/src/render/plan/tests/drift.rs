@@ -42,7 +42,7 @@ fn drift_of_a_part_keeps_the_secret_of_the_whole() {
     }
 }
 
-/// Providers of the first SDK write null, "", [] or {} for unset arguments.
+/// Providers of the older SDK write null, "", [] or {} for unset arguments.
 #[test]
 fn unset_arguments_are_not_drift() {
     let drift = update(&[("id", Value::null(Type::String))], &[("id", Value::string(""))]);
