@@ -320,7 +320,10 @@ pub fn signature_file_too_large(path: &str, most: usize) -> Diagnostic {
 
 /// The file of trusted keys does not exist.
 pub fn key_file_missing(path: &str) -> Diagnostic {
-    Diagnostic::error("Key not found", format!("The file {path} does not exist."))
+    Diagnostic::error(
+        "Key not found",
+        format!("The file {path}, which should contain the key, does not exist. Name an existing PEM file."),
+    )
 }
 
 /// The file has no usable key.

@@ -476,7 +476,7 @@ fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
 }
 
 /// The reason why a run does not begin. The reason may name thousands of instances, so it is sent as a message. A
-/// status is sent in headers, whose size is limited.
+/// status is sent in headers, whose size is limited. Only an error of the store and a missing run are sent as a status.
 fn refusal(error: RunError) -> Result<proto::Refusal, Status> {
     match error {
         RunError::Store(_) | RunError::NoRun(_) => Err(refuse(error)),

@@ -336,7 +336,7 @@ fn summaries(problems: &Problems) -> String {
 /// Fills in a template: names in braces are replaced by the values of attributes.
 ///
 /// # Errors
-/// Returns an error if a part has no known value.
+/// Returns an error if a value is empty or unknown, or is not a string, number or bool.
 pub(crate) fn filled(template: &str, object: &Value) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;

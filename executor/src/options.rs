@@ -66,8 +66,9 @@ pub struct WorkerOptions {
     pub files: Arc<dyn Files>,
     /// The base of relative file names.
     pub base_directory: PathBuf,
-    /// Receives the events of ephemeral objects. Set only if a command such as `weft apply` runs the worker in its own
-    /// process. Such a command shows every output line of provisioners.
+    /// Receives the events and diagnostics of ephemeral objects. Set only if a command such as `weft apply` runs the
+    /// worker in its own process. Because such a command shows every output line of a provisioner, the provisioner then
+    /// waits while the queue of lines is full.
     pub said: Option<mpsc::Sender<HostMessage>>,
     /// Stores results without an acknowledgement, so that they outlive the process.
     pub spool: Option<WorkerSpool>,

@@ -55,7 +55,8 @@ pub(crate) fn no_schema(subject: &DiagnosticSubject<'_>, type_name: &str) -> Dia
 
 /// The fragment, or a part of it, cannot be decoded.
 pub(crate) fn unreadable(what: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Unreadable plan", format!("This worker cannot read {what}: {error}."))
+    let detail = format!("This worker cannot read {what}: {error}. Make a new plan with the worker's version of Weft.");
+    Diagnostic::error("Unreadable plan", detail)
 }
 
 /// A defect of the worker.

@@ -265,7 +265,8 @@ impl Function {
 
     /// Calls the function. Converts the arguments, applies the rules for null, unknown and marked arguments, and adds
     /// the formula and origin to the result. The caller has checked the number of arguments. `formula` creates the
-    /// formula of the call for a given result type. `formula` is called only if an argument is symbolic.
+    /// formula of the call for a given result type. `formula` is called only if an argument is symbolic, or if the call
+    /// is impure and deferred to apply.
     pub fn invoke(
         &self,
         context: &CallContext<'_>,

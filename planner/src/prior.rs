@@ -216,7 +216,8 @@ pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Mar
 }
 
 /// The given marks, and the marks that the schema requires for a value. A given path stays in the result even if the
-/// value no longer has this path, so that [`Value::mark_paths`] hides the nearest part that remains.
+/// value no longer has this path, so that [`Value::mark_paths`] hides the nearest part that remains. Only paths for
+/// which no part needs a mark ([`Located::Nowhere`]) are left out.
 pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
     let missing = missing_marks(value, given, schema);
     let leads = given.iter().filter(|(path, _)| located(value, path, schema) != Located::Nowhere);

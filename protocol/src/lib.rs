@@ -25,9 +25,10 @@
 //!    plan. If this step fails, the result is [`TaskResult::Failed`] without an intent. A plan without changes needs no
 //!    intent either. Next, the worker sends a [`Report::Intent`]. It makes the call only after [`Order::Granted`] for
 //!    exactly this attempt. In addition, less than [`Welcome::intent_age_ms`] must have passed on the worker's clock
-//!    since its first request; otherwise the result is [`TaskResult::NotCalled`]. After [`Order::IntentRefused`], the
-//!    worker forgets the task. If the worker does not have the granted task, or has returned it, the worker answers
-//!    with [`TaskResult::NotCalled`]. The worker ignores a grant for a task that it has already called.
+//!    since the worker first requested this intent; otherwise the result is [`TaskResult::NotCalled`]. After
+//!    [`Order::IntentRefused`], the worker forgets the task. If the worker does not have the granted task, or has
+//!    returned it, the worker answers with [`TaskResult::NotCalled`]. The worker ignores a grant for a task that it has
+//!    already called.
 //! 5. **Results.** [`TaskResult::Done`] has three parts: every change of the state, object by object; `local` for
 //!    readers in the same shard; one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an
 //!    error that the provider returned or, without an intent, for an error of Weft. A create that returned an error and
@@ -49,8 +50,8 @@
 //!    [`SettleVerdict::Unknown`] with the reason, or [`SettleVerdict::Found`] with an object that only the user can
 //!    judge. A reason is empty if the worker had no method to look for evidence. If a deleted object is absent, or an
 //!    updated object is as planned, the attempt counts as applied. `holder_dead` repeats the value of the order, unless
-//!    the worker knows that the process has died since. With `adopt`, the worker reads the object with that id. A task
-//!    with `read_first` reads or looks up the object before the final plan.
+//!    the worker knows that the process has died since. With `adopt`, the worker reads the object with the id in
+//!    `adopt`. A task with `read_first` reads or looks up the object before the final plan.
 //! 9. **Silence.** On an idle stream, a worker sends a heartbeat every [`Welcome::heartbeat_ms`]. After
 //!    [`Welcome::pause_ms`] without a frame from the coordinator, the worker starts no new call, lets running calls
 //!    end, and reconnects.

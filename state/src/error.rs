@@ -193,7 +193,7 @@ pub enum StoreError {
     #[error("{0} has no state yet")]
     NoState(String),
     /// There is no such run.
-    #[error("there is no run {0}")]
+    #[error("there is no run {0}: see `weft runs list`")]
     NoRun(RunId),
     /// Another process has taken over the run of this journal. The journal accepts no more writes.
     #[error("another process has taken over the run: it has begun a journal that follows {0}")]

@@ -52,7 +52,8 @@ pub(super) fn mutex(place: String, key: &str, value: &str) -> BackendError {
 /// The lock cannot be released, because it does not exist.
 pub(super) fn no_lock(place: String, lock: &str) -> BackendError {
     let error = format!("lock file {lock} not exists");
-    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+    let advice = "The state is not locked, so no lock must be released".to_owned();
+    BackendError::Refused { place, doing: "releasing the lock", error, advice }
 }
 
 /// The lock cannot be released, because it has a different id.

@@ -7,7 +7,8 @@ const LATEST: &str = "latest";
 /// The first version of the range up to [`LATE`] in which all versions share a state format. Each earlier version has
 /// its own state format.
 const EARLY: [u64; 3] = [0, 14, 0];
-/// The first version of the range in which versions share a state format only if their minor numbers are equal.
+/// The first version of the range in which versions share a state format only if their major and minor numbers are
+/// equal.
 const LATE: [u64; 3] = [1, 3, 0];
 
 /// The compatibility of two versions.

@@ -142,7 +142,7 @@ pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
 pub(super) fn taken_over(run: &str) -> Diagnostic {
     let detail = format!(
         "Another process has taken over the run. This process has recorded nothing since then, and the other process \
-         continues the run.\nTo see its state: weft runs show {run}"
+         continues the run.\nTo see the progress of the run: weft runs show {run}"
     );
     Diagnostic::error("Run not finished", detail)
 }

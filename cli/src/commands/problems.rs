@@ -81,7 +81,10 @@ pub fn input_ends_within() -> Diagnostic {
 
 /// The terminal cannot be used.
 pub fn terminal_unusable(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot use the terminal", format!("{error}."))
+    Diagnostic::error(
+        "Cannot use the terminal",
+        format!("{error}. The console can also read expressions from a pipe: echo 'EXPRESSION' | weft console"),
+    )
 }
 
 /// The coordinator cannot listen.
@@ -264,7 +267,7 @@ pub fn outdated_results(count: usize, path: &Path) -> Diagnostic {
 
 /// The coordinator refuses the worker.
 pub fn worker_refused(reason: &str) -> Diagnostic {
-    Diagnostic::error("Refused by the coordinator", format!("{reason}."))
+    Diagnostic::error("Refused by the coordinator", format!("This worker cannot work for the coordinator: {reason}."))
 }
 
 /// The text of `-listen` is not an address.

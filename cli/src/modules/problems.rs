@@ -72,7 +72,10 @@ pub fn location_unavailable(
 
 /// A registry has no version of a module.
 pub fn no_versions(host: &dyn Display, module: &dyn Display, called: &str) -> Diagnostic {
-    Diagnostic::error("Module has no versions", format!("{host} has no version of the module {module} {called}."))
+    Diagnostic::error(
+        "Module has no versions",
+        format!("{host} has no version of {module}, the source of the module {called}."),
+    )
 }
 
 /// No version of a module satisfies its constraint.

@@ -6,7 +6,9 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 /// The provider of a resource in the state has no schema for it.
 pub fn no_schema(address: &dyn Display) -> Diagnostic {
-    unfit(format!("The provider of {address} has no schema for it."))
+    unfit(format!(
+        "The provider of {address} has no schema for it. Install a version of the provider that has this resource type."
+    ))
 }
 
 /// The schema version of an object in the state differs from that of the provider's schema.

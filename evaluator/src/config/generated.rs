@@ -11,8 +11,8 @@ use super::{CompiledModule, ImportBlock, ImportKey, SourceFiles, problems};
 /// The `import` blocks, in order, for which configuration can be generated: those whose target has no resource block.
 ///
 /// # Errors
-/// Returns an error if a target is in a called module or has a key. A resource block cannot be generated for such a
-/// target.
+/// Returns an error if such a target is in a called module or has a key, or if its `import` block has `for_each`. A
+/// resource block cannot be generated in these cases.
 pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();

@@ -38,8 +38,8 @@ impl ProviderBlock {
 
 /// Reports the problems of the providers of a tree of modules.
 pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<Diagnostic>) {
-    // The modules to check. Each has the argument of its call that forbids provider configurations, if there is such an
-    // argument.
+    // The modules to check. Each has the argument that forbids provider configurations, if there is one: an argument of
+    // the module's own call, or of a call that leads to it.
     let mut pending: Vec<(Arc<CompiledModule>, Option<SourceRange>)> = vec![(root.clone(), None)];
     check_passed_on(root, None, diagnostics);
     while let Some((module, forbidden)) = pending.pop() {

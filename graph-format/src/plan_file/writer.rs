@@ -24,7 +24,8 @@ use crate::schema::ProviderSchema;
 /// of the graph verifies it ([`crate::graph::verify`]), and so does every reader of the file.
 ///
 /// # Errors
-/// Returns [`WriteError::Unwritable`] if a value is ephemeral or nested too deeply, and the errors of `out`.
+/// Returns [`WriteError::Unwritable`] if a value is ephemeral or nested too deeply, [`WriteError::Unreadable`] if a
+/// section cannot be read back, [`WriteError::TooManySections`], and the errors of `out`.
 pub fn write(plan: &PlanFile, mut out: impl Write) -> Result<Digest, WriteError> {
     let file = encode(plan)?;
     out.write_all(&file)?;

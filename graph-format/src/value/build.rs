@@ -25,8 +25,9 @@ impl Value {
         Value::refined(ty, Refinement::default())
     }
 
-    /// An unknown value with a refinement. If only one value is possible, returns that value. Like cty's refinement
-    /// builder, this recognizes lengths of zero and numbers with equal inclusive bounds.
+    /// An unknown value with a refinement. As in cty's refinement builder, some refinements of values that are not null
+    /// have another result: a length of zero gives an empty collection, equal inclusive bounds give a number, and the
+    /// known length of a list gives a list of unknown elements, unless the list would be too long.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
         if refinement.leaves_one_value(&ty) {
             match (&ty, &refinement.min) {

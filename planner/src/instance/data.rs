@@ -90,8 +90,8 @@ impl Planner {
         Ok(marked.add_origin(origin.as_ref()))
     }
 
-    /// Plans a read at apply for a data source of a check block that could not be read now. Until that read, the value
-    /// of the data source is null.
+    /// Plans a read at apply for a data source of a check block, if this data source could not be read now. Until that
+    /// read, the state has the configured attributes of the data source, and null for unknown ones.
     fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         self.forget_data(desired);
         if !self.facts.rules.makes_objects {

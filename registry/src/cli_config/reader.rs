@@ -1,5 +1,6 @@
-//! Reads the files into one configuration. If several files have the same setting, the first file takes precedence.
-//! Blocks with labels are different: a block replaces a block with the same label in an earlier file.
+//! Reads the files into one configuration. If several files set `plugin_cache_dir`, the first file takes precedence.
+//! Most other settings, such as those in blocks with the same label, replace the settings of earlier files. A second
+//! `provider_installation` or `credentials_helper` is an error.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

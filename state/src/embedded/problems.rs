@@ -62,7 +62,7 @@ pub(super) fn moving(run: &RunId, target: &Path) -> impl FnOnce(io::Error) -> St
 
 /// The disk has no room for the results of open intents.
 pub(super) fn reserving_room(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
-    failed(format!("reserving room in {}", path.display()))
+    failed(format!("reserving disk space for {}", path.display()))
 }
 
 /// The thread of a journal cannot be started.
@@ -203,7 +203,9 @@ pub(super) fn network_file_system(path: &Path) -> StoreError {
 
 /// A run holds the state that an edit would change.
 pub(super) fn run_in_progress(run: &RunId) -> StoreError {
-    StoreError::Closed(format!("run {run} is in progress"))
+    StoreError::Closed(format!(
+        "this process carries out run {run}, and other changes of the state are possible only after the run has ended"
+    ))
 }
 
 /// The thread of a journal has ended.

@@ -36,8 +36,8 @@ impl Seals {
         self.0.seals(&TargetName::State)
     }
 
-    /// Parses the state in a file. Its format digit may be the digit with which a run guards the file. `path` names the
-    /// file in errors.
+    /// Parses the state in a file. The digit of the state's format version may be the one with which a run guards the
+    /// file. `path` names the file in errors.
     ///
     /// # Errors
     /// Returns an error if the content cannot be decrypted, or is not a state.

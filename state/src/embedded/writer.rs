@@ -346,7 +346,7 @@ mod tests {
             writer.reserve(open).unwrap();
         }
         let error = writer.reserve(5).unwrap_err().to_string();
-        assert!(error.contains("reserving room in journal"), "{error}");
+        assert!(error.contains("reserving disk space for journal"), "{error}");
         // Results can still be written. Intents are accepted again once there is room.
         writer.check().unwrap();
         writer.append(&[]).wait_blocking().unwrap();

@@ -81,7 +81,7 @@ pub(super) fn twice(address: &str) -> String {
 
 /// The status of an object is unknown.
 pub(super) fn object_status(status: &str) -> String {
-    format!("the status {status:?} is not known")
+    format!("the status {status:?} is not valid: only \"tainted\" is allowed")
 }
 
 /// The private data is not base64.

@@ -261,7 +261,7 @@ impl Parser<'_> {
 
 /// Removes the common indentation of all lines of a heredoc.
 ///
-/// A line counts if it begins with a sequence or contains text that is not blank. Indentation is measured in
+/// A line counts if it contains a template sequence, or text that is not blank. Indentation is measured in
 /// user-perceived characters. Blank lines are unchanged.
 fn flush(parts: &mut [Piece]) {
     let mut common = usize::MAX;

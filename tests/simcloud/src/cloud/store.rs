@@ -1,8 +1,8 @@
 //! The store: SQLite on a thread of its own, which writes many effects in one transaction.
 //!
 //! An effect is first applied to the world in memory. It is queued while the world is still locked, so the queue has
-//! the order of the sequence numbers. No request gets a response, not even a read, before the data in it is durable. If
-//! a write fails, the store refuses everything until a restart, which begins from the stored data.
+//! the order of the sequence numbers. Every request, even a read, gets its response only after the data in the response
+//! is durable. If a write fails, the store refuses everything until a restart, which begins from the stored data.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
