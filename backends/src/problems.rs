@@ -13,7 +13,8 @@ pub fn key_data(problem: impl Into<String>) -> Diagnostic {
 
 /// This build does not support this type of backend.
 pub fn not_here(kind: &str) -> Diagnostic {
-    Diagnostic::error("Backend not supported yet", format!("This build of Weft does not have the backend {kind:?}."))
+    let detail = format!("This build of Weft does not have the backend {kind:?}. Use another backend.");
+    Diagnostic::error("Backend not supported yet", detail)
 }
 
 /// An address of a state in a backend cannot be used.

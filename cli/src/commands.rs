@@ -112,8 +112,8 @@ pub const GROUPS: &[(&str, &str)] = &[
     (WORKSPACES, "Manage workspaces"),
 ];
 
-/// Commands that OpenTofu does not have. They work on runs and plan files, not on the configuration, so a broken
-/// configuration never stops them.
+/// Commands that OpenTofu does not have. They need no valid configuration, so that they also work while the
+/// configuration is broken.
 const OWN: &[&str] = &["certs", "coordinator", "explain", "inspect", "runs", "store", "worker", "workers"];
 
 /// Whether the command does not exist in OpenTofu.

@@ -57,8 +57,9 @@ struct DynamicReader<'a> {
 }
 
 impl DynamicReader<'_> {
-    /// Reads the block. Returns the problems of its unsupported arguments, and either the block or the first other
-    /// error. If only arguments are unsupported, the error is `None`.
+    /// Reads the block. Returns the problems of its unsupported arguments, and either the block or another error. If
+    /// there are unsupported arguments, only the label and `for_each` are also checked. If both are valid, the error is
+    /// `None`.
     fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
         let label = match self.label() {
             Ok(label) => label,

@@ -170,8 +170,8 @@ pub(crate) fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
     Diagnostic::error(
         if keyed { INSTANCE_NOT_PRESENT } else { CONFIGURATION_NOT_PRESENT },
         format!(
-            "The state has objects of {instance}, which is no longer in the configuration. Keep the provider \
-             configuration until these objects are destroyed, then remove the provider configuration.{how}"
+            "The state has objects of {instance}, which is no longer in the configuration. Restore the provider \
+             configuration, destroy these objects, and only then remove the provider configuration.{how}"
         ),
     )
 }

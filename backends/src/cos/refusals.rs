@@ -59,5 +59,6 @@ pub(super) fn no_lock(place: String, lock: &str) -> BackendError {
 /// The lock cannot be released, because it has a different id.
 pub(super) fn other_lock(place: String, found: &str, id: &str) -> BackendError {
     let error = format!("lock id mismatch, {found} != {id}");
-    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+    let advice = "Use the lock ID that the error about the locked state shows".to_owned();
+    BackendError::Refused { place, doing: "releasing the lock", error, advice }
 }

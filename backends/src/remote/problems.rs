@@ -52,11 +52,11 @@ pub(super) fn no_service(settings: &HostedSettings, why: &NoService) -> Diagnost
         NoService::Name(error) => Diagnostic::error("Invalid hostname", format!("{error}.")),
         NoService::Network(error) if settings.flavour == Flavour::Cloud => Diagnostic::error(
             "A network issue prevented cloud configuration",
-            format!("The services of {host} are not known: {error}."),
+            format!("Weft cannot find out which services {host} has: {error}."),
         ),
         NoService::Network(error) => Diagnostic::error(
             "Failed to request discovery document",
-            format!("The services of {host} are not known: {error}."),
+            format!("Weft cannot find out which services {host} has: {error}."),
         ),
         NoService::NotOffered => Diagnostic::error(
             format!("Host {host} does not provide a tfe service"),
@@ -125,9 +125,9 @@ pub(super) fn runs_elsewhere(settings: &HostedSettings, workspace: &str, mode: &
         "Workspace with remote execution",
         format!(
             "The workspace {organization}/{workspace} at {host} has the execution mode \"{mode}\": the service makes \
-             and applies its plans, and Weft cannot start these runs. Set the execution mode of the workspace to \
-             \"local\" in its settings, so that the service keeps only the state. Or use the web page of the service \
-             for this run. Commands about the state work in either mode."
+             and applies the plans of the workspace, and Weft cannot start runs in the service. Set the execution mode \
+             to \"local\" in the settings of the workspace, so that the service keeps only the state. Or start the run \
+             on the web page of the service. Commands about the state work in every mode."
         ),
     )
 }

@@ -302,7 +302,7 @@ pub fn unknown_code(given: &str, nearest: Option<&str>) -> Diagnostic {
 
 /// `validate` takes at most one argument.
 pub fn one_directory_expected() -> Diagnostic {
-    Diagnostic::error("Too many command line arguments", "Expected at most one positional argument.")
+    Diagnostic::error("Too many command line arguments", "Expected at most one positional argument, a directory.")
 }
 
 /// `-filter` selects no test.

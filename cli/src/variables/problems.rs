@@ -29,7 +29,8 @@ pub fn invalid_var_option(text: &str) -> Diagnostic {
 
 /// An environment variable is not UTF-8.
 pub fn value_not_utf8(name: &str) -> Diagnostic {
-    Diagnostic::error("Invalid value of environment variable", format!("The value of {name} is not UTF-8."))
+    let detail = format!("The value of {name} is not UTF-8. Set the variable to valid UTF-8.");
+    Diagnostic::error("Invalid value of environment variable", detail)
 }
 
 /// A variables file has a value for a variable that the root module does not declare.

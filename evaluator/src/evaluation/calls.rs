@@ -156,8 +156,9 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// Evaluates the selected parts of this module and its descendants: resources, outputs of the root module, and
-    /// variables of this module. A plan lists these variables even if nothing uses them.
+    /// Evaluates the selected parts of this module and its descendants: resources, variables with validations, and
+    /// outputs of the root module. Also evaluates the provider configurations that stored objects may need, and all
+    /// variables of the root module, because a plan lists these variables even if nothing uses them.
     async fn selected_part(self: &Arc<Self>) -> Result<(), Failed> {
         let node = self.clone();
         let Some(selected) = &node.evaluation.selected else { return Ok(()) };

@@ -339,8 +339,8 @@ impl Evaluator<'_> {
             };
         }
         let result = result.mark(&marks);
-        // The result depends on whether a single value is null. A value that is unknown but not null cannot become null
-        // at apply.
+        // A known value with a formula may be another value at apply, for example null, and the result depends on
+        // whether a single value is null. A value that is unknown but not null cannot become null at apply.
         let live = source.formula().is_some() && bare.is_known();
         if !open && !live && !unsettled_set {
             return result.add_origin(source.origin());

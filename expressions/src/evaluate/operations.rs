@@ -71,9 +71,9 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of `&&` or `||` if one operand failed and the other operand decides the result. If the left operand
-    /// is valid but unknown, it may decide the result at apply, and this result is returned. `None` if the error stays
-    /// relevant.
+    /// The result of an operator if one operand failed. If the other operand, `sound`, decides the result, returns that
+    /// result. If `sound` is the unknown left operand of `&&` or `||`, it may decide the result at apply, so returns an
+    /// unknown boolean with a formula. `None` if the error stays relevant.
     fn forgiven(
         &self,
         operator: BinaryOperator,

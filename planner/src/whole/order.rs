@@ -149,9 +149,11 @@ impl DeleteOrder {
     /// The waits of deletes. Call this when all deletes are drafted. `in_shards` are all operations of providers.
     ///
     /// The plan first deletes those dependents of an object that are to be deleted. Next, it deletes the object, and
-    /// last, it changes the remaining dependents. If the new object already exists, or if the resource is replaced
-    /// create-first, the object is deleted last. Data sources are read after all deletes. The waits of all instances of
-    /// a resource share one set of operations, so the number of edges is linear in the number of instances.
+    /// last, it changes the remaining dependents. There are two exceptions: if the replacement of an object is created
+    /// before the delete, or if the state records the resource as create-first, the object is deleted last. A data
+    /// source that is read at apply waits for the deletes that come first, of the resources that it names. Data sources
+    /// of check blocks also wait for all operations that are not reads. The waits of all instances of a resource share
+    /// one set of operations, so the number of edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();

@@ -92,6 +92,6 @@ pub enum OutputProblem {
     #[error("{0} is missing or empty")]
     NoKey(&'static str),
     /// The metadata is too long to be stored.
-    #[error("its meta has {0} bytes, which is too long")]
+    #[error("its meta has {0} bytes, which is too long: use at most {max}", max = crate::limits::LONGEST_METADATA)]
     LongMetadata(usize),
 }

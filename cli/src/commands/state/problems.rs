@@ -105,7 +105,11 @@ pub fn invalid_instance_address(text: &str, escaped: &str) -> Diagnostic {
 pub fn instance_in_doubt(doubt: &Doubt) -> Diagnostic {
     Diagnostic::warning(
         "Resource instance in doubt",
-        format!("The outcome of the operation on {} in run {} is unknown: {}.", doubt.key, doubt.run, doubt.reason),
+        format!(
+            "The outcome of the operation on {} in run {} is unknown: {}. Look at the real object, then report what \
+             happened: weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
+            doubt.key, doubt.run, doubt.reason, doubt.run, doubt.key.address
+        ),
     )
 }
 
