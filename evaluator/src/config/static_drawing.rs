@@ -149,9 +149,9 @@ impl Pen<'_> {
         }
     }
 
-    /// Adds the vertices of a module's checks. Each check comes after everything that it refers to. Also connects the
-    /// start and the end of the module, unless it is the root module: the other vertices of the module come between
-    /// these two vertices.
+    /// Adds the vertices of a module's checks. Each check comes after everything that it refers to. A called module
+    /// also has a vertex for its start and a vertex for its end. Its variables, locals, outputs, resources and calls
+    /// are connected to both, so that they come after the start and before the end.
     fn module(&mut self, module: &Arc<CompiledModule>) {
         for check in module.checks.values() {
             let name = within(&module.path, &format!("check.{}", check.name));

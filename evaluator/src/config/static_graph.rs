@@ -273,7 +273,8 @@ impl StaticGraph {
     /// Targets include all their dependencies, and exclusions exclude all their dependents. If only some instances of a
     /// resource are excluded, resources that depend on it are excluded too, but outputs are not. An output of the root
     /// module is planned if it depends on resources and all of them are planned. A selection by targets also includes
-    /// the dependencies of the `wanted` provider configurations, which stored objects without blocks need.
+    /// the dependencies of the provider configurations in `wanted`: objects in the state that have no block in the
+    /// configuration need these provider configurations.
     pub(crate) fn selected(
         &self,
         root: &Arc<CompiledModule>,

@@ -106,8 +106,8 @@ pub(crate) fn no_argument_on_line() -> Diagnostic {
 pub(crate) fn block_on_line() -> Diagnostic {
     Diagnostic::error(
         "Argument definition required",
-        "A block on one line has one argument and no blocks. Write nested blocks on their own lines. For an argument, \
-         write an equals sign after the name.",
+        "A block on one line can have only one argument, and no nested blocks. Write nested blocks on their own lines. \
+         For an argument, write an equals sign after the name.",
     )
 }
 

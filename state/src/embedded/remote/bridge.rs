@@ -1,7 +1,7 @@
-//! Runs requests of a backend for threads that may block.
+//! Sends requests to a backend on behalf of synchronous code.
 //!
-//! Threads of the async runtime call the store, too. On such a thread, blocking on a future would panic. The bridge has
-//! its own runtime, and its callers wait on a channel.
+//! The callers wait for the result. Some of them are on threads of an async runtime, where `Runtime::block_on` would
+//! panic. Therefore the bridge runs the requests on its own runtime, and its callers wait on a channel.
 
 use std::future::Future;
 use std::sync::Arc;
