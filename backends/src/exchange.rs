@@ -136,7 +136,7 @@ pub trait Authorize: Send + Sync {
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError>;
 
     /// Called after the service has rejected the headers or parameters from [`Authorize::authorize`]. Returns whether
-    /// another attempt may use other credentials.
+    /// the request is sent once more, because the next call of [`Authorize::authorize`] can return other credentials.
     async fn rejected(&self) -> bool {
         false
     }

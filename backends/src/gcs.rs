@@ -94,8 +94,8 @@ struct GcsState {
 }
 
 impl GcsState {
-    /// The holder of the lock. The id of the lock is the generation of the lock object. The id in the content of that
-    /// object, which the holder chose, is replaced.
+    /// The holder of the lock. The id of the lock is the generation of the lock object. The content of that object has
+    /// another id, chosen by the holder. This id is replaced by the generation.
     async fn holder(&self, doing: &'static str) -> Result<Option<LockInfo>, BackendError> {
         let found = self.client.get(doing, &self.lock).await?;
         Ok(found.map(|object| {

@@ -42,10 +42,10 @@ pub fn escaped(text: &str) -> String {
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&quoted).to_owned()
 }
 
-/// The errors for a text that is not a valid address, or that is not the address of `wanted`.
+/// The errors for a text that is not a valid address, or that does not name what the command expects.
 ///
-/// `at` is the file that contains the text, and the position in the file where the text begins. The list of errors is
-/// never empty.
+/// `wanted` describes what the command expects. `at` is the file that contains the text, and the position in the file
+/// where the text begins. The list of errors is never empty.
 pub fn invalid_address(text: &str, at: Option<(&str, Position)>, wanted: &str) -> Vec<Diagnostic> {
     let (file, start) = at.unwrap_or(("", Position::START));
     let (_, mut problems) = weft_syntax::parse_traversal(file, Arc::from(text), start);

@@ -149,8 +149,8 @@ impl Context {
 }
 
 /// The time between two saves of a state during a run; `None` if the state is saved only at the end. `theirs` is the
-/// value of OpenTofu's variable: whole seconds, at least the default. `own` is the value of Weft's variable, which
-/// takes precedence: seconds without a lower limit, or 0 to save only at the end.
+/// value of OpenTofu's variable: whole seconds. A value below the default counts as the default. `own` is the value of
+/// Weft's variable, which takes precedence: seconds without a lower limit, or 0 to save only at the end.
 fn save_interval(theirs: Option<String>, own: Option<String>) -> Option<Duration> {
     if let Some(seconds) = own.and_then(|text| text.parse().ok())
         && let Ok(interval) = Duration::try_from_secs_f64(seconds)

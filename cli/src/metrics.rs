@@ -1,7 +1,8 @@
 //! Metrics of coordinators and workers in the text format of Prometheus (version 0.0.4), for `-metrics ADDRESS`.
 //!
-//! `docs/operate.md` describes each metric. Labels contain the names of statuses, budgets, workers and placement
-//! labels. The number of these names is bounded. Labels never contain values of a plan or state.
+//! `docs/operate.md` describes each metric. The labels of a metric contain statuses, names of budgets and workers, and
+//! placement labels, and the number of these is bounded. The labels of a metric never contain values of a plan or a
+//! state.
 
 mod coordinator;
 mod endpoint;

@@ -231,8 +231,8 @@ pub fn pool_options(context: &Context) -> PoolOptions {
     }
 }
 
-/// The `provider_deadlines` of the CLI configuration, by plugin name. Problems of these settings are reported when
-/// packages are searched.
+/// The `provider_deadlines` of the CLI configuration, by plugin name. The search for packages reports problems of these
+/// settings.
 fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
     let (config, ..) = context.cli_config();
     let of_source = |(source, limits): (&ProviderSource, &BTreeMap<CallKind, Duration>)| {

@@ -24,7 +24,7 @@ fn limit_core_dumps() {
 }
 
 /// Marks the process as not dumpable, so that other processes of the same user cannot attach to it. This also prevents
-/// dumps that the system pipes to a program, to which the limit of [`limit_core_dumps`] does not apply.
+/// dumps that the system pipes to a program. The limit of [`limit_core_dumps`] does not apply to such dumps.
 #[cfg(target_os = "linux")]
 fn forbid_attaching() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};

@@ -1,5 +1,5 @@
-//! SIGINT and SIGTERM: the first one drains, the second one asks providers to stop, and the third one quits
-//! immediately.
+//! Handles SIGINT and SIGTERM in the same way. The first signal drains, the second signal asks providers to stop, and
+//! the third signal quits immediately.
 //!
 //! A command that can end gracefully creates an [`Attention`]. The latest [`Attention`] receives the signals. If there
 //! is no [`Attention`], a signal ends the process immediately. A dedicated thread waits for signals, so that they work
@@ -83,8 +83,9 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Accepts `orderly` signals. A signal that arrived during a [`Hold`] is delivered immediately. The signal after
-    /// the last accepted one ends the process, and so does a timeout after the last accepted one.
+    /// Begins to accept signals. `orderly` is the number of accepted signals. A signal that arrived during a [`Hold`]
+    /// is delivered immediately. The signal after the last accepted one ends the process, and so does a timeout after
+    /// the last accepted one.
     pub fn begin(orderly: usize) -> Attention {
         watch();
         let (sender, signals) = mpsc::unbounded_channel();
@@ -115,8 +116,8 @@ impl Drop for Attention {
     }
 }
 
-/// While this exists, a signal that arrives without an [`Attention`] is stored for the next [`Attention`]. At most one
-/// signal is stored.
+/// While this exists, a signal that arrives when there is no [`Attention`] is stored for the next [`Attention`]. At
+/// most one signal is stored.
 #[derive(Debug)]
 pub struct Hold(());
 

@@ -222,8 +222,8 @@ impl Coordinator {
         self.outline.position(operation).map(|position| self.operations.status(position))
     }
 
-    /// Disconnected workers of earlier terms that have open intents or doubts. The caller sends [`Event::Dead`] for
-    /// each of these workers that is known to be dead.
+    /// Disconnected workers that are not known to be dead. At the start of a term, these are the workers with open
+    /// intents or doubts from earlier terms. The caller sends [`Event::Dead`] for each worker that it finds dead.
     pub fn absent_holders(&self) -> Vec<WorkerId> {
         self.roster.absent()
     }

@@ -93,8 +93,8 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// The exit code of `apply` and `resume`: 0 when everything is done, 1 after errors or an early end, 3 with
-    /// operations in doubt.
+    /// The exit code of `apply` and `resume`: 3 if operations are in doubt. Otherwise 0 if everything is done, and 1
+    /// after errors or an early end.
     pub fn exit_code(&self) -> u8 {
         match self.reason {
             _ if !self.in_doubt.is_empty() => 3,

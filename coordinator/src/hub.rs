@@ -440,8 +440,9 @@ impl Hub {
     }
 
     /// Drains a worker, or lets the worker take work again if `drained` is `false`. A drained worker stays drained after
-    /// a reconnect, as long as this coordinator runs. Returns `false` if no worker with this name is connected or
-    /// drained, and for the worker of a command line. Only a connected worker can be drained.
+    /// a reconnect, as long as this coordinator runs. If `drained` is `true`, returns `false` if no worker with this
+    /// name is connected. Otherwise, returns `false` if no worker with this name is connected or drained. Always
+    /// returns `false` for a connected worker of a command line.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {
             let mut state = self.state.lock();

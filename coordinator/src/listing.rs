@@ -206,8 +206,8 @@ impl RunDetails {
 
 /// The run that `weft runs resume` resumes; `runs` is newest first. The first choice is the newest run that still has
 /// claims: until this run ends, no other run can change the claimed instances. The second choice is the newest run that
-/// is not done. A run that ended with failures cannot be resumed after a later run has done its work, because it has no
-/// claims and an outdated plan. A run that the user abandoned is resumed only by name.
+/// is not done. A run that ended with failures has no claims. As soon as a later run is done, the plan of the failed
+/// run is outdated, so the failed run cannot be resumed. A run that the user abandoned is resumed only by name.
 pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     let newer = runs.iter().position(|run| run.status == RunStatus::Done).unwrap_or(runs.len());
     let holds = |run: &RunHeader| match run.status {

@@ -5,8 +5,8 @@
 //! start time in clock ticks since boot. Equal identities mean the same process. Only a process with the same boot id
 //! and pid namespace can determine whether another process is dead.
 //!
-//! A leading zero of `START` means that the worker has a spool: another process of the same name may deliver its
-//! results. Versions without spools ignore the zero.
+//! A leading zero of `START` means that the worker has a spool: a later process with the same worker name may deliver
+//! the results of this process. Versions without spools ignore the zero.
 
 use std::fs;
 

@@ -309,8 +309,8 @@ pub struct ResourceBlock {
     pub check: Option<SmolStr>,
     /// The arguments of the resource type.
     pub body: BodySource,
-    /// All references of the block, including nested blocks and all branches, but not those of `depends_on` and
-    /// `replace_triggered_by`.
+    /// The references in the block, including those in nested blocks and in all branches of conditionals. The
+    /// references in `depends_on`, `replace_triggered_by`, `connection` and `provisioner` are stored separately.
     pub references: Vec<Reference>,
     /// The references of `replace_triggered_by`.
     pub trigger_references: Vec<Reference>,

@@ -89,8 +89,8 @@ pub(crate) struct Evaluation {
     pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
     /// The selected parts; `None` for everything.
     pub(crate) selected: Option<Selected>,
-    /// Whether outputs are evaluated that the plan leaves out and that apply evaluates (see `Session::late_output`). If
-    /// so, resources outside the selection have the values that the state contains.
+    /// Whether the outputs that the plan leaves out are being evaluated for apply (see `Session::late_output`). If so,
+    /// resources outside the selection have the values that the state contains.
     pub(crate) late: AtomicBool,
     /// The source ranges of invalid references. Blocks with invalid references are not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,

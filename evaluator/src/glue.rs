@@ -394,8 +394,8 @@ pub trait Glue: Send + Sync + 'static {
     /// Records the inputs of a provider instance that can disappear. Called before [`Glue::provider_instance`].
     fn provider_basis(&self, _: &ProviderInstance, _: ProviderBasis) {}
 
-    /// The former keys of a provider block whose instances are still needed, with their values. The caller ignores keys
-    /// that the block still has.
+    /// The keys of earlier instances of a provider block that are still needed, with the value of each key. A key that
+    /// the block still has may be among them: the caller ignores such a key.
     fn former_keys(&self, _: &ProviderInstance) -> Vec<(SmolStr, Value)> {
         Vec::new()
     }

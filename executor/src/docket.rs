@@ -103,8 +103,8 @@ impl Docket {
     }
 
     /// Handles a new connection to a coordinator with this version of the protocol. Intents and results without an
-    /// answer are queued again, because they may be lost. Unsent verdicts about evidence stay in the queue. Sent
-    /// verdicts are not queued again, because no message acknowledges a verdict.
+    /// answer are queued again, because the previous connection may not have delivered them. Unsent verdicts about
+    /// evidence stay in the queue. Sent verdicts are not queued again, because no message acknowledges a verdict.
     pub fn connected(&mut self, protocol: u32) {
         self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
         self.reports.extend(self.held.unanswered(protocol));

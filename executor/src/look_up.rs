@@ -1,9 +1,9 @@
 //! Looking up the object of a create by the attributes that are planned for it.
 //! `docs/decisions/2026-11-26-looking-up-creates.md` describes what a look-up proves.
 //!
-//! There are three methods of looking up an object. A type may promise strongly consistent look-ups in its description.
-//! For other types, the tables of [`weft_graph_format::lookups`] have import ids. The third method uses the identity of
-//! the object.
+//! There are three methods of looking up an object. The first uses the import id in the description of the type. With
+//! this id, the description promises strongly consistent look-ups. The second, for types without this promise, uses the
+//! import id from the tables of [`weft_graph_format::lookups`]. The third uses the identity of the object.
 
 use weft_graph_format::codec::json;
 use weft_graph_format::digest::Digest;
@@ -76,8 +76,8 @@ impl Change<'_> {
     }
 
     /// Checks whether the name of a create is free, before the call. If no object has the name, returns the import id
-    /// with which the object was looked up. The result does not prevent the call: the provider decides what to do about
-    /// an existing object.
+    /// that was looked up. The result does not prevent the call: the provider decides what to do about an existing
+    /// object.
     pub(crate) async fn look_before(&self, begun: &mut Begun, plan: &FinalPlan) -> Option<String> {
         if matches!(*begun.provider, Provider::StoodInFor(_)) {
             return None;
@@ -156,8 +156,8 @@ impl Change<'_> {
         }
     }
 
-    /// Attributes by which a user recognizes an object: first its id, then attributes that only the service knows, then
-    /// the rest.
+    /// Attributes by which a user recognizes an object: first its id, then attributes whose values the plan did not
+    /// know, then the rest.
     fn shown(&self, object: &Value, planned: &Value, begun: &Begun) -> Vec<(String, String)> {
         let (Some(fields), wanted) = (object.as_fields(), planned.as_fields()) else { return Vec::new() };
         let hidden = self.sensitive(object, begun);

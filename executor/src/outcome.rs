@@ -71,8 +71,8 @@ impl From<TaskOutcome> for TaskResult {
     }
 }
 
-/// The name of the written object in progress lines: its `id`, or else its `name`. `None` if the task wrote no current
-/// object, or if neither attribute is a string that may be shown.
+/// What progress lines show to identify the written object: its `id`, or else its `name`. `None` if the task wrote no
+/// current object, or if neither attribute is a string that may be shown.
 pub(crate) fn shown_name(value: &Value, writes: &TaskWrites) -> Option<ShownName> {
     let puts =
         writes.objects.iter().any(|write| write.deposed.is_none() && matches!(write.change, ObjectChange::Put(_)));

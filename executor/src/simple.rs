@@ -54,8 +54,9 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     if marks.is_sensitive() && !sensitive {
         return Err(vec![problems::sensitive_output(&subject)]);
     }
-    // A null output is not stored. The exception is a constant null in place of a value that was unknown in the plan: a
-    // refresh-only plan creates nothing, so the value stays unknown. A later apply may know the value.
+    // A null output is not stored. The exception is a constant null that replaces a value that was unknown in the plan:
+    // such a null is stored. It occurs because a refresh-only plan creates nothing, so its apply cannot compute the
+    // value. A later apply may know the value.
     let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
     let stored = if bare.is_null() && (!constant || planned.is_known()) {
         None

@@ -48,8 +48,8 @@ pub trait Spool: Send + Sync {
     /// Whether the spool encrypts its content.
     fn is_sealed(&self) -> bool;
 
-    /// Forgets tasks and stores results. The results are durable when this method returns. Forgotten results may appear
-    /// again. If so, a coordinator acknowledges them a second time.
+    /// Forgets the results of tasks, and stores new results. The new results are durable when this method returns. A
+    /// forgotten result may be found again when the spool is next opened. A coordinator then acknowledges it again.
     ///
     /// # Errors
     /// Returns an error if the results are not durable.

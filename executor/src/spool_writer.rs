@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use crate::docket::Docket;
 use crate::spool::{Spool, SpoolWork};
 
-/// The time that a connected coordinator has to acknowledge a result before the result is also written to the spool. A
-/// store acknowledges within milliseconds, so the spool usually costs nothing. After this time, something is slow or
-/// unavailable.
+/// If a connected coordinator does not acknowledge a result within this time, the result is also written to the spool.
+/// A store acknowledges within milliseconds, so the spool usually costs nothing. If there is no acknowledgement after
+/// this time, something is slow or unavailable.
 pub(crate) const ACKNOWLEDGEMENT: Duration = Duration::from_millis(100);
 
 /// The pause after a failed write. The cause, such as a full disk, usually lasts for minutes, so more frequent attempts

@@ -133,8 +133,8 @@ pub struct CallContext<'a> {
     pub plan_timestamp: Option<&'a str>,
     /// How impure functions behave.
     pub impure: Impure,
-    /// The nesting depth of the templates around this call. Each of these templates is evaluated by a
-    /// call in the template around it.
+    /// The nesting depth of the templates around this call. Only templates that `templatefile` or `templatestring`
+    /// evaluates count. 0 outside of such templates.
     pub template_depth: u32,
     /// The counter for impure calls.
     pub occurrences: &'a AtomicU32,

@@ -97,8 +97,8 @@ pub enum Symbolic {
     /// marked.
     Unmarking,
     /// The result comes from evaluating a template with variables (`templatefile`, `templatestring`). The formulas and
-    /// origins of the result come from this evaluation. If the first argument is symbolic (the path or the text of the
-    /// template), the result gets the formula of the call.
+    /// origins of the result come from this evaluation. The first argument is the path or the text of the template. If
+    /// this argument is symbolic, the result gets the formula of the call.
     Inlined,
     /// Each call has a different result (`uuid`). The plan does not run the call. An occurrence number identifies the
     /// call.

@@ -47,8 +47,8 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
     }
     let unexplained = result.deep().unexplained;
     // A result may be known although arguments are unknown. Such a result is only valid if the call cannot fail at
-    // apply. If the result consists of parts of an argument, the unused parts may fail, but the argument as a whole may
-    // not.
+    // apply. If the result consists of parts of an argument, failures of the unused parts do not matter. The argument
+    // as a whole must not be able to fail.
     let can_fail = || {
         if !symbolic {
             return false;

@@ -1,4 +1,4 @@
-//! Tests properties of functions that are not in the record of OpenTofu: limits, files that are not on disk, and the
+//! Tests what the record of OpenTofu does not show about functions: limits, files that are not on disk, and the
 //! argument that an error names. `conformance.rs` and `unknowns.rs` compare results with the record.
 
 use std::collections::{BTreeMap, BTreeSet};

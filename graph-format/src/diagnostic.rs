@@ -201,8 +201,8 @@ pub const UNSUITABLE_CONDITION: &str = "unsuitable-condition";
 /// The code of a failed assertion whose message is secret, so that the message must not be recorded.
 pub const HIDDEN_MESSAGE: &str = "hidden-message";
 
-/// The code of warnings about attributes that are not in the type of a module's variable. Validation reports them;
-/// applying a plan does not.
+/// The code of warnings about attributes that are not in the type of a module's variable. Validation and planning
+/// report these warnings. Applying a plan does not repeat them.
 pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
 /// The code of warnings about entries of `ignore_changes` that have no effect. Only planning reports them.

@@ -3,8 +3,8 @@
 /// The maximum number of edits between a misspelled name and the intended name.
 const LARGEST_SLIP: usize = 2;
 
-/// A name with fewer letters than this may differ by one edit only, since two edits could turn it into any other short
-/// name. A single letter must match, except for its case.
+/// A name with fewer letters than this may differ by at most one edit, since two edits would replace most of the name.
+/// A single letter must match, except for its case.
 const SHORT: usize = 4;
 
 /// The maximum length of names that are compared.

@@ -371,8 +371,8 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
 }
 
 /// Whether apply repeats a warning. Apply does not repeat warnings that are only about planning, or warnings about
-/// failed conditions and about failed reads for check blocks. Apply repeats the warning that an assertion is decided at
-/// apply only if `rules.looks_again` is set.
+/// failed conditions and about failed reads for check blocks. If an assertion can be decided only at apply, the plan
+/// warns of this. Apply repeats this warning only if `rules.looks_again` is set.
 fn is_kept(facts: &Facts, warning: &Diagnostic) -> bool {
     let open_until_apply = warning.is_open_check() && !facts.rules.looks_again;
     let of_plan = [READ_FOR_CHECK, FAILED_CONDITION, IGNORED_ATTRIBUTE, REDUNDANT_IGNORED];

@@ -67,8 +67,8 @@ pub struct WorkerFrame {
     pub greeting: Option<Greeting>,
     /// The number of the heartbeat, which increases by one with each heartbeat; 0 if the frame is not a heartbeat.
     pub heartbeat: u64,
-    /// Whether the worker is about to leave: it finishes running calls, and accepts no more work. The announcement
-    /// takes effect before the reports of the frame.
+    /// Whether the worker is about to leave: it completes the calls that are in progress, and accepts no more work. The
+    /// announcement takes effect before the reports of the frame.
     pub leaving: bool,
     /// Lines that provisioners wrote before the reports of the frame. The lines are shown but not stored, and may be
     /// lost with the connection.

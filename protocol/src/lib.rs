@@ -40,10 +40,11 @@
 //!    [`Order::Acknowledged`].
 //! 7. **Ending early.** [`Order::Drop`]: the worker forgets the task unless the task was called. If the worker had
 //!    asked for the task's intent, the result is [`TaskResult::NotCalled`]. [`Order::Drain`]: the worker starts no new
-//!    call in this run. It returns each task for which it has not asked for an intent with [`Report::Returned`]. Other
-//!    tasks end when their intent is refused or, if the intent is granted, with [`TaskResult::NotCalled`]. A worker
-//!    that is about to leave sends [`WorkerFrame::leaving`] once, receives no new task of any run, and returns tasks as
-//!    after [`Order::Drain`]. It leaves when the results of its calls are acknowledged.
+//!    call in this run. It sends [`Report::Returned`] for each task whose intent it has not requested. A task that
+//!    waits for its intent ends when the intent is refused or, if the intent is granted, with
+//!    [`TaskResult::NotCalled`]. A worker that is about to leave sends [`WorkerFrame::leaving`] once, receives no new
+//!    task of any run, and returns tasks as after [`Order::Drain`]. It leaves when the results of its calls are
+//!    acknowledged.
 //! 8. **Settling.** The worker reads the object by its known id (update, delete) or looks it up by its planned identity
 //!    (create). It changes nothing, because the attempt may still be running elsewhere. The verdict is
 //!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`],

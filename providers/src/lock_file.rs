@@ -161,9 +161,9 @@ impl LockFile {
         self.same_providers(other) && self.providers.iter().all(same)
     }
 
-    /// The lock of a provider. If a provider of the default registry is not locked, its lock has the version that
-    /// Terraform selected for the provider of the same name. This lock has no checksums, because the two registries
-    /// sign and pack packages separately.
+    /// The lock of a provider. If the file has no lock for a provider of the default registry, but has one for the
+    /// provider of the same name in Terraform's registry, returns that lock without checksums. The checksums are
+    /// omitted, because the two registries sign and pack packages separately.
     pub fn get(&self, source: &ProviderSource) -> Option<Lock> {
         if let Some(lock) = self.providers.get(source) {
             return Some(lock.clone());

@@ -1,8 +1,8 @@
 //! A parser of settings without expressions, in the subset of HCL that lock files and CLI configuration files use.
 //!
-//! Neither Weft's parser of the language nor hcl-edit can read such files. CLI configuration files use the first
+//! Neither Weft's parser of configurations nor hcl-edit can read CLI configuration files. These files use the first
 //! version of HCL, where a key may be a quoted string (as in `dev_overrides`), and an object may follow its key with or
-//! without `=`. A JSON object is allowed as well.
+//! without `=`. Instead of HCL, a file may also contain a JSON object.
 
 /// The maximum nesting of lists and objects. Real files need three levels.
 const MAX_DEPTH: usize = 32;

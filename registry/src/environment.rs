@@ -55,8 +55,8 @@ impl ProcessEnvironment {
         ProcessEnvironment { variables: heeded.collect(), working_directory, launch_directory }
     }
 
-    /// Sets the directory in which the process was started. If a variable names the configuration file, its path is
-    /// relative to this directory.
+    /// Sets the directory in which the process was started. If a variable names the configuration file by a relative
+    /// path, the path starts at this directory.
     pub fn launched_in(self, launch_directory: impl Into<PathBuf>) -> ProcessEnvironment {
         ProcessEnvironment { launch_directory: launch_directory.into(), ..self }
     }

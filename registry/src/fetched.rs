@@ -120,7 +120,7 @@ impl Fetched {
         self.zh.iter().chain([&self.h1])
     }
 
-    /// Copies the package, packed, into a mirror. Replaces a file with the same name.
+    /// Copies the package, packed, into a mirror. If the mirror has a file of the same name, overwrites this file.
     ///
     /// # Errors
     /// Returns an error if the package cannot be read or written.

@@ -4,10 +4,10 @@
 //! the services of a [`host`], and [`credentials`] has tokens. [`login`] gets new tokens, and [`credential_store`]
 //! stores them.
 //!
-//! For providers, [`sources`] combines all installation methods: [`provider_registry`] with its [`signature`]s,
-//! [`network_mirror`] and [`oci`]. Each method makes an [`offer`] or returns a [`package_error`]. [`install`] selects
-//! versions, fetches packages ([`fetched`]) into the data directory, and reports progress with [`install_event`]s.
-//! [`settle`] writes the lock file.
+//! For providers, [`sources`] combines all installation methods: local directories, and the remote methods
+//! [`provider_registry`] with its [`signature`]s, [`network_mirror`] and [`oci`]. A remote method makes an [`offer`] or
+//! returns a [`package_error`]. [`install`] selects versions, fetches packages ([`fetched`]) into the data directory,
+//! and reports progress with [`install_event`]s. [`settle`] writes the lock file.
 //!
 //! [`modules`] fetches modules, and unpacks their [`archive`]s.
 

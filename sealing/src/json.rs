@@ -1,5 +1,5 @@
 //! Errors of JSON parsing. They have only the position and the kind of the error, and quote nothing, because any part
-//! of the text may be a key.
+//! of the text may be secret, such as an encryption key.
 
 use std::fmt;
 

@@ -80,8 +80,8 @@ pub fn parse_traversal(name: &str, text: Arc<str>, start: Position) -> (Expressi
     part(SourceFile::starting_at(name, text, start), Goal::Traversal)
 }
 
-/// The text of a traversal with literal keys, without spaces and comments between its parts. `None` if the text is not
-/// such a traversal.
+/// Removes the spaces and comments between the parts of a traversal with literal keys. `None` if `text` is not such a
+/// traversal.
 pub fn compact_traversal(text: &str) -> Option<String> {
     let (expression, problems) = parse_traversal("", Arc::from(text), Position::START);
     let ExprKind::Traversal(traversal) = expression.kind() else { return None };

@@ -137,8 +137,8 @@ fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
 }
 
 /// The cluster of kubeconfig files, or else the cluster in which this process runs. If neither exists, returns an empty
-/// cluster, or an error if `needed` is true. If there is only one path, and no file at this path, always returns an
-/// empty cluster.
+/// cluster, or an error if `needed` is true. Exception: if the settings have only one path of a kubeconfig file, and
+/// the file does not exist, returns an empty cluster, even if `needed` is true or this process runs in a cluster.
 fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, String> {
     let mut text = |name: &str, variable: &str| arguments.text(name, &[variable]).filter(|text| !text.is_empty());
     let choice = Choice {

@@ -4,8 +4,8 @@ use weft_graph_format::version::{Version, VersionConstraints, parse_abbreviated}
 
 /// The version of a workspace that accepts any version.
 const LATEST: &str = "latest";
-/// The first version of the range up to [`LATE`] in which all versions share a state format. Each earlier version has
-/// its own state format.
+/// From this version on, and before [`LATE`], all versions share a state format. Each earlier version has its own state
+/// format.
 const EARLY: [u64; 3] = [0, 14, 0];
 /// The first version of the range in which versions share a state format only if their major and minor numbers are
 /// equal.

@@ -52,8 +52,8 @@ impl Client {
         self.refuse_ignored(*ignored.await?)
     }
 
-    /// Writes a new object, and uses it to check conditional writes, unless they were checked before. Returns whether
-    /// the object was written.
+    /// Creates an object and uses it to check conditional writes. If they were checked before, or if the service is
+    /// AWS, does neither. Returns whether the object was written.
     ///
     /// # Errors
     /// Returns an error if the service ignores the conditions.

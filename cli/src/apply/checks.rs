@@ -20,8 +20,8 @@ impl PlanChecks {
     }
 }
 
-/// Writes the results of the conditions of a plan to the state without a run, if they differ from the results in the
-/// state.
+/// Writes the results of the conditions of a plan to the state, if they differ from the results in the state. The write
+/// needs no run.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written.

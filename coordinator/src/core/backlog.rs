@@ -1,7 +1,8 @@
 //! Shards: which operations of each shard can start, which worker has each shard, and which shards need a worker.
 //!
-//! A shard with work is assigned to a worker, offered to workers, or an orphan. No connected worker is suitable for an
-//! orphan. Each change preserves this invariant for the shards that it affects, so no step visits all shards.
+//! A shard with work is in one of three states: it is assigned to a worker, it is offered to workers, or it is an
+//! orphan. No connected worker is suitable for an orphan. Each change preserves this invariant for the shards that it
+//! affects, so no step visits all shards.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

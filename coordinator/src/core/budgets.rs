@@ -75,8 +75,8 @@ impl Budget {
     /// The request for the needs of the waiting shards, with `demand` operations each. `None` if enough tokens are
     /// reserved.
     fn request(&self, now: u64, demand: impl Fn(ShardIndex) -> u32) -> Option<TokenRequest> {
-        // Tokens may be reserved for a limited time ahead. The request is sent when half of that time remains, so that
-        // the tokens arrive before they are needed.
+        // Tokens may be reserved for a limited time ahead. The next request is sent when the last reserved token
+        // becomes free within half of that time, so that the new tokens arrive before they are needed.
         let soon = now.saturating_add(RESERVE_AHEAD_US / MICROSECONDS / 2);
         let next_need = self.queue.front().and_then(|shard| self.needs.get(shard)).copied()?;
         let reserved = self.tokens.len() as u32;

@@ -21,8 +21,8 @@ pub(super) struct Heirs {
 }
 
 impl Heirs {
-    /// Records that a worker connected with results of earlier processes: the tasks, and the processes that made their
-    /// results.
+    /// Records that a worker connected with results of earlier processes. `results` has the task of each result, and
+    /// the process that made the result.
     pub(super) fn connected(&mut self, heir: WorkerIndex, results: Vec<(Task, WorkerIndex)>) {
         self.disconnected(heir);
         for (task, maker) in results {

@@ -123,9 +123,10 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles the doubts that the worker does not know. The worker is alive. If it did not report a doubt itself, it
-    /// made no call, which settles the doubt. Otherwise it was ordered to forget the task. If the doubt still awaits
-    /// this worker, other evidence is needed.
+    /// Handles the doubts about tasks of this worker that the worker does not list after its reconnect. The worker is
+    /// alive. If the worker did not report the doubt itself, it made no call, and this fact settles the doubt. If it
+    /// did report the doubt, it was later ordered to forget the task. In this second case, a doubt that still waits for
+    /// this worker needs other evidence.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);

@@ -114,7 +114,7 @@ impl LimitRule {
     /// The budget of a provider instance.
     ///
     /// # Errors
-    /// Returns the name of a placeholder in a label for which the instance has no value.
+    /// If the instance has no value for a placeholder in a label, returns the name of the placeholder.
     fn budget(&self, instance: &ProviderInstance, shard: &Shard, known: &Known<'_>) -> Result<CallBudget, String> {
         let labels = labels_text(&self.rule().labels(shard, known)?);
         let source = instance.source.for_display();

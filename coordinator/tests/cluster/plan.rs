@@ -1,5 +1,5 @@
-//! Plans for tests: `SHARDS COUNT` stands for COUNT pairs of operations. The first of each pair is in one shard, and
-//! the second is in the next.
+//! Plans for tests: `SHARDS COUNT` stands for SHARDS shards and COUNT pairs of operations. The first operation of each
+//! pair is in one shard, and the second is in the next shard.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -106,8 +106,8 @@ pub fn load_tree_under(
 
 /// Loads only the parts of the root module that configure the state and its encryption.
 ///
-/// Returns the problems of single blocks, of variables and local values, and of the requested parts. Duplicate names,
-/// missing modules and invalid providers are not reported.
+/// Returns the problems of single blocks, of variables and local values, and of these parts. Duplicate names, missing
+/// modules and invalid providers are not reported.
 pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     let installed = InstalledModules::new();
     let mut places = AsWritten { root, installed: &installed };

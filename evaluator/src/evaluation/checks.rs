@@ -38,8 +38,8 @@ fn if_read(condition: &Value, data: &Formula) -> Value {
 }
 
 impl ModuleNode {
-    /// Whether the evaluation of something that a check block refers to has failed. The data source of the block does
-    /// not count.
+    /// Whether a check block refers to something whose evaluation has failed. The data source of the block does not
+    /// count.
     async fn is_stopped(self: &Arc<Self>, block: &CheckBlock) -> bool {
         let own = block.data.clone().map(Referent::Resource);
         let others = block.references.iter().filter(|reference| Some(&reference.subject) != own.as_ref());
@@ -113,8 +113,8 @@ struct Assertions<'a> {
     data: Option<&'a Formula>,
     /// Whether the plan could not read the data source. In this case, apply evaluates the assertions.
     unread: bool,
-    /// Whether apply evaluates again each assertion whose result may differ. The result at apply replaces the result of
-    /// the plan.
+    /// Whether apply evaluates the failed assertions again, because the result of at least one assertion may differ at
+    /// apply. The result at apply replaces the result of the plan.
     again: bool,
     tally: ConditionTally,
     failed: bool,

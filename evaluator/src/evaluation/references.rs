@@ -302,9 +302,10 @@ impl<'a> Checking<'a> {
         any
     }
 
-    /// The parts of a resource whose references are not checked: unsupported arguments and blocks of the resource and
-    /// its provisioners, and parts of connections that no provisioner uses. The content of `dynamic` blocks is checked
-    /// when a block is generated. `prevent_destroy` is checked when a plan needs its value.
+    /// The parts of a resource whose references are not checked here. Some are never checked: unsupported arguments and
+    /// blocks of the resource and its provisioners, and parts of connections that no provisioner uses. Others are
+    /// checked later: the content of `dynamic` blocks when a block is generated, and `prevent_destroy` when a plan
+    /// needs its value.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {

@@ -40,8 +40,8 @@ const LARGEST: u64 = 1 << 30;
 /// forgotten results are more than half of it.
 const WORTH_SHRINKING: u64 = 16 << 20;
 /// The disk space that a spool reserves, in bytes. Because of this reserve, a disk that fills up during a run does not
-/// cost results. The space is enough for 256 results of 64 KiB. The journal of an embedded store reserves the same
-/// amount.
+/// cost results. The space is enough for 256 results of 64 KiB. The journal of an embedded store reserves space in
+/// steps of the same size.
 const ROOM: u64 = 16 << 20;
 /// How long results wait for a coordinator, in seconds: 30 days. Older results are dropped when the spool is opened,
 /// because their runs are unlikely to be resumed.

@@ -14,8 +14,9 @@ const ELEMENTS: &str = "";
 
 /// Replaces missing and null attributes with their defaults.
 ///
-/// Objects and maps use the defaults of their attributes. Lists, sets and tuples use the defaults of their elements. If
-/// the value is unknown as a whole, filling in the defaults becomes part of its formula. Null stays null.
+/// Objects use the defaults of their attributes. Lists, sets, tuples and maps use the defaults of their elements.
+/// Without such defaults, a map is filled like an object. If the value is unknown as a whole, filling in the defaults
+/// becomes part of its formula. Null stays null.
 pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
     if defaults.is_empty() {
         return value.clone();

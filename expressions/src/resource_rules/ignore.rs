@@ -22,8 +22,9 @@ struct Ignored {
 /// ignored. In this case, `prior` must come from [`prior_for_ignoring_all`]. If the prior object is null, nothing is
 /// ignored, because a new object has no earlier values.
 ///
-/// A path that ends in a map key keeps only that element, or its absence. Such a path is skipped unless both values
-/// have the map. Any other path is skipped unless it exists in both values.
+/// For a path that ends in a map key, only that element of the map is replaced, or removed if the prior map does not
+/// have it. Such a path is skipped unless both values have the map. Any other path is skipped unless it exists in both
+/// values.
 pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> Value {
     if prior.is_null() {
         return config.clone();

@@ -21,9 +21,9 @@ pub enum Located {
 
 /// Finds the part for a sensitive path of the state, of a configuration or of a plan, in an object of this schema.
 ///
-/// A list or map may have lost the element of the path, and an upgrade may have removed or renamed its attribute. If
-/// the schema marks the attribute of the path as sensitive, nothing is lost: `sensitive_paths` finds the attribute
-/// wherever the object still has it.
+/// The part may be lost: a list or map no longer has the element of the path, or an upgrade has removed or renamed the
+/// attribute. If the schema marks the attribute of the path as sensitive, this does not matter: `sensitive_paths` finds
+/// the attribute wherever the object still has it.
 pub fn located(object: &Value, path: &Path, schema: &Block) -> Located {
     let prefix = |steps: usize| Path(path.0[..steps].to_vec());
     match object.reach(path) {

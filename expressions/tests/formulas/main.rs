@@ -69,9 +69,9 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     let (symbolic, problems) = evaluate(&expression, &PlanScope::new(inputs, false));
     let story = || format!("{text}\n  with {inputs:?}\n  known {known:?} {known_problems:?}\n  plan {symbolic:?}");
     if let Some(problem) = problems.iter().find(|p| p.is_error()) {
-        // Three kinds of errors may occur only at plan. The first are errors of live values. The second are errors of
-        // an operand that an unknown operand may make irrelevant. The third are errors of types, if a branch fails at
-        // apply and therefore has no type. All other errors at plan also occur at apply.
+        // Three kinds of errors may occur at plan without occurring at apply. The first are errors of live values. The
+        // second are errors of an operand that an unknown operand may make irrelevant. The third are errors of types,
+        // if a branch fails at apply and therefore has no type. All other errors at plan also occur at apply.
         let typed = problem.summary == "Inconsistent conditional result types"
             // As in OpenTofu, an element of unknown type has no common type with a tuple.
             || text_has(text, OPEN_TYPES) | text.contains(" ? ")

@@ -61,8 +61,9 @@ impl Number {
         divide(&x, &y, x.precision.max(y.precision)).map(Number::pack)
     }
 
-    /// The remainder of the truncated division. If `other` is zero, the result is the number itself. Each step is
-    /// rounded: the quotient to the larger precision, the remainder to that of `self`. Infinities are errors.
+    /// The remainder of the truncated division. If `other` is zero, the result is `self`. Each step is rounded: the
+    /// quotient to the larger precision of the two numbers, and all later steps to the precision of `self`. Infinities
+    /// are errors.
     pub fn rem(&self, other: &Number) -> Result<Number, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return Err(NumberError::ModuloInfinity);

@@ -184,8 +184,8 @@ pub struct Manifest {
     pub claims: Vec<Claim>,
     /// The results of checks, ordered by address.
     pub checks: Vec<CheckResult>,
-    /// The operations that must succeed before apply evaluates the conditions of an object, by the address of the
-    /// object without keys.
+    /// The operations that must succeed before apply evaluates the conditions of an object. The map's keys are
+    /// addresses of objects, without instance keys.
     pub check_needs: BTreeMap<String, Vec<String>>,
     /// Warnings about the configuration. Apply reports them again.
     pub warnings: Vec<Diagnostic>,

@@ -104,7 +104,7 @@ impl Serialize for Value {
 }
 
 /// Whether the refinement of an unknown part permits only one value, so that the part would become that value.
-/// Such parts are never written. They are refused, because a few bytes could stand for a thousand elements.
+/// A writer never writes such parts. A reader refuses them, because a few bytes could stand for a thousand elements.
 fn collapses(plain: &PlainValue) -> bool {
     match plain {
         PlainValue::Unknown(ty, refinement) => refinement.leaves_one_value(ty),

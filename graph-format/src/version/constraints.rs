@@ -1,7 +1,8 @@
 //! Version constraints: those of callers on modules, and those of modules on OpenTofu (`required_version`).
 //!
-//! They differ from constraints on providers in three points. `~> 1` has no upper bound. A version may be abbreviated
-//! and begin with `v`. A prerelease is only selected by a single constraint with `=`.
+//! They differ from constraints on providers in three points. `~> 1` has no upper bound. A version may begin with `v`,
+//! and an abbreviated version may be a prerelease. A prerelease is selected only if a constraint `= VERSION` with this
+//! version is the only constraint.
 
 use std::cmp::Ordering;
 use std::fmt;

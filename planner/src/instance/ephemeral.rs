@@ -26,8 +26,8 @@ use crate::progress::ProgressStep;
 use crate::providers::OpenedHere;
 
 impl Planner {
-    /// Opens an ephemeral resource. If a part of its configuration is unknown, or if a dependency is about to change,
-    /// plans that apply opens the resource.
+    /// Plans to open an ephemeral resource at apply. Also opens it now, unless a part of its configuration is unknown
+    /// or a dependency is about to change.
     pub(crate) async fn plan_ephemeral(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
         let schema = &desired.schema;
         let in_use = self.ask.open(&desired.provider).await?;

@@ -22,8 +22,9 @@ pub trait ReadGate: Send + Sync {
 }
 
 impl ProviderSet {
-    /// Waits until a read of this provider instance may begin. The caller has the instance in use. During the wait,
-    /// another call may use the caller's permit, so that a limited provider does not block calls of other providers.
+    /// Waits until a read of this provider instance may begin. The caller has opened the instance with
+    /// [`ProviderSet::open`], and holds a permit for one call. During the wait, another call may use this permit, so
+    /// that a limited provider does not block calls of other providers.
     ///
     /// # Errors
     /// Returns the reason if the read may not begin.

@@ -182,8 +182,9 @@ impl DeleteOrder {
     }
 
     /// Preferred waits between deletes and the changes of the dependencies of the deleted objects. A delete comes
-    /// before these changes, unless the deleted object is create-first. A provider may be configured from a changed
-    /// object, so these waits can make cycles. That is why they are only preferred.
+    /// before these changes. The exception is the delete of a create-first object, which comes after these changes. A
+    /// provider may be configured from a changed object, so the waits can make cycles. That is why they are only
+    /// preferred.
     pub(crate) fn preferred(&self) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&[OperationId]>> = FxHashMap::default();

@@ -56,8 +56,8 @@ pub(crate) fn memory_changes(
     changes
 }
 
-/// The provider instances that have managed objects after the plan, and those that lose their last object without a
-/// delete, for example because the object moves to another provider. The next plan no longer includes the latter.
+/// The provider instances that have managed objects after the plan. Also those whose last object moves to another
+/// provider, or is a deposed object that the plan deletes. The next plan does not include these two kinds.
 fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
     let leaves = |step: &PlannedStep| match step {
         PlannedStep::Delete(leaving) | PlannedStep::Forget(leaving) => leaving.deposed.is_none(),

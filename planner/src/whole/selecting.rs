@@ -157,8 +157,8 @@ pub(crate) fn nothing(schema: &Schema) -> Value {
     Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
 }
 
-/// Replaces each unknown value that depends on a missing instance outside the selection with null. Apply cannot compute
-/// such a value either. `gaps` are the formulas of the placeholders for the missing instances.
+/// Replaces each unknown value with null if it depends on a missing instance outside the selection. Apply cannot
+/// compute such a value. `gaps` are the formulas of the placeholders for the missing instances.
 pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
     if gaps.is_empty() {
         return value.clone();

@@ -89,8 +89,8 @@ impl RunFolders {
         RunFolders { files, state, seals }
     }
 
-    /// All runs of this state, oldest first. Skips runs that have no header or no plan, because a crash interrupted
-    /// their creation. Finished runs without a plan are included.
+    /// All runs of this state, oldest first. Skips runs without a header, and unfinished runs without a plan: a crash
+    /// interrupted the creation of these runs.
     pub(super) fn list(&self) -> Result<Vec<RunFolder>, StoreError> {
         let all: BTreeSet<String> = self.files.list()?.into_iter().collect();
         let ids = all.iter().filter_map(|name| RunId::parse(name.strip_suffix("/header")?));

@@ -164,7 +164,7 @@ impl Connection {
 
     /// Like [`Connection::all`], for commands that write. The commands are sent in parts, and each part is one
     /// transaction. The server reads a pipeline in pieces of some 16 KiB and makes each piece durable separately.
-    /// Without the transaction, a batch would wait for the disk dozens of times. With the transaction, the batch waits
+    /// Without the transaction, a part would wait for the disk dozens of times. With the transaction, the part waits
     /// once.
     ///
     /// # Errors

@@ -73,8 +73,8 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Records that the state contains everything in the copy that `marks` describes. If it was recorded that lost
-    /// records were replayed, removes that record.
+    /// Records that the state contains everything in the copy that `marks` describes. Also clears the flag of
+    /// [`RedisStore::set_replayed`].
     ///
     /// # Errors
     /// See [`RedisStore::front`].

@@ -1,5 +1,5 @@
-//! Rows of steps: intents and results that one script call records. The server then reads and writes the data of all
-//! these steps with few commands.
+//! Rows of steps. A row has intents and results that one call of a script records, so that the server reads and writes
+//! the data of all these steps with few commands.
 
 use std::collections::HashSet;
 

@@ -38,7 +38,8 @@ impl RedisServer {
         Address::parse(url).is_ok_and(|address| address.password.is_some())
     }
 
-    /// Opens the store of a workspace in order to check it. Replays and copies nothing.
+    /// Opens the store of a workspace in order to check it. Does not replay lost records, and does not write a copy of
+    /// the state.
     ///
     /// # Errors
     /// See [`RedisStore::connect`].

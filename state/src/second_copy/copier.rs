@@ -102,8 +102,8 @@ impl Copier {
         })
     }
 
-    /// Compares the state with its copy when the store is opened, and makes them equal. Adds the losses of the store to
-    /// `lost`. Returns whether the store was empty.
+    /// Compares the state with its copy when the store is opened, and makes them equal. If `change` is false, a missing
+    /// or older copy may stay as it is. Adds the losses of the store to `lost`. Returns whether the store was empty.
     pub(super) async fn begin(&self, change: bool, lost: &mut LostStore) -> Result<bool, StoreError> {
         for _ in 0..LOOKS {
             let (front, marks) = self.redis.front().await?;

@@ -24,8 +24,8 @@ pub(super) enum Compared {
     Diverged(String),
 }
 
-/// Compares a file with the store, and replays the records that the store has lost. After each replayed entry, the
-/// journal must end with the same line as when the store first acknowledged the entry.
+/// Compares a write-ahead file with the store, and replays the entries that the store has lost. After each replayed
+/// entry, the journal must end with the same line as when the store first acknowledged the entry.
 ///
 /// # Errors
 /// Errors of the store.

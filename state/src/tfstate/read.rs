@@ -165,8 +165,8 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     Ok(file)
 }
 
-/// Merges outputs and memories of provider instances. Ignores an output whose name has the form of a memory's name, and
-/// a memory whose name does not have this form ([`is_provider_memory`]).
+/// Merges the outputs with the memories of provider instances. Ignores an output whose name has the form of a memory's
+/// name, and a memory whose name does not have this form ([`is_provider_memory`]).
 fn named(
     outputs: BTreeMap<String, OutputForm>,
     memories: BTreeMap<String, OutputForm>,

@@ -69,8 +69,8 @@ impl Expression {
         Ok(tree.expression(id))
     }
 
-    /// A copy of a value of the JSON syntax in which strings are literal text, for arguments without references.
-    /// Expressions of the native syntax are returned unchanged.
+    /// Copies a value of the JSON syntax. In the copy, strings are literal text. This is for arguments that cannot have
+    /// references. Expressions of the native syntax are returned unchanged.
     pub fn without_templates(&self) -> Expression {
         if self.tree.syntax() == Syntax::Native || !self.has_templates() {
             return self.clone();
@@ -129,7 +129,7 @@ impl Expression {
     }
 
     /// The problems of a JSON string as a template. Parsing a file does not report these problems, because not every
-    /// string is a template. The node of such a string is a [hole](ExprKind::Error).
+    /// string is a template. The node of a string with such problems is a [hole](ExprKind::Error).
     pub fn template_problems(&self) -> Vec<Diagnostic> {
         match (self.kind(), self.json_text()) {
             (ExprKind::Error, Some(decoded)) => {

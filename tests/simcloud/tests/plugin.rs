@@ -77,8 +77,8 @@ impl Plugin {
         config: &[(&str, Value)],
         prior_private: Vec<u8>,
     ) -> Plan {
-        // The proposed object, as an engine computes it: the configuration, with prior values for attributes that it
-        // does not set and the provider may set.
+        // The proposed object, as an engine computes it: the configuration, with prior values for attributes that the
+        // configuration does not set and that the provider may set.
         let mut proposed = whole(kind, config);
         for attribute in Resource::named(kind).unwrap().attributes {
             let computed = matches!(

@@ -58,7 +58,7 @@ pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
     files(dir, &[".rs"])
 }
 
-/// All files with Rust code below a directory, including those that other files include, in order.
+/// All files with Rust code below a directory, sorted: also the files `*.rs.in`, which other files include.
 ///
 /// # Panics
 /// Panics if a directory cannot be read.

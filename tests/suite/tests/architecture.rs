@@ -127,8 +127,8 @@ fn syntax_trees_stay_in_their_rooms() {
     }
 }
 
-/// Types that give access to a syntax tree. The trees inside these types are private to `evaluator`. Still, planning
-/// does not need these types.
+/// Types that give access to a syntax tree. Planning must not name these types, although the trees inside them are
+/// private to `evaluator`.
 const TREES: [&str; 8] =
     ["BodyId", "BodySource", "Expression", "Provisioner", "ResourceBlock", "Traversal", "Tree", "weft_syntax"];
 

@@ -21,8 +21,8 @@ const TOKEN_SECONDS: &str = "21600";
 /// The path of the credentials in the metadata service.
 const ROLES: &str = "latest/meta-data/iam/security-credentials/";
 
-/// The keys in a document of a container service, of the metadata service, or of a process. `token` is the name of the
-/// field with the session token.
+/// The access key in a document of a container service, of the metadata service, or of a process. `token` is the name
+/// of the field with the session token.
 fn keys(document: &Json, token: &str) -> Result<Expiring, String> {
     let text = |name: &str| document.get(name).and_then(Json::as_str);
     match (text("AccessKeyId"), text("SecretAccessKey")) {

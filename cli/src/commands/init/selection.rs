@@ -60,8 +60,9 @@ fn one_of(selected: &str, all: &[String]) -> Result<String, Diagnostic> {
     index.and_then(|index| all.get(index)).cloned().ok_or_else(problems::not_a_workspace_number)
 }
 
-/// The new name for the default workspace, because the backend has no default workspace. If a `cloud` block without
-/// tags has only one workspace, its name is used. Otherwise the user is asked.
+/// The new name of the workspace `default`, because the new backend cannot have a workspace of this name. If the new
+/// backend is a `cloud` block without tags and with only one workspace, the name of that workspace is used. Otherwise
+/// the user is asked.
 ///
 /// # Errors
 /// Returns an error if there is no input, or if the answer is not a valid name. Returns errors of the service.

@@ -71,8 +71,8 @@ pub fn plan(plan: &PlanFile) -> Json {
     Json::Object(document)
 }
 
-/// The state on which the plan is based. Outputs with a known new value already have this value, because the
-/// configuration computes the value from the state.
+/// The state on which the plan is based. Outputs with a known new value already have this value: OpenTofu also writes
+/// such values to this state during planning.
 fn prior_state(plan: &PlanFile) -> StateFile {
     let text = plan.manifest.prior_state.as_deref();
     let mut state = text.and_then(|text| StateFile::parse(text.as_bytes(), "prior state").ok()).unwrap_or_default();

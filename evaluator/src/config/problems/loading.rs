@@ -58,8 +58,8 @@ pub(in crate::config) fn unsuitable_provider_keys(why: String, at: SourceRange) 
     Diagnostic::error("Invalid for_each argument", why).at(at)
 }
 
-/// A source of a call that cannot be parsed. If `versioned` is set, the call has a version, so it needs a source in a
-/// registry.
+/// A module call has a source that cannot be parsed. If `versioned` is set, the call has a version, so it needs a
+/// source in a registry.
 pub(in crate::config) fn invalid_source(error: &ModuleSourceError, versioned: bool, at: SourceRange) -> Diagnostic {
     let problem = match error {
         ModuleSourceError::Relative(text) => Diagnostic::error(

@@ -135,11 +135,12 @@ impl Interned {
         open.into_iter().collect()
     }
 
-    /// Moves wide rows ([`WIDE_FORMULA`]) out of the formulas that contain them, if several operations use the row. The
+    /// Moves each wide row ([`WIDE_FORMULA`]) that several operations use out of the formulas that contain the row. The
     /// caller adds an operation for each of these rows. The formulas then read the result of the operation.
     ///
-    /// A row that may fail stays in place if a formula may skip it (the branch of a conditional, `try`, the body of a
-    /// `for`). As an operation, the row would always be computed, and would report its error.
+    /// A row that may fail stays in place if a formula may skip it, because the row is in the branch of a conditional,
+    /// in `try`, or in the body of a `for`. As an operation, the row would always be computed, and would report its
+    /// error.
     ///
     /// Rows that are `live` stay in place too: the result of an operation would be stored.
     pub(super) fn widen(&mut self, operations: &[Drafted], live: &[bool]) -> Vec<Wide> {

@@ -88,8 +88,8 @@ impl Store {
         Ok((Store { queue: Some(queue), written, thread: Some(thread) }, world))
     }
 
-    /// Queues an effect. Call this while the world is locked. The queue needs no limit: each queued request waits, and
-    /// the server limits the number of requests.
+    /// Queues an effect. Call this while the world is locked. The queue needs no limit: each request waits until its
+    /// effects are written, and the server limits the number of requests.
     pub fn write(&self, effect: Effect) -> Result<(), StoreError> {
         self.send(Command::Write(Box::new(effect)))
     }

@@ -43,8 +43,8 @@ const PROTOCOL: &str = "6";
 /// The maximum size of a message in either direction. Hosts allow this size for schemas, the largest messages.
 const MAX_MESSAGE: usize = 64 << 20;
 
-/// The maximum number of concurrent calls on a connection. Hosts make one call per operation, and the client of the
-/// cloud limits them further.
+/// The maximum number of concurrent calls on a connection. Hosts make one call per operation. The plugin makes fewer
+/// concurrent calls to the cloud than this.
 const MAX_STREAMS: u32 = 1024;
 
 /// The maximum number of concurrent handshakes. The host opens one connection, or two.
