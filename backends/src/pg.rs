@@ -58,8 +58,8 @@ impl Session {
         Session { settings, client: Mutex::default(), lock: Mutex::default() }
     }
 
-    /// The connection. If the connection has ended, opens a new one. If the session held a lock, returns an error
-    /// instead, because the lock ended with the connection.
+    /// The connection. If the connection has ended while the session held a lock, returns an error, because the lock
+    /// ended with the connection. If it has ended without a lock, opens a new connection.
     async fn client(&self) -> Result<MutexGuard<'_, Option<Client>>, BackendError> {
         let mut client = self.client.lock().await;
         if client.as_ref().is_none_or(Client::is_closed) {

@@ -272,8 +272,8 @@ fn counting_process(home: &Home, more: &str) -> String {
     )
 }
 
-/// A server whose sources of credentials return new keys at each request. It refuses the first keys with the error
-/// `code`.
+/// A server whose sources of credentials return new keys at each request: `key0`, `key1` and so on. Only `/v1/token`
+/// always returns `key1`. The server returns the error `code` to requests that `key0` signed.
 async fn cloud_with_sources(code: &'static str) -> Cloud {
     let given = AtomicUsize::new(0);
     let next = move || format!("key{}", given.fetch_add(1, Ordering::SeqCst));

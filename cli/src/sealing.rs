@@ -288,7 +288,8 @@ pub fn plan_reader(sealing: &Sealing, path: &str) -> Result<PlanReader, PlanUnre
     Ok(PlanReader::from_bytes(plan_bytes(sealing, path)?)?)
 }
 
-/// The decrypted bytes of a plan file. A file that is neither sealed nor a plan is returned unchanged.
+/// The decrypted bytes of a plan file. A file that is not sealed is returned unchanged if it is not a plan, or if the
+/// settings do not encrypt plans.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or decrypted.

@@ -96,7 +96,8 @@ pub struct EventStream {
 const BATCH: usize = 256;
 
 impl EventStream {
-    /// Waits for an event, and returns it with all events that have already arrived. The list is empty after the end.
+    /// Waits for an event, and returns it with events that have already arrived, up to the size of a batch. The list is
+    /// empty after the end of the stream.
     ///
     /// # Errors
     /// Returns an error if the connection breaks. The run continues without a watcher.
@@ -179,7 +180,7 @@ fn refusal_error(refusal: proto::Refusal) -> ClientError {
 }
 
 impl Client {
-    /// Connects to the first coordinator of a list that answers.
+    /// Tries the coordinators of a list in order, and connects to the first one that answers.
     ///
     /// # Errors
     /// Returns an error if an address is invalid, or no coordinator answers.

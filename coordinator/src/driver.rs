@@ -1,7 +1,7 @@
 //! The driver of one term of one run. It connects the state machine with the store, the workers and the watchers.
 //!
-//! One batch of steps is in the store at a time. Steps that arrive in the meantime form the next batch, so that many
-//! operations share one wait for durability. Nothing waits for a single operation.
+//! Only one batch of steps is being written to the store at a time. Steps that arrive in the meantime form the next
+//! batch, so that many operations share one wait for durability. Nothing waits for a single operation.
 
 mod in_process;
 mod outbound;

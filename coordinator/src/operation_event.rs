@@ -40,7 +40,7 @@ pub enum OperationEventKind {
     Returned,
     /// The operation is done, and the result is durable.
     Done {
-        /// Whether there was an intent, so that a real object may have changed. `false` if a planned change turned out
+        /// Whether there was an intent. If so, a real object may have changed. `false` if a planned change turned out
         /// to be unnecessary.
         intended: bool,
         /// How progress lines name the object.

@@ -207,8 +207,8 @@ impl OutlineOperation {
         self.reads_first || self.probe_by_identity
     }
 
-    /// Whether a worker may find evidence about a doubt. Only the worker knows whether the type of a created object can
-    /// be looked up.
+    /// Whether it is worth asking a worker for evidence about a doubt. This includes every create, because only the
+    /// worker knows whether the type of the created object can be looked up.
     pub fn can_look(&self) -> bool {
         self.can_settle() || self.kind == OperationKind::Create
     }

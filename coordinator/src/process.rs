@@ -87,8 +87,8 @@ fn place() -> String {
     }
 }
 
-/// The start time of a process in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)). `None` if the process does
-/// not exist or is a zombie.
+/// The start time of a process in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)). 0 if the process has ended
+/// and is a zombie. `None` if the process does not exist.
 fn start_time(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name of the command is in parentheses and may contain any character.

@@ -160,8 +160,7 @@ pub(crate) struct Term {
     pub(crate) beginning: Beginning,
 }
 
-/// Acquires the lease of a run and claims the subjects of the run. If another process has the lease, waits until a TTL
-/// has passed without a renewal of this lease.
+/// Acquires the lease of a run, as [`take_lease`] describes, and claims the subjects of the run.
 pub(crate) async fn begin(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -183,8 +182,9 @@ pub(crate) async fn begin(
     }
 }
 
-/// Acquires the lease of a run. If another process has the lease and may be alive, waits until a TTL has passed without
-/// a renewal of this lease. `unmoved` is a lease for which the caller has already waited this long.
+/// Acquires the lease of a run. If another process has the lease and is not known to be dead, watches the lease for a
+/// TTL, and takes it over if it is not renewed in this time. If the lease is renewed, the holder is alive, and the
+/// function returns an error. `unmoved` is a lease that the caller has already watched for a TTL without a renewal.
 ///
 /// # Errors
 /// Returns an error if the run does not exist, its holder is alive, or the store does not respond.

@@ -398,8 +398,8 @@ impl CompiledModule {
         }
     }
 
-    /// Whether objects can belong to the provider configuration `wanted`: it has a block, or it is a default
-    /// configuration of the root module that needs no block.
+    /// Whether objects can belong to the provider configuration `wanted`: it has a block, or it needs no block, because
+    /// it is a default configuration of the root module.
     pub fn has_provider(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
         (wanted.module.is_root() && wanted.alias.is_none()) || self.has_provider_block(wanted)
     }

@@ -2,7 +2,7 @@
 //!
 //! Each module instance has a cell for every declaration. The first reader starts a task for the declaration, and all
 //! other readers wait for the same task. So deep references do not use the stack. Static references show cycles before
-//! evaluation, so tasks cannot wait for each other.
+//! evaluation, so tasks never wait for each other in a cycle.
 
 mod assertion;
 mod calls;

@@ -352,8 +352,8 @@ pub struct Managed {
 pub struct ProviderBasis {
     /// `each.value`, if the block has `for_each`.
     pub each_value: Option<Value>,
-    /// The arguments that are a root variable or a part of a root variable, by name. An example is `token =
-    /// var.tokens.eu`. Module calls may pass the variable on to the block.
+    /// The arguments whose value is a root variable or a part of one, by the name of the argument. An example is
+    /// `token = var.tokens.eu`. Module calls may pass the variable on to the block.
     pub variables: BTreeMap<SmolStr, RootVariable>,
 }
 
@@ -437,7 +437,7 @@ pub trait Glue: Send + Sync + 'static {
     /// returned only if apply does not read it either.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
-    /// The stored objects of a resource, for inspections, and for outputs that only apply evaluates.
+    /// The stored objects of a resource, for inspections, and for outputs that are evaluated only at apply.
     ///
     /// An object that cannot be read is reported, and its value is unknown.
     async fn stored(&self, _: &AbsResource, _: &ProviderSource, _: &Schema) -> Vec<(InstanceKey, Value)> {

@@ -55,8 +55,8 @@ pub struct Reference {
     pub attribute_range: Option<SourceRange>,
     /// For a resource: the steps after `attribute`, with their ranges.
     pub rest: Vec<(ValueStep, SourceRange)>,
-    /// Whether the reference names an output of a module within `try` or `can`. If the output does not exist, `try` or
-    /// `can` handles the error.
+    /// Whether the reference is within a call of `try` or `can`, and names an output of a module. If the output does
+    /// not exist, `try` or `can` handles the error.
     pub tried: bool,
 }
 

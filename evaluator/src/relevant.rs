@@ -1,7 +1,7 @@
 //! Finds the attributes of resources that a plan depends on, according to the configuration.
 //!
 //! Nothing is evaluated. The walk starts at the changes and follows references through variables, locals, outputs and
-//! the arguments of resources. OpenTofu lists the same attributes as `relevant_attributes`.
+//! the arguments of resources. In OpenTofu, the list of these attributes is called `relevant_attributes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -164,9 +164,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Visits the references of the arguments at a path. The expression of an argument is one unit, so the steps after the
-/// argument are ignored. Paths do not lead into blocks that may occur several times. If a path has no further step, the
-/// whole body is visited.
+/// The references of the arguments at a path. The expression of an argument is one unit, so the steps after the
+/// argument are ignored. An empty path gives the references of the whole body. A path that ends at a block gives those
+/// of the whole block, or of the whole body around the block if the block may occur several times. A path that leads
+/// into a block that may occur several times does not give the references of the block.
 fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Reference> {
     let mut bodies = vec![body.clone()];
     let (mut found, mut schema) = (Vec::new(), schema);

@@ -42,8 +42,8 @@ impl SelectedAddress {
         Some(SelectedAddress { module, resource: None })
     }
 
-    /// Whether the target matches an instance. As in OpenTofu, a target can only omit the key of its last step. A
-    /// target in a module with keys must contain the key of the module.
+    /// Whether the target matches an instance. As in OpenTofu, a target can omit only the key of its last step. If a
+    /// module before the last step has a key, the target must contain this key.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         let (own, steps) = (&self.module.0, &address.module.0);
         match &self.resource {

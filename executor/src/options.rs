@@ -67,8 +67,8 @@ pub struct WorkerOptions {
     /// The base of relative file names.
     pub base_directory: PathBuf,
     /// Receives the events and diagnostics of ephemeral objects. Set only if a command such as `weft apply` runs the
-    /// worker in its own process. Because such a command shows every output line of a provisioner, the provisioner then
-    /// waits while the queue of lines is full.
+    /// worker in its own process. If it is set, provisioners wait while the queue of their output lines is full,
+    /// because such a command shows every line.
     pub said: Option<mpsc::Sender<HostMessage>>,
     /// Stores results without an acknowledgement, so that they outlive the process.
     pub spool: Option<WorkerSpool>,

@@ -15,7 +15,7 @@ pub trait Packages: Send + Sync {
     }
 
     /// The plugin of the provider that was used for the plan. Called once for each provider of a shard, on a thread
-    /// that may block. The host verifies the checksums.
+    /// where blocking is allowed. The implementation of this trait must verify the checksum.
     ///
     /// # Errors
     /// Returns a diagnostic that names the missing or altered package.

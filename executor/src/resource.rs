@@ -127,7 +127,8 @@ impl ResourceType {
     }
 
     /// The sensitive paths of an object, ascending: the `given` paths and the paths of the schema. A given path that
-    /// leads to nothing is replaced by the path of the last part that exists.
+    /// leads to nothing is shortened to the last part that exists. Such a path is left out if it leads into null, or if
+    /// the schema marks the part as sensitive.
     pub(crate) fn sensitive_paths<'p>(&self, object: &Value, given: impl Iterator<Item = &'p Path>) -> Vec<Path> {
         let mut found: BTreeSet<Path> = given
             .filter_map(|path| match located(object, path, &self.block) {

@@ -12,8 +12,9 @@ use weft_protocol::{OutputLine, RunLine};
 
 use crate::host::Host;
 
-/// The time that a provisioner waits for a coordinator to take a line. If the coordinator takes longer, lines are
-/// dropped until the coordinator takes a line at once. The command continues.
+/// The time that a provisioner waits for a coordinator to accept a line. After this time, the line is dropped, and the
+/// command continues. The next lines do not wait: each is dropped unless the coordinator accepts it at once. After an
+/// accepted line, the provisioner waits again.
 const LINE_WAIT: Duration = Duration::from_secs(5);
 
 /// The pause of a thread between two attempts to send a line.

@@ -60,7 +60,8 @@ const LINES: usize = 1_024;
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
 
 /// How long a worker that is about to end waits for acknowledgements of its results, once nothing else is running. A
-/// running coordinator answers within a second. If results are lost after this time, their operations are in doubt.
+/// running coordinator answers within a second. After the wait, the worker ends. If its unacknowledged results are
+/// lost, their operations are in doubt.
 const DELIVERY_WAIT: Duration = Duration::from_secs(5);
 
 /// The requested end of a worker.

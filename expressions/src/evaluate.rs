@@ -103,9 +103,9 @@ struct Evaluator<'s> {
     /// The elements of the surrounding splats, innermost last.
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
-    /// The number of errors so far that may not occur at apply, because they come from unknown types or values. After
-    /// such an error, `try` and `can` cannot decide which argument to choose. Errors of live values are not counted,
-    /// since a plan treats live values as known.
+    /// The number of errors so far that apply might not repeat, because they come from unknown types or values. After
+    /// such an error, the plan does not know the result of `try` or `can`. Errors of live values are not counted, since
+    /// a plan treats live values as known.
     reopened: u64,
     /// The number of steps, including those of the expression around a template. See [`limits`].
     steps: u64,

@@ -1,7 +1,7 @@
-//! Limits on the size and time of one expression, so that a short text can neither exhaust memory nor run forever.
+//! A limit on the evaluation time of one expression, so that a short text cannot run forever.
 //!
-//! [`weft_graph_format::value`] defines the maximum size of values. This module limits the time. Time is counted in
-//! steps, so that the result is the same on every machine.
+//! Time is counted in steps, so that the result is the same on every machine. The maximum size of values, which keeps a
+//! short text from exhausting memory, is defined by [`weft_graph_format::value`].
 
 use weft_graph_format::value::Value;
 

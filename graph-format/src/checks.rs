@@ -53,8 +53,8 @@ fn rank(status: CheckStatus) -> u8 {
     }
 }
 
-/// The object of a check operation, given the address of the operation. For an assertion, that is the address of its
-/// check block, followed by the number of the assertion in brackets.
+/// The object of a check operation, given the address of the operation. The address of an assertion's operation is the
+/// address of the check block, followed by the number of the assertion in brackets. The object is the check block.
 pub fn checked_object(address: &str) -> &str {
     let is_block = || split_module(address).1.starts_with("check.");
     match address.rfind('[') {

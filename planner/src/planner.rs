@@ -116,8 +116,10 @@ impl Planner {
         self.found().refreshed.get(address).is_some_and(|prior| prior.value.is_null())
     }
 
-    /// Whether a data source or an ephemeral object waits for resources: a resource that its block refers to directly
-    /// is about to change. If the block has conditions, any of its dependencies counts.
+    /// Whether a data source or an ephemeral object waits for a resource that is about to change. Resources count if
+    /// the block refers to them directly, or requires them by `depends_on`. If the block has conditions, any of its
+    /// dependencies counts. If the plan reads before it deletes, only direct references and the targets of the block's
+    /// own `depends_on` count.
     pub(crate) fn waits_for_others(&self, desired: &DesiredInstance) -> bool {
         let agenda = self.agenda();
         if self.facts.rules.reads_first {

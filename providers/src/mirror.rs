@@ -48,8 +48,8 @@ pub fn package_folder(root: &Path, source: &ProviderSource, version: &Version, p
     provider_folder(root, source).join(version.to_string()).join(platform.to_string())
 }
 
-/// All packages of a provider in a mirror. Other names are ignored. If a package is both packed and unpacked, the
-/// unpacked package is used.
+/// All packages of a provider in a mirror. Files and directories whose names do not have the form of a package are
+/// ignored. If a mirror has the same package packed and unpacked, the unpacked one is used.
 pub fn search(root: &Path, source: &ProviderSource) -> Result<MirrorPackages, SearchError> {
     let failed = |path: &Path| {
         let path = path.to_owned();

@@ -265,7 +265,7 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
         .collect()
 }
 
-/// Finds the package that a plan names in any of these mirrors. A packed package is unpacked below `unpack_into`.
+/// Searches these mirrors for the package that a plan names. A packed package is unpacked below `unpack_into`.
 /// Missing mirrors are ignored.
 pub fn find(
     source: &ProviderSource,

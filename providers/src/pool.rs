@@ -378,8 +378,9 @@ impl ProviderPool {
 }
 
 impl Shared {
-    /// If a caller waits for room, ends the process that has been idle longest. Does the same in each group in which a
-    /// caller waits.
+    /// If a caller waits for room within the total limit, ends the process that has been idle longest. In each group in
+    /// which a caller waits for room within the limit of the group, ends the process of the group that has been idle
+    /// longest.
     fn make_room(&self) {
         let taken: Vec<Running> = {
             let mut slots = self.slots.lock();

@@ -14,8 +14,8 @@
 //! plain text is returned unchanged, and sealed data is refused. No error contains a secret. Encryption does not
 //! protect against the replay of older data.
 //!
-//! This crate does not parse or evaluate the block, merge `TF_ENCRYPTION`, or name remote states. The clients of
-//! services (AWS, GCP, Azure, OpenBao) are also in another crate (`backends`).
+//! This crate does not parse or evaluate the block, merge `TF_ENCRYPTION`, or name remote states. It does not contain
+//! the clients of services (AWS, GCP, Azure, OpenBao) either: they are in the crate `backends`.
 
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,7 @@
 //! ```text
 //! magic      8 bytes, C1 57 65 66 74 52 65 63
 //! version    1 byte, 1
-//! length     4 bytes, little-endian: of the header
+//! length     4 bytes, little-endian; the length of the header
 //! header     count of metadata (1 byte); each: length (2) and key, length (2) and bytes; then the wrapped record key
 //! nonce      12 bytes
 //! sealed     AES-256-GCM under the record key

@@ -122,9 +122,9 @@ fn prepare_json(name: &str, json: &mut RawJson) -> Result<(), StoreError> {
     }
 }
 
-/// The positions of refused steps that were resent. An earlier delivery of the batch has already advanced the operation
-/// beyond such a step, so the store refuses the step. A resent step is recognized by a later step of the same operation
-/// whose answer is marked as repeated.
+/// The positions of refused steps that were resent. The store refuses a resent step if an earlier delivery of the batch
+/// has already advanced the operation beyond the step. The sign of this is a later step of the same operation with an
+/// answer that is marked as repeated.
 pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usize> {
     let mut repeated: BTreeSet<OpIndex> = BTreeSet::new();
     let mut found = Vec::new();

@@ -7,8 +7,8 @@
 //!   the file can continue or is in doubt.
 //! - The state file is written in place, through the one locked descriptor, and only after its complete new content is
 //!   in the journal.
-//! - An edit outside of any run has no journal. Another file beside the state file holds the new content until the
-//!   state file has it.
+//!   The exception is an edit outside of any run, which has no journal: another file beside the state file holds the
+//!   new content until the state file has it.
 //! - One process holds the lock of the file. Within that process, one run at a time holds a lease.
 
 mod backup;

@@ -1,7 +1,7 @@
 //! The interface to a state backend: a state document in another service, its lock, and small objects beside it.
 //!
-//! A backend treats the document and the lock as OpenTofu's backend of that type does. So users can alternate between
-//! OpenTofu and Weft with one state. The objects are Weft's own: they hold the journals of runs.
+//! A backend treats the document and the lock as OpenTofu's backend of the same type does. So users can alternate
+//! between OpenTofu and Weft with one state. The objects are Weft's own: they hold the journals of runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -85,8 +85,7 @@ pub enum FailureKind {
     /// An error was returned.
     #[default]
     Error,
-    /// A create returned an error. There is neither an object nor proof that none exists. `weft runs show` reports
-    /// this.
+    /// A create returned an error and no object. It is not proven that no object exists. `weft runs show` reports this.
     AbsenceUnproven,
     /// The user marked the operation as failed with `weft runs resolve -forget`. It is not retried in this run.
     GivenUp,

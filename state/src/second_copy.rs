@@ -5,10 +5,10 @@
 //!   term replays these records from the file ([`recovery`]). If the term is over, the next process that opens the
 //!   store replays them. If the replay is impossible, the run is frozen in Redis, so that no other process takes over
 //!   the run and repeats calls.
-//! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When
-//!   the store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has
-//!   lost its last records continues from the copy and from the write-ahead files. The user gets a list of the objects
-//!   that are uncertain.
+//! - With a backend in the configuration, locks and commits are still in Redis, and the backend holds only the second
+//!   copy. When the store is opened, the copy is compared with the state in Redis ([`decision`]). If Redis is empty or
+//!   has lost its last records, the store continues from the copy and from the write-ahead files. The user gets a list
+//!   of the objects that are uncertain.
 //! - The copy is a state of version 4. It is written at intervals during runs, before a run ends, and after each edit
 //!   ([`copier`]). A write needs the lock of the backend, and the existing copy must be the one that was written last.
 //!   The serial of the copy only rises.

@@ -141,8 +141,8 @@ async fn a_run_whose_records_cannot_be_replayed_is_frozen() {
     let backup = place.server.backup();
     created(&store, &lease, 0).await;
     place.server.restore(&backup);
-    // Another coordinator takes over the run before the first coordinator notices the loss. The other coordinator is
-    // about to repeat the call.
+    // Another coordinator takes over the run before the first coordinator notices the loss. The other coordinator does
+    // not know that operation 0 has created its object, and is about to repeat the create.
     let other = place.plain().await;
     let AcquireAnswer::Held(seen) = other.acquire(acquire_request("run-a", 8)).await.unwrap() else { panic!() };
     let request = Acquire { unmoved: Some(seen), ..acquire_request("run-a", 8) };

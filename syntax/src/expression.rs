@@ -123,8 +123,8 @@ pub enum ExprKind {
 /// A literal value other than a string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
-    /// A number as written in the source: digits, optionally with a fraction and an exponent, without a sign, of any
-    /// size.
+    /// A number of any size as written in the source: digits, optionally with a fraction and an exponent. A sign before
+    /// the digits is not part of it.
     Number(SmolStr),
     /// `true` or `false`.
     Bool(bool),

@@ -215,8 +215,8 @@ impl Vault {
         HttpService { http: self.access.http.clone(), retry: RETRY, place: self.place.clone(), authorize }
     }
 
-    /// The connection. The first call requests the audience of tokens from the vault, because the audience depends on
-    /// the cloud.
+    /// The connection. The first use of this method asks the vault for the audience of tokens, because the audience
+    /// depends on the cloud.
     async fn connected(&self, doing: &'static str, url: &Url) -> Result<Arc<HttpService>, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(found) = known.as_ref() {

@@ -113,8 +113,8 @@ impl Client {
         Ok(service)
     }
 
-    /// Sends a request. If the service rejects the credentials, and other credentials may exist, retries the request
-    /// with the other credentials.
+    /// Sends a request. If the service rejects the credentials, and they came from a plugin or a token file, gets new
+    /// credentials and sends the request once more.
     async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         let reply = self.service().await?.send(call).await?;
         let cluster = &self.settings.cluster;

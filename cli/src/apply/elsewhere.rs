@@ -73,10 +73,11 @@ pub async fn submit(
 }
 
 /// Resumes a run of the coordinator: by default the newest unfinished one. With `detach`, the function returns
-/// immediately. Otherwise it watches the run like [`submit`]. Returns `None` if no run can be resumed.
+/// immediately. Otherwise it watches the run like [`submit`]. Returns `None` if the coordinator has no run to resume.
 ///
 /// # Errors
-/// Returns an error if the run was not resumed.
+/// Returns an error if the coordinator does not respond or refuses the request, or if this command cannot prepare or
+/// watch the run.
 pub async fn resume(
     addresses: &str,
     named: Option<&str>,

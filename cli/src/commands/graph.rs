@@ -1,5 +1,5 @@
-//! `weft graph`: prints dependencies in the language of Graphviz. The source is the configuration, a plan file, or the
-//! state for a destroy.
+//! `weft graph`: prints dependencies in the language of Graphviz. The source is the configuration or a plan file. For
+//! the graph of a destroy, the source is the state.
 
 mod applied;
 mod destroy;

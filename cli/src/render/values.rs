@@ -64,8 +64,8 @@ fn null(ty: &Type, out: &mut String) {
     }
 }
 
-/// A text with several lines as a heredoc. No line of the text consists of the end word alone. `None` for a single
-/// line. A trailing newline is shown as an empty line.
+/// A text with several lines as a heredoc, or `None` for a single line. The end word is chosen so that no line of the
+/// text consists of it alone. A trailing newline is shown as an empty line.
 fn heredoc(text: &str, indent: usize) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     if lines.len() < 2 {

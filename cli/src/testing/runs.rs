@@ -219,8 +219,8 @@ impl FileRunner<'_> {
         Ok((tested, values, warnings))
     }
 
-    /// The configuration with evaluated keys of its providers. As in OpenTofu, only the values for all tests apply
-    /// here, not the values of the file or the run.
+    /// The configuration with evaluated keys of its providers. As in OpenTofu, the keys are evaluated with the variable
+    /// values that are given for all tests, without the values of the test file or the run.
     async fn with_settled_keys(&self, root: &Arc<CompiledModule>) -> Arc<CompiledModule> {
         let keyed: Vec<(ProviderName, String)> = root
             .providers

@@ -92,8 +92,8 @@ struct Undone<'op> {
     /// The configuration addresses of the objects that the run did not finish. An object with a key has two: the
     /// address without keys, and the address with only its own key.
     configured: BTreeSet<CheckedConfig>,
-    /// The objects that do not exist, because the run did not create them. A create that failed halfway leaves an
-    /// object, so its object is not in this set.
+    /// The objects that the run did not reach, or did not create or read successfully. A failed update, and a create
+    /// that failed halfway, leave an object, so their objects are not in this set.
     objects: BTreeSet<&'op CheckedObject>,
 }
 

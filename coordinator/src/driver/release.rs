@@ -19,8 +19,8 @@ pub(super) enum Released {
     Unknown,
 }
 
-/// The time limit for the store at the end of a term. A run that was interrupted once gets as much time to write its
-/// state as a complete run.
+/// The time limit for the store at the end of a term. A drained run was interrupted only once, so it gets as much time
+/// to write its state as a complete run.
 pub(super) fn deadline(reason: FinishReason) -> Duration {
     match reason {
         FinishReason::Complete | FinishReason::Resolved | FinishReason::Drained | FinishReason::NoWorker => {

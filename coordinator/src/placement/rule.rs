@@ -21,8 +21,8 @@ pub(super) struct Rule {
     pub(super) alias: Option<Pattern>,
     /// The key of `for_each`. A pattern does not match provider instances without a key.
     pub(super) key: Option<Pattern>,
-    /// String arguments of the provider block, by name. `assume_role.role_arn` is an argument of a nested block. A
-    /// pattern does not match an argument that is sensitive or known only at apply.
+    /// String arguments of the provider block, by name. The name of an argument of a nested block begins with the
+    /// block: `assume_role.role_arn`. A pattern does not match an argument that is sensitive or known only at apply.
     #[serde(default)]
     pub(super) arguments: BTreeMap<String, Pattern>,
     /// Whether the rule is about home operations, which run on the user's machine.
@@ -102,7 +102,7 @@ impl Rule {
     /// The labels for a shard.
     ///
     /// # Errors
-    /// Returns the name of a placeholder in a label for which the shard has no value.
+    /// Returns the name of the first placeholder in the labels that has no value for the shard.
     pub(super) fn labels(&self, shard: &Shard, known: &Known<'_>) -> Result<BTreeMap<String, String>, String> {
         let instance = match shard {
             Shard::Provider(instance) => Some(instance),

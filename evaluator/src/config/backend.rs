@@ -199,8 +199,8 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Brings a value of the JSON syntax that stands for blocks into the form that `nesting` requires. The JSON syntax
-/// allows a list around a block with single nesting. It also allows a single block with another nesting to be written
+/// Brings a value into the form that `nesting` requires. The value was written in the JSON syntax, in place of blocks.
+/// For single nesting, this syntax also allows a list around the block. For other nestings, it also allows one block
 /// without a list.
 fn as_blocks(value: &Value, nesting: Nesting) -> Value {
     let single = matches!(nesting, Nesting::Single | Nesting::Group);

@@ -77,7 +77,8 @@ pub fn load_tree_from(
 }
 
 /// Like [`load_tree_from`], but continues if the root module has errors. Called modules are loaded if their location is
-/// known. Problems between modules are included, unless called modules have errors.
+/// known. If only the root module has errors, problems between modules are included. If no module has errors, call
+/// [`link_problems`] for these problems.
 pub fn load_tree_beyond(
     root: &Path,
     places: &mut dyn ModulePlaces,

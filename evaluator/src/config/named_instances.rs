@@ -125,9 +125,9 @@ pub struct AppliedPart {
 type Changed<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m ResourceInstance>>>;
 
 /// The part of a plan with targets that an apply executes: the targets, and everything that they need. The plan
-/// contains all instances of a needed resource. Apply needs only one of these instances if the reference has a constant
-/// key and the instance with this key is in `changed`. A target that apply skips needs nothing. `active` are the
-/// resources that change or have conditions.
+/// contains all instances of a needed resource. But if every reference to the resource has a constant key, and the
+/// instances with these keys are all in `changed`, apply needs only these instances. A target that apply skips needs
+/// nothing. `active` are the resources that change or have conditions.
 pub fn applied_part(
     root: &Arc<CompiledModule>,
     addresses: &[SelectedAddress],

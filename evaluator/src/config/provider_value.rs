@@ -17,8 +17,9 @@ const ROOT: &str = "provider";
 const VALUES: [&str; 9] = ["var", "local", "module", "each", "data", "count", "path", "terraform", ROOT];
 
 impl Compiling<'_> {
-    /// The `provider` argument of a resource, if the argument is an expression and the experiment `provider_values` is
-    /// active. An expression is a reference with a first name in [`VALUES`], or something other than a reference.
+    /// The `provider` argument of a resource, if the argument counts as an expression and the experiment
+    /// `provider_values` is active. A reference counts as an expression only if it begins with a name in [`VALUES`].
+    /// Anything other than a reference counts as an expression, except for a quoted reference in the native syntax.
     pub(super) fn provider_value(&self, expression: &Expression) -> Option<Expression> {
         if !self.module.settings.experiments.provider_values {
             return None;

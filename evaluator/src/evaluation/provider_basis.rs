@@ -13,8 +13,8 @@ use crate::config::ProviderBlock;
 use crate::glue::{ProviderBasis, RootVariable};
 
 impl ModuleNode {
-    /// Records the inputs of an instance of a provider block. No record is needed for an instance that only disappears
-    /// together with its block.
+    /// Records the inputs of an instance of a provider block. No record is needed for an instance that can disappear
+    /// only together with its block.
     pub(super) fn note_basis(
         self: &Arc<Self>,
         block: &ProviderBlock,

@@ -455,8 +455,8 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Reports references without a key to an attribute of a resource with `count` or `for_each`, and references with a
-    /// key to any other resource.
+    /// Reports a reference to an attribute of a resource with `count` or `for_each` if the reference has no key.
+    /// Reports a reference to any other resource if the reference has a key.
     fn wrongly_keyed(&self, reference: &Reference) -> Option<Diagnostic> {
         let Referent::Resource(resource) = &reference.subject else { return None };
         let block = self.module.resources.get(resource)?;

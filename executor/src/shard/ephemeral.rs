@@ -113,8 +113,8 @@ impl ObjectSlot {
         self.users.lock().count += more;
     }
 
-    /// Adds a shard of this worker that may need the object. `of` is the number of all shards of the run with this
-    /// object.
+    /// Adds a shard of this worker that may need the object. `of` is the number of shards in the whole run that may
+    /// need it.
     pub(crate) fn wanted_by(&self, shard: u32, of: u32) {
         let mut users = self.users.lock();
         users.shards.insert(shard);

@@ -9,8 +9,8 @@ use super::attribute_at;
 /// The part of an object that a sensitive path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Located {
-    /// The path leads to this part. The path of the part is shorter than the given path if the given path continues
-    /// into a set or an unknown value.
+    /// The given path leads to a part that exists. Contains the path to this part. If the given path continues into a
+    /// set or an unknown value, the contained path ends at the set or the unknown value.
     There(Path),
     /// The part does not exist, so the secret may be anywhere in the object around it. Contains the path to the
     /// smallest part that certainly contains the secret.

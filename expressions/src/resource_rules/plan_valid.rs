@@ -221,8 +221,9 @@ fn check_attributes(
     }
 }
 
-/// Whether a provider may plan this value without a closer look: it is the configured value, a prior value that the
-/// provider considers equivalent to the configured value, or a value that the configuration leaves to the provider.
+/// Whether a planned value is valid without a closer check. It is valid if it is the configured value, a prior value
+/// that the provider considers equivalent to the configured value, or a value that the configuration leaves to the
+/// provider. The planned value of a write-only attribute must be null.
 fn may_keep(attribute: &Attribute, prior: &Value, config: &Value, planned: &Value) -> bool {
     if attribute.write_only {
         return planned.is_null();

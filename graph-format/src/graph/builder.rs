@@ -199,7 +199,7 @@ impl Builder {
     }
 
     /// Drafts an `open_provider` outside the shard of its instance: at home, or anywhere for built-in providers. The
-    /// operations that use the provider must be in the same shard.
+    /// operations that use the provider must also be in `shard`.
     pub fn open_provider_in(
         &self,
         instance: ProviderInstance,

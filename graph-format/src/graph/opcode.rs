@@ -209,8 +209,8 @@ pub enum Operation<F> {
         /// The position of the `provisioner` block.
         range: Option<SourceRange>,
     },
-    /// Opens an ephemeral object when the first operation of the shard needs it, and renews it while it is open. Each
-    /// shard that reads the object has such an operation. Result: the object, which is never stored.
+    /// Opens an ephemeral object when an operation of the shard first needs it, and renews it while it is open. Each
+    /// shard that reads the object has its own `open_ephemeral`. Result: the object, which is never stored.
     OpenEphemeral {
         /// The resource instance.
         address: ResourceInstance,

@@ -54,8 +54,9 @@ impl Float {
         Float::exact(negative, magnitude, 0, precision)
     }
 
-    /// `magnitude * 2^exponent`, rounded to `precision` bits. If `sticky`, the value is slightly larger, by less than
-    /// the lowest bit. In this case, the magnitude must have more bits than the precision.
+    /// `magnitude * 2^exponent`, rounded to `precision` bits. If `sticky`, the exact value to round is larger than this
+    /// product, by less than one unit of the magnitude's lowest bit. In this case, the magnitude must have more bits
+    /// than the precision.
     pub(super) fn rounded(
         negative: bool,
         magnitude: BigUint,

@@ -4,7 +4,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | magic: begins with a byte that is not text and contains line ends, so that a copy in text mode is detected |
+//! | 8 | magic: the first byte is not text; for a plan, line ends follow, so that a copy in text mode is detected |
 //! | 4 | format version |
 //! | 4 | number of sections |
 //! | 8 | size of the whole file in bytes |
@@ -25,8 +25,7 @@ use super::FORMAT_VERSION;
 use super::error::{Damage, PlanFileError};
 use super::section::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 
-/// The minimum size of a section that is compressed, in bytes. For smaller sections, compression saves less than a
-/// table entry costs.
+/// The minimum size of a section that is compressed, in bytes. Compression of smaller sections would save too little.
 const COMPRESS_FROM: usize = 512;
 /// zstd's default. Higher levels take several times as long and save a few percent.
 const COMPRESSION_LEVEL: i32 = 3;

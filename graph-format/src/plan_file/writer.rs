@@ -94,10 +94,11 @@ type SectionJob<'a> = Box<dyn FnOnce() -> Result<Section, WriteError> + Send + '
 /// The stack size of a thread that creates sections. The same as that of the main thread, since records nest.
 const STACK: usize = 8 << 20;
 
-/// Creates all sections, in order, with as many threads as there are processors.
+/// Creates all sections concurrently, with at most as many threads as there are processors. Returns the sections in the
+/// order of the jobs.
 ///
 /// # Errors
-/// Returns the error of the first section that failed, in order.
+/// If several sections fail, returns the error of the first of them in the order of the jobs.
 fn side_by_side(parts: Vec<SectionJob<'_>>) -> Result<Vec<Section>, WriteError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(parts.len());
     let queue = Mutex::new(parts.into_iter().enumerate());

@@ -14,8 +14,9 @@ use crate::agenda::planned::Computed;
 use crate::planner::Planner;
 
 impl Planner {
-    /// Adds an `evaluate` operation that computes `formula`, and returns `part` as the result of this operation. A
-    /// formula that calls functions of a configured provider runs where that provider is open.
+    /// Adds an `evaluate` operation that computes `formula`. Returns `part` with a formula that reads the result of
+    /// this operation. If `formula` calls functions of a configured provider, the operation runs where that provider is
+    /// open.
     pub(crate) fn computed(&self, label: SmolStr, part: &Value, formula: &Formula) -> Value {
         let provider = called(formula).instance;
         let mut agenda = self.agenda();

@@ -21,8 +21,9 @@ impl Planner {
     /// Registers a provider instance that has disappeared together with its module instance. Does nothing if the
     /// instance exists, or if the state has no memory of the instance.
     ///
-    /// An instance that has lost only its key is already registered: evaluation has configured this instance with the
-    /// block. In this case, only reports that the plan uses the state's memory.
+    /// If the provider block still exists and only the key of the instance has disappeared, evaluation has already
+    /// configured and registered the instance. In this case, this function only reports that the plan uses the state's
+    /// memory.
     ///
     /// # Errors
     /// Returns an error if a part of the configuration is not stored and cannot be found elsewhere.

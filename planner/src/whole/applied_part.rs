@@ -1,5 +1,6 @@
-//! The part of a plan that apply executes. With targets, this is less than the plan shows: a reference to an instance
-//! with a constant key needs only this instance.
+//! The part of a plan that apply executes. With targets, apply may execute less than the plan shows. For example, the
+//! plan shows all instances of a resource that a target refers to. If the reference has a constant key, apply changes
+//! only the instance with this key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +21,9 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::whole::checking::active;
 
-/// Removes from an agenda the steps that apply omits. Returns the changes of the outputs that apply stores. The other
-/// outputs keep their values. `active` are the resources that apply evaluates: changed resources, and resources with
-/// conditions.
+/// Removes from an agenda the steps that are omitted at apply. Returns the changes of the outputs that are stored at
+/// apply. The other outputs keep their values. `active` are the resources that are evaluated at apply: changed
+/// resources, and resources with conditions.
 pub(crate) fn leave_out(
     facts: &Facts,
     agenda: &mut Agenda,
@@ -66,8 +67,8 @@ fn settled_outputs(
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
-/// Removes the steps of all objects except `kept`, and the conditions of the objects in `left`. The reserved numbers of
-/// the removed operations become results that nothing reads.
+/// Removes the steps of all objects that are not in `kept`. Also removes the conditions of the objects in `left`. The
+/// reserved numbers of the removed operations become the numbers of constants that nothing reads.
 fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeSet<String>) {
     let mut unread: Vec<(OperationId, SmolStr)> = Vec::new();
     agenda.work.retain(|work| {

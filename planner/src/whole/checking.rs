@@ -178,9 +178,9 @@ pub(crate) fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceCh
     changed.chain(kept.map(ResourceInstance::config)).collect()
 }
 
-/// The objects among `forced` that apply stores without `create_before_destroy`. The replacements of `forced` are
-/// created first only because dependents require this order. Apply stores `create_before_destroy` for such an object
-/// only if it also evaluates the dependents.
+/// The objects in `forced` that apply stores without `create_before_destroy`. A replacement of an object in `forced` is
+/// created first only because dependents require this order. If the object is not replaced, apply stores
+/// `create_before_destroy` for it only if apply also evaluates the dependents.
 pub(crate) fn stored_as_destroy_first(
     facts: &Facts,
     evaluated: &Evaluated,

@@ -39,9 +39,10 @@ fn is_base64(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '+' | '/')
 }
 
-/// Whether a word contains a part of the secret, possibly between other characters. A short word must be a part of the
-/// secret as a whole. A word of at least twice the minimum length is cut into pieces of this length. If the word
-/// contains a whole key, at least one of the pieces consists only of characters of the key.
+/// Whether a word contains a part of the secret, possibly between other characters. For a short word, the secret must
+/// contain the whole word. A word of at least twice the minimum length is cut into pieces of this length, and the
+/// secret must contain one of the pieces. If the word contains a whole key, at least one of the pieces consists only of
+/// characters of the key.
 fn shares_piece(word: &str, secret: &str) -> bool {
     if word.len() < 2 * SHORTEST {
         return secret.contains(word);

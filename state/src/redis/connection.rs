@@ -32,7 +32,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(3);
 /// The maximum duration of one wait for replicas. After that, the server is checked again, because another server may
 /// have replaced it.
 const WAIT_FOR: Duration = Duration::from_secs(1);
-/// The number of commands in one batch. The limit bounds the memory on both sides, but one wait for durability still
+/// The maximum number of commands in one batch. It bounds the memory on both sides, but one wait for durability still
 /// covers many commands.
 pub(super) const COMMANDS_AT_ONCE: usize = 512;
 /// The maximum number of bytes of arguments in one batch, to bound the memory on both sides. A larger command is sent

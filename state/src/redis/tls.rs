@@ -15,10 +15,10 @@ use super::settings::RedisSettings;
 /// The maximum number of certificates in a file. A system has a few hundred authorities.
 const MOST_CERTIFICATES: usize = 10_000;
 
-/// The settings of the client from the files.
+/// The TLS settings of the client, with the certificates and the key from their files.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read, or if the files do not match.
+/// Returns an error if a file cannot be read, or if the key does not match the certificate.
 pub(super) fn client(settings: &RedisSettings) -> Result<Arc<ClientConfig>, LoginFault> {
     let config = builder()?.with_root_certificates(authorities(settings)?);
     let Some((certificate, key)) = settings.certificate.as_deref().zip(settings.key.as_deref()) else {

@@ -19,8 +19,9 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    /// Starts with the resource of this name. `text` is the address of the provider on the resource itself. If the
-    /// address is not valid, reports a problem and returns `None`, so that the resource causes no further problems.
+    /// Begins to collect the providers of the resource with this name. `text` is the provider address that the file has
+    /// for the whole resource. If the address is not valid, reports a problem and returns `None`, so that the resource
+    /// causes no further problems.
     pub(super) fn new(resource: &'a str, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<Owners<'a>> {
         let of_all = match text.filter(|text| !text.is_empty()).map(of_resource) {
             Some(Ok(owner)) => Some(owner),

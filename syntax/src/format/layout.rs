@@ -80,8 +80,8 @@ fn assignment(pieces: &[Piece<'_>], start: usize, end: usize) -> usize {
     if net == 0 { start + equals } else { end }
 }
 
-/// Indents lines by the number of open brackets. The brackets that one line leaves open indent the following lines by
-/// one level together. The level ends when all of these brackets are closed.
+/// Indents lines inside of brackets. All brackets that one line leaves open together indent the following lines by one
+/// level. The level ends when all of these brackets are closed.
 fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
     let mut levels: Vec<isize> = Vec::new();
     for line in lines {

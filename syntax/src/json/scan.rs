@@ -1,7 +1,8 @@
 //! JSON text to tokens, one at a time.
 //!
 //! The scanner accepts more than JSON: anything like a number, a string or a keyword is one token, and the parser
-//! reports its problems. The text ends at a character that begins no token.
+//! reports its problems. A character that begins no other token is a [`JsonToken::Invalid`], and the text after it is
+//! ignored.
 
 use crate::source::{Span, offset};
 

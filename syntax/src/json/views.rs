@@ -19,7 +19,7 @@ const SHALLOW: usize = 0;
 impl Expression {
     /// Whether this is a JSON string itself, not native syntax within a JSON string.
     ///
-    /// In JSON, quotes only delimit strings, so text that begins with a quote is a JSON string.
+    /// In a JSON string, a quote is escaped. So only a JSON string itself begins with a quote in the source.
     pub(crate) fn is_json_string(&self) -> bool {
         self.tree.syntax() == Syntax::Json && self.text().starts_with('"')
     }

@@ -87,8 +87,8 @@ impl Parser<'_> {
         self.skip_behind(family);
     }
 
-    /// Enters recovery, and continues after the next unmatched closing bracket of this family. A bracket that closes
-    /// one opened from here on is matched.
+    /// Enters recovery, and continues after the next unmatched closing bracket of this family. A closing bracket counts
+    /// as matched if its opening bracket comes after this point.
     pub(super) fn skip_behind(&mut self, family: Family) {
         self.recovery = true;
         let mut inner = 0usize;

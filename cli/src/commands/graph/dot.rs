@@ -15,8 +15,8 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Prints the graph: vertices with attributes first, then edges, both sorted by name. If `colour_circles` is set, the
-/// edges of cycles are colored.
+/// Prints the graph: first a line for each vertex that has a shape, then a line for each edge. The lines of each kind
+/// are sorted. If `colour_circles` is set, the edges of cycles are colored.
 pub fn text(drawing: &Drawing, colour_circles: bool) -> String {
     let names: Vec<String> = drawing.vertices().iter().map(|v| quoted(&format!("{PREFIX}{}", v.name))).collect();
     let mut lines: BTreeSet<String> = BTreeSet::new();

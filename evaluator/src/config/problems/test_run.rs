@@ -32,8 +32,8 @@ pub(in crate::config) fn missing_source(at: &SourceRange) -> Diagnostic {
     Diagnostic::error("Missing \"source\" attribute for module block", detail).at(at.clone())
 }
 
-/// A source of a `module` block that cannot be parsed. If `versioned` is set, the block has a version, so it needs a
-/// source in a registry.
+/// A `module` block with an invalid source. If `versioned` is set, the block has a version, so the source must be in a
+/// registry.
 pub(in crate::config) fn invalid_source(error: &ModuleSourceError, versioned: bool, at: SourceRange) -> Diagnostic {
     let summary = match versioned && !matches!(error, ModuleSourceError::Relative(_)) {
         true => "Invalid registry module source address",

@@ -69,8 +69,8 @@ impl Handover<'_> {
         })
     }
 
-    /// Reports configurations that the child declares, but that have neither an entry in the call nor a block in the
-    /// child.
+    /// Reports configurations in the child's `configuration_aliases` that have neither an entry in the call nor a block
+    /// with content in the child.
     fn missing(&self) -> impl Iterator<Item = Diagnostic> {
         let is_missing = |name: &&Name| {
             let configured = self.child.providers.get(*name).is_some_and(|block| block.is_configured());

@@ -36,7 +36,8 @@ impl StaticGraph {
     }
 
     /// Adds the resources that the data sources and ephemeral objects of a module and of its descendants wait for.
-    /// `calls` contains the resources that the content of the module waits for because of calls.
+    /// `calls` contains the resources that all of these objects wait for, because of a `depends_on` of the call of the
+    /// module or of a call around it.
     fn add_awaited(
         &self,
         module: &CompiledModule,

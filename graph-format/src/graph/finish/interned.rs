@@ -249,7 +249,8 @@ impl Interned {
 
     /// For each operation, the operations whose results its formulas read, in ascending order.
     ///
-    /// For a shared row, these operations are computed once. Rows with one user are traversed.
+    /// The list of these operations is computed once for each shared row. Rows with one user have no list of their own:
+    /// they are traversed with their user.
     pub(super) fn results_read(&self, operations: &[Drafted]) -> Vec<Vec<u32>> {
         let mut uses = vec![0u32; self.rows.len()];
         for row in &self.rows {

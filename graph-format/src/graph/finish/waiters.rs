@@ -243,8 +243,8 @@ impl Waiters {
         for (delete, members) in waits {
             let with_itself = |w: &u32| among[*w as usize].contains(&delete);
             let found = match members.waiters.iter().any(with_itself) {
-                // A delete must not wait for itself, so a waiter that contains the delete is replaced by its other
-                // operations.
+                // A delete must not wait for itself. So if a waiter contains the delete, all waiters are replaced by
+                // their operations, and the delete is removed below.
                 true => self.all_operations(&members),
                 false => members,
             };

@@ -180,9 +180,9 @@ fn planned_of<'g>(rows: &Rows<'g>, apply: &Operation<FormulaIndex>) -> Option<&'
     }
 }
 
-/// Checks that the outline agrees with the operations. The needs of an operation are its operands, results and waits,
-/// and those of the untracked operations that run inside it. If the operation waits for a waiter, its needs do not
-/// repeat the direct members of the waiter.
+/// Checks that the outline agrees with the operations. The needs of an operation are its operands, the results that its
+/// formulas read, and its waits. They include the needs of the untracked operations that run inside it. If the
+/// operation waits for a waiter, its needs do not repeat the direct members of the waiter.
 fn check_outline(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let tracked = rows.iter().filter(|(row, _)| row.operation.is_tracked());
     if tracked.clone().count() != graph.outline.len() {

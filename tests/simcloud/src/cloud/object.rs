@@ -177,7 +177,7 @@ impl Object {
     }
 
     /// The object as clients see it: `id`, `region`, `token` and the attributes, flat. It does not contain the kind:
-    /// the field of the kind is named `type`, and DNS records have an attribute of this name.
+    /// a field for the kind would be named `type`, and DNS records have an attribute of this name.
     pub fn to_json(&self) -> Json {
         let mut flat = Map::new();
         flat.insert("id".to_owned(), json!(self.id));

@@ -1,5 +1,5 @@
-//! Values in MessagePack, in the form of the protocol. Unknown values are extensions of type 0, or 12 with refinements,
-//! which this provider ignores. Numbers are integers, floats or decimal strings.
+//! Values in MessagePack, in the form of the protocol. Unknown values are extensions of type 0, or of type 12 if they
+//! have refinements. This provider ignores refinements. Numbers are integers, floats or decimal strings.
 
 use rmp::Marker;
 use rmp::decode::RmpRead;
