@@ -150,7 +150,7 @@ async fn statements_that_the_server_ends_are_named() {
     other.batch_execute("BEGIN; SELECT * FROM terraform_remote_state.states FOR UPDATE").await.unwrap();
     let error = state.write(Bytes::from("[]"), &Expected::Version(read.version.clone()), None).await.unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("writing the state failed") && text.contains("(57014). If its statement_timeout"), "{text}");
+    assert!(text.contains("writing the state failed") && text.contains("(57014). If statement_timeout"), "{text}");
     other.batch_execute("ROLLBACK").await.unwrap();
     done(state.write(Bytes::from("[]"), &Expected::Version(read.version), None).await.unwrap());
 }

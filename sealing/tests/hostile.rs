@@ -166,17 +166,17 @@ fn metadata_cannot_cause_derivations_of_hours() {
     let sealing = simple(PASSPHRASE).sealing();
     let begun = Instant::now();
     for (from, to, expected) in [
-        ("\"iterations\":1", "\"iterations\":4000000000", "iterations is 4000000000, at most 100000000 are accepted"),
+        ("\"iterations\":1", "\"iterations\":4000000000", "iterations is 4000000000, but at most 100000000 are accepted"),
         ("\"iterations\":1", "\"iterations\":18446744073709551615", "at most 100000000 are accepted"),
         ("\"iterations\":1", "\"iterations\":18446744073709551616", "JSON of an unexpected form"),
-        ("\"iterations\":1", "\"iterations\":0", "iterations is 0, at least 1 are needed"),
+        ("\"iterations\":1", "\"iterations\":0", "iterations is 0, but at least 1 are needed"),
         ("\"iterations\":1", "\"iterations\":-1", "JSON of an unexpected form"),
         ("\"iterations\":1", "\"iterations\":1.5", "JSON of an unexpected form"),
-        ("\"key_length\":32", "\"key_length\":1000000", "key_length is 1000000, at most 1024 are accepted"),
-        ("\"key_length\":32", "\"key_length\":0", "key_length is 0, at least 1 are needed"),
+        ("\"key_length\":32", "\"key_length\":1000000", "key_length is 1000000, but at most 1024 are accepted"),
+        ("\"key_length\":32", "\"key_length\":0", "key_length is 0, but at least 1 are needed"),
         ("\"iterations\":1,", "\"iterations\":10000000,", "has 1024 bytes, but must have 16, 24 or 32"),
         ("sha512", "sha1", "hash_function is \"sha1\""),
-        ("c2FsdCBvZiB0aGUgZWFydGg=", "", "salt_length is 0, at least 1 are needed"),
+        ("c2FsdCBvZiB0aGUgZWFydGg=", "", "salt_length is 0, but at least 1 are needed"),
         ("c2FsdCBvZiB0aGUgZWFydGg=", "?", "its salt is not base64"),
     ] {
         let mut metadata = CHEAP.replace(from, to);

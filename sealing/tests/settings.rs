@@ -46,8 +46,8 @@ fn every_setting_of_pbkdf2_has_limits() {
     assert!(pbkdf2("sixteen letters!", 1, 200_000, 1).is_ok());
     assert!(pbkdf2("ümläute, sechzeh", 1, 100_000_000, 1024).is_ok());
     let shown = below(Passphrase, 5, 16).to_string();
-    assert_eq!(shown, "passphrase has 5 characters, at least 16 are needed");
-    assert_eq!(below(Iterations, 1000, 200_000).to_string(), "iterations is 1000, at least 200000 are needed");
+    assert_eq!(shown, "passphrase has 5 characters, but at least 16 are needed");
+    assert_eq!(below(Iterations, 1000, 200_000).to_string(), "iterations is 1000, but at least 200000 are needed");
     let error = "sha1".parse::<HashFunction>().unwrap_err();
     assert_eq!(error.to_string(), "hash_function is \"sha1\", but must be \"sha256\" or \"sha512\"");
 }
@@ -110,7 +110,7 @@ fn all_problems_are_reported_at_once() {
         "method.aes_gcm.safe uses key_provider.safe.x, which is not declared",
         "method.external.none has an empty encrypt_command: its first element is the program to run",
         "key_provider.external.empty has an empty command: its first element is the program to run",
-        "key_provider.pbkdf2.short: passphrase has 5 characters, at least 16 are needed",
+        "key_provider.pbkdf2.short: passphrase has 5 characters, but at least 16 are needed",
     ];
     assert_eq!(shown, expected);
 }

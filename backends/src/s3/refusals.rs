@@ -51,7 +51,7 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
         place,
         doing: "releasing the lock",
         error: format!("lock id {id:?} does not match existing lock"),
-        advice: "To release the existing lock, give its id to weft force-unlock".to_owned(),
+        advice: String::new(),
     }
 }
 

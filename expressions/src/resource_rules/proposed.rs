@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
-use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use super::{part, schema_path};
