@@ -229,8 +229,5 @@ fn backend_blocks_of_modules_are_ignored() {
             }
         "#,
     );
-    expect![[r#"
-        warning m/main.tf:3 Cloud configuration ignored
-    "#]]
-    .assert_eq(&script.load_problems());
+    expect![[r#""#]].assert_eq(&script.load_problems());
 }
