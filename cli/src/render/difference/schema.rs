@@ -151,12 +151,7 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
         }
         Nesting::Set => {
             let (before, after) = pair.items();
-            let whole = |pair: Pair<'_>| block(pair, &Reasons::default());
-            // As in OpenTofu, an element whose sensitivity changes is another element.
-            let parts = match hidden.change() {
-                None => set_parts(before, after, &whole),
-                Some(_) => [set_parts(before, &[], &whole), set_parts(&[], after, &whole)].concat(),
-            };
+            let parts = set_parts(before, after, &|pair| block(pair, &Reasons::default()));
             parts
                 .into_iter()
                 .map(|part| (None, DifferenceNode { forces: part.forces || reasons.here(), ..part }))
