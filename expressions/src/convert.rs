@@ -183,7 +183,8 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
             } else {
                 element.without_optional()
             };
-            let (element, items) = one_type(items, element, fallback, path)?;
+            let target = if matches!(want, Type::Set(_)) { Target::Set } else { Target::List };
+            let (element, items) = one_type(items, element, fallback, target, path)?;
             Ok(match want {
                 Type::Set(_) => Value::set(element, items),
                 _ => Value::list(element, items),
@@ -203,7 +204,7 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
                 Kind::Map(_) if items.is_empty() => replaced_dynamic(&f.element_type(), element),
                 _ => element.without_optional(),
             };
-            let (element, items) = one_type(items, element, fallback, path)?;
+            let (element, items) = one_type(items, element, fallback, Target::Map, path)?;
             Ok(Value::map(element, names.into_iter().zip(items).collect()))
         }
         (Kind::Tuple(s), Type::Tuple(elements)) => {
@@ -247,28 +248,71 @@ fn to_object(
     Ok(Value::object(attributes))
 }
 
+/// The kind of a new collection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    List,
+    Set,
+    Map,
+}
+
+impl Target {
+    fn name(self) -> &'static str {
+        match self {
+            Target::List => "list",
+            Target::Set => "set",
+            Target::Map => "map",
+        }
+    }
+
+    /// Whether elements that were converted to `element` are unified if their types still differ.
+    fn unifies(self, element: &Type) -> bool {
+        match self {
+            Target::List => true,
+            Target::Set => false,
+            Target::Map => element.is_collection() || matches!(element, Type::Object(_)),
+        }
+    }
+}
+
 /// Finds the common type of elements that were converted to `element`, which may contain dynamic parts, and converts
-/// the elements to that type.
+/// the elements to that type. It is an error if they still have several types then: `[{ e = 1 }, { e = [] }]` is no
+/// list of objects with an attribute of any type.
 fn one_type(
-    items: Vec<Value>,
+    mut items: Vec<Value>,
     element: &Type,
     fallback: Type,
+    target: Target,
     path: &mut Vec<ValueStep>,
 ) -> Result<(Type, Vec<Value>), ConvertError> {
     if items.is_empty() || !element.has_dynamic() {
         return Ok((fallback, items));
     }
-    let Some(unified) = shared(&items, path)? else { return Ok((Type::Dynamic, items)) };
-    let items = all_at(items, &unified, path)?;
-    if !unified.has_dynamic() {
-        return Ok((unified, items));
+    let mut common = element.clone();
+    if common == Type::Dynamic {
+        let Some(shared) = shared(&items, path)? else { return Ok((Type::Dynamic, items)) };
+        items = all_at(items, &shared, path)?;
+        common = shared;
     }
     // Other elements may determine a part of the type that was open before. For example, a set of strings determines
-    // the element type of an empty set.
-    match shared(&items, path)? {
-        Some(settled) if settled != unified => Ok((settled.clone(), all_at(items, &settled, path)?)),
-        _ => Ok((unified, items)),
+    // the element type of an empty set. So a second round may find more than the first.
+    let mut rounds = if target.unifies(&common) { 2 } else { 0 };
+    while rounds > 0 && common.has_dynamic() {
+        let Some(shared) = shared(&items, path)? else { break };
+        items = all_at(items, &shared, path)?;
+        common = shared;
+        rounds -= 1;
     }
+    if !common.has_dynamic() {
+        return Ok((common, items));
+    }
+    let mut types = items.iter().map(Value::ty).filter(|ty| *ty != Type::Dynamic);
+    let Some(first) = types.next() else { return Ok((Type::Dynamic, items)) };
+    if types.any(|ty| ty != first) {
+        return Err(ConvertError::new(path, format!("a {} needs elements of one type", target.name())));
+    }
+    let items = all_at(items, &first, path)?;
+    Ok((first, items))
 }
 
 fn all_at(items: Vec<Value>, want: &Type, path: &mut Vec<ValueStep>) -> Result<Vec<Value>, ConvertError> {

@@ -8,9 +8,10 @@ use weft_evaluator::glue::{Expansion, Protection, ProviderBasis, RootOutput};
 use weft_graph_format::address::{
     AbsResource, ConfigResource, Module, ModuleInstance, ProviderInstance, ResourceInstance,
 };
-use weft_graph_format::formula::Formula;
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::value::Value;
+
+use crate::gaps::Gaps;
 
 /// The results so far. They are complete once evaluation has ended.
 #[derive(Default)]
@@ -38,7 +39,7 @@ pub(crate) struct Evaluated {
     /// Values of the root variables.
     pub(crate) variables: BTreeMap<SmolStr, Value>,
     /// The formulas of placeholders for missing instances outside the selection.
-    pub(crate) gaps: Vec<Formula>,
+    pub(crate) gaps: Gaps,
     /// The values that configure provider instances which can disappear later.
     pub(crate) bases: BTreeMap<ProviderInstance, ProviderBasis>,
     /// The provider instances that have disappeared and that are used once more to delete objects.

@@ -99,7 +99,9 @@ impl Glue for Planner {
             Gap::Unknown(value) => value,
             Gap::Nothing => {
                 let gap = nothing(schema);
-                self.evaluated().gaps.extend(gap.formula().cloned());
+                if let Some(formula) = gap.formula() {
+                    self.evaluated().gaps.add(formula.clone());
+                }
                 gap
             }
         }
@@ -107,7 +109,7 @@ impl Glue for Planner {
 
     fn missing(&self) -> Value {
         let nothing = Formula::constant(Value::null(Type::Dynamic));
-        self.evaluated().gaps.push(nothing.clone());
+        self.evaluated().gaps.add(nothing.clone());
         Value::unknown(Type::Dynamic).with_formula(Some(nothing))
     }
 
@@ -192,7 +194,8 @@ impl Glue for Planner {
         self.evaluated().modules.insert((parent.clone(), SmolStr::new(call)), expansion.clone());
     }
 
-    /// Each part whose computation can fail becomes an `evaluate` operation. Readers use its result.
+    /// Each part whose computation can fail becomes an `evaluate` operation. Readers use its result. Parts that apply
+    /// cannot compute stay as they are.
     fn named(&self, name: &ValueName, value: Value) -> Value {
         if name.kind == NameKind::Variable && name.module.is_root() {
             self.evaluated().variables.insert(name.name.clone(), value.clone());
@@ -202,7 +205,7 @@ impl Glue for Planner {
         }
         value.transform(&mut |path, part| {
             let Some(formula) = part.formula() else { return Transform::Descend };
-            if !formula.can_fail() {
+            if !formula.can_fail() || self.evaluated().gaps.reach(formula) {
                 return Transform::Replace(part.clone());
             }
             Transform::Replace(self.computed(SmolStr::from(format!("{name}{path}")), part, formula))

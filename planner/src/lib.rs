@@ -17,6 +17,7 @@ mod draft;
 mod evaluated;
 mod face;
 mod facts;
+mod gaps;
 mod inputs;
 pub mod inspect;
 mod instance;

@@ -69,12 +69,10 @@ pub fn text(
         let (value, sensitive) =
             if deleted { (&change.before, change.sensitive_before) } else { (&change.after, change.sensitive_after) };
         let (value, _) = value.unmark_deep();
-        if !value.is_null() {
-            if let Some(record) = output(&value, sensitive) {
-                state.outputs.insert(name.to_string(), record);
-            }
-        } else if !deleted {
+        if value.is_null() {
             state.outputs.remove(name.as_str());
+        } else if let Some(record) = output(&value, sensitive) {
+            state.outputs.insert(name.to_string(), record);
         }
     }
     String::from_utf8(state.to_bytes()).ok()

@@ -8,6 +8,7 @@
 //! columns for the sign, four for each level, aligned names, and the number of unchanged parts instead of the parts.
 
 mod compare;
+mod document;
 pub mod print;
 mod schema;
 mod sequence;
@@ -153,5 +154,34 @@ pub struct Blocks {
     /// The blocks, with their keys if they have any.
     pub parts: Vec<(Option<SmolStr>, DifferenceNode)>,
     /// Whether the blocks are sensitive.
-    pub hidden: bool,
+    pub hidden: Sides,
+}
+
+/// A fact about the old and the new value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sides {
+    /// Whether it is true of the old value.
+    pub before: bool,
+    /// Whether it is true of the new value.
+    pub after: bool,
+}
+
+impl Sides {
+    /// Whether the fact is true of a side that a part with this effect has.
+    pub fn on(self, effect: Effect) -> bool {
+        match effect {
+            Effect::Added => self.after,
+            Effect::Removed => self.before,
+            Effect::Changed | Effect::Same => self.before || self.after,
+        }
+    }
+
+    /// The change of the sensitivity, if the fact is that a value is sensitive.
+    fn change(self) -> Option<SensitivityChange> {
+        match (self.before, self.after) {
+            (false, true) => Some(SensitivityChange::BecomesSensitive),
+            (true, false) => Some(SensitivityChange::BecomesPlain),
+            _ => None,
+        }
+    }
 }

@@ -36,27 +36,45 @@ pub struct BackendBlock {
     pub range: SourceRange,
     /// The values of the settings that could be evaluated.
     evaluated: Evaluated,
-    /// The problems of the settings that could not be evaluated.
-    problems: Vec<Diagnostic>,
+    /// The problems of the settings that could not be evaluated, by the name of the outermost argument or block.
+    problems: Vec<(SmolStr, Diagnostic)>,
 }
 
 impl BackendBlock {
     /// The settings as an object with all attributes and blocks of a schema.
     ///
     /// # Errors
-    /// Returns errors for missing, unsupported and invalid arguments and blocks, and for arguments that are not known
-    /// before planning.
+    /// Returns errors for arguments that are not known before planning. Without such errors, returns an error for secret
+    /// values, or errors for missing, unsupported and invalid arguments and blocks.
     pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
-        let mut problems = self.problems.clone();
+        let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
+        let unknown = self.problems.iter().filter(|(name, _)| known(name)).map(|(_, problem)| problem.clone());
+        let mut problems: Vec<Diagnostic> = unknown.collect();
+        if problems.is_empty() {
+            problems.extend(self.secret(known));
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
         let missing = self.body.missing();
         let mut reader = SettingsReader { tree: &self.body.tree, header: &self.range, problems: &mut problems };
         let value = reader.body(self.body.body, schema, &self.evaluated, &missing);
         if problems.is_empty() { Ok(value) } else { Err(problems) }
     }
 
-    /// Whether every setting has a value. The schema is not checked.
+    /// Reports sensitive or ephemeral values. The settings are stored in plain text.
+    fn secret(&self, known: impl Fn(&SmolStr) -> bool) -> Option<Diagnostic> {
+        let holds = |test: fn(&Value) -> bool| self.evaluated.holds(&|name| known(name), test);
+        match (holds(Value::contains_sensitive), holds(|value| value.deep().ephemeral)) {
+            (true, _) => Some(problems::backend::sensitive(self.range.clone())),
+            (false, true) => Some(problems::backend::ephemeral(self.range.clone())),
+            (false, false) => None,
+        }
+    }
+
+    /// Whether every setting has a value that may be stored. The schema is not checked.
     pub fn is_evaluated(&self) -> bool {
-        self.problems.is_empty()
+        self.problems.is_empty() && self.secret(|_| true).is_none()
     }
 
     /// Evaluates the settings; `what` names the block in messages.
@@ -64,7 +82,11 @@ impl BackendBlock {
         let mut found = self.clone();
         let mut evaluate = |path: &str, expression: &Expression| {
             let needing = Needing::new(format!("{what}.{}.{path}", self.kind), expression.range());
-            statics.evaluate(module, expression, &needing, &mut found.problems)
+            let mut problems = Vec::new();
+            let value = statics.evaluate(module, expression, &needing, &mut problems);
+            let name = path.split('.').next().unwrap_or(path);
+            found.problems.extend(problems.into_iter().map(|problem| (SmolStr::new(name), problem)));
+            value
         };
         found.evaluated = Evaluated::of(&self.body.tree, self.body.body, "", &mut evaluate);
         found
@@ -76,11 +98,17 @@ impl BackendBlock {
 struct Evaluated {
     /// The values of the arguments that could be evaluated. In the JSON syntax, nested blocks are among these values.
     values: BTreeMap<SmolStr, Value>,
-    /// The nested blocks in order.
-    blocks: Vec<Evaluated>,
+    /// The nested blocks in order, with their types.
+    blocks: Vec<(SmolStr, Evaluated)>,
 }
 
 impl Evaluated {
+    /// Whether a value of an argument or block with a known name passes a test.
+    fn holds(&self, known: &dyn Fn(&SmolStr) -> bool, test: fn(&Value) -> bool) -> bool {
+        let in_blocks = || self.blocks.iter().any(|(name, block)| known(name) && block.holds(&|_| true, test));
+        self.values.iter().any(|(name, value)| known(name) && test(value)) || in_blocks()
+    }
+
     fn of(
         tree: &Arc<Tree>,
         body: BodyId,
@@ -97,7 +125,8 @@ impl Evaluated {
         }
         for block in &content.blocks {
             let path = format!("{path}{}.", block.block_type.text);
-            found.blocks.push(Evaluated::of(tree, block.body, &path, evaluate));
+            let content = Evaluated::of(tree, block.body, &path, evaluate);
+            found.blocks.push((block.block_type.text.clone(), content));
         }
         found
     }
@@ -163,7 +192,7 @@ impl SettingsReader<'_> {
     ) -> Value {
         let found = content.blocks.iter().zip(&evaluated.blocks).filter(|(block, _)| block.block_type.text == *name);
         let mut values = Vec::new();
-        for (number, (block, evaluated)) in (1..).zip(found) {
+        for (number, (block, (_, evaluated))) in (1..).zip(found) {
             let at = self.tree.range(block.block_type.span);
             if rule.nesting == Nesting::Single && number > 1 {
                 self.problems.push(second_block(name, at));
@@ -275,10 +304,6 @@ pub fn settings_in_file(name: &str, content: &[u8], schema: &Block) -> Result<Ve
 
 /// Reads a `backend` block.
 pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
-    if !compiling.module.path.is_root() {
-        compiling.report(problems::backend::ignored(block.range.clone()));
-        return;
-    }
     if let Some(first) = &compiling.module.settings.backend {
         let problem = problems::backend::duplicate(&first.range, &block.range);
         compiling.report(problem);
@@ -289,7 +314,7 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     refuse_both(compiling);
 }
 
-/// Reads a `cloud` block of the root module.
+/// Reads a `cloud` block.
 pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(first) = &compiling.module.settings.cloud {
         let problem = problems::backend::duplicate_cloud(&first.range, &block.range);

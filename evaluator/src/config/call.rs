@@ -85,7 +85,8 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let complete = compiling.module.calls.get(&name).map(|first| first.range.clone());
     if let Some(first) = complete.or_else(|| compiling.unfinished_before(MODULE_BLOCK, &name)) {
-        return compiling.duplicate("module call", &name, &first, &block.range);
+        // As in OpenTofu, the last call wins.
+        compiling.duplicate("module call", &name, &first, &block.range);
     }
     let Some(source) = content.get("source").cloned() else {
         return compiling.unfinished(MODULE_BLOCK, name, &block.range);

@@ -15,10 +15,12 @@ use weft_graph_format::module_source::ModuleSource;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
+use weft_graph_format::version::VersionConstraints;
 use weft_syntax::{ExprKind, Expression, is_identifier};
 
 pub(super) use self::files::LARGEST_FILE;
 use self::files::{is_override, kind_of};
+use super::backend::BackendBlock;
 use super::compile::compile_module;
 use super::encryption_settings::Encryption;
 use super::experiments::PROVIDER_ITERATION;
@@ -168,6 +170,19 @@ impl<'a> Loader<'a> {
         (module, self.sources, self.diagnostics)
     }
 
+    /// Evaluates the block that determines where the state is stored. Those of called modules have no effect.
+    fn storage(&mut self, module: &mut CompiledModule) {
+        let (backend, cloud) = (module.settings.backend.take(), module.settings.cloud.take());
+        if !module.path.is_root() {
+            self.diagnostics.extend(backend.map(|block| problems::backend::ignored(block.range.clone())));
+            return;
+        }
+        let path = &module.path;
+        let mut computed = |block: Arc<BackendBlock>| Arc::new(block.computed("backend", path, &mut self.statics));
+        module.settings.backend = backend.map(&mut computed);
+        module.settings.cloud = cloud.map(&mut computed);
+    }
+
     fn module(&mut self, dir: &str, path: Module, caller: Option<Arc<ModuleCall>>) -> CompiledModule {
         let before = self.diagnostics.len();
         let files = match self.files(dir) {
@@ -191,12 +206,7 @@ impl<'a> Loader<'a> {
             self.statics.give((self.inputs.given)(&module));
         }
         self.statics.enter(&module, caller.clone());
-        if let Some(written) = module.settings.backend.take() {
-            module.settings.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
-        }
-        if let Some(written) = module.settings.cloud.take() {
-            module.settings.cloud = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
-        }
+        self.storage(&mut module);
         if caller.is_none() {
             let (block, environment) = (module.settings.encryption_block.as_deref(), self.inputs.encryption.as_deref());
             module.settings.encryption = Encryption::computed(block, environment, &mut self.statics);
@@ -284,28 +294,25 @@ impl<'a> Loader<'a> {
                 Ok(text) => text.map(|text| (text, written.range())),
                 // The version is unknown, but the source of the call is still checked.
                 Err(NoVersion) => {
-                    self.source_text(module, &call)?;
+                    let text = self.source_text(module, &call)?;
+                    self.parsed_source(&call, &text, true);
                     return None;
                 }
             },
             None => None,
         };
         let text = self.source_text(module, &call)?;
-        let parsed = match version {
-            Some(_) => ModuleSource::parse_registry(&text),
-            None => ModuleSource::parse(&text),
-        };
-        let source = match parsed {
-            Ok(source) => source,
-            Err(error) => {
-                let at = call.source.range();
-                self.diagnostics.push(problems::loading::invalid_source(&error, version.is_some(), at));
-                return None;
-            }
-        };
+        let source = self.parsed_source(&call, &text, version.is_some())?;
         // An invalid name of a call was already reported. A module with such a name is not looked up, because its
         // directory cannot have this name.
         is_identifier(&call.name).then_some(Called { call, text, source, version })
+    }
+
+    /// The address in the text of a source. With a version, only a registry can have the module.
+    fn parsed_source(&mut self, call: &ModuleCall, text: &str, versioned: bool) -> Option<ModuleSource> {
+        let parsed = if versioned { ModuleSource::parse_registry(text) } else { ModuleSource::parse(text) };
+        let invalid = |error| problems::loading::invalid_source(&error, versioned, call.source.range());
+        parsed.map_err(|error| self.diagnostics.push(invalid(error))).ok()
     }
 
     /// The source of a call as text. If the source is unknown, reports why.
@@ -340,7 +347,8 @@ impl<'a> Loader<'a> {
         self.diagnostics.push(match text.as_ref().and_then(Value::as_str) {
             _ if value.contains_sensitive() => problems::loading::sensitive_version(written.range()),
             _ if value.deep().ephemeral => problems::loading::ephemeral_version(written.range()),
-            Some(text) => return Ok(Some(text.into())),
+            Some(text) if text.parse::<VersionConstraints>().is_ok() => return Ok(Some(text.into())),
+            Some(text) => problems::versions::not_a_constraint(text, written.range()),
             None => problems::loading::version_not_text(written.range()),
         });
         Err(NoVersion)

@@ -36,9 +36,6 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             "backend" => backend(compiling, inner),
             "provider_meta" => provider_meta(compiling, inner),
             "encryption" => encryption(compiling, inner),
-            "cloud" if !compiling.module.path.is_root() => {
-                compiling.report(problems::terraform::cloud_ignored(&inner.range));
-            }
             "cloud" => cloud(compiling, inner),
             other => compiling.report(problems::terraform::unsupported_block(other, &inner.range)),
         }

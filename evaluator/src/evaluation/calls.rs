@@ -93,7 +93,11 @@ impl ModuleNode {
                     ExpansionKind::ForEach => Type::map(object),
                 }));
             }
-            Ok(super::instances::assemble(instances.kind, objects, || Value::null(Type::Dynamic)))
+            // As in OpenTofu, outputs alone show which instances a module has.
+            if child.outputs.is_empty() && matches!(instances.kind, ExpansionKind::Count | ExpansionKind::ForEach) {
+                objects.clear();
+            }
+            Ok(super::instances::assemble(instances.kind, objects, || Type::Dynamic, || Value::null(Type::Dynamic)))
         }
         .boxed()
     }

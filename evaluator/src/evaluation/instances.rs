@@ -311,15 +311,16 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
 ///
 /// Missing instances are left out, with two exceptions. One exception is a missing single instance. The other is an
 /// instance of `count` that is missing before other instances in the tuple. For both exceptions, `gap` returns the
-/// placeholder.
+/// placeholder. If `enabled` is false, the value is a null of the type that `disabled` returns.
 pub(crate) fn assemble(
     kind: ExpansionKind,
     mut instances: Vec<(InstanceKey, Value)>,
+    disabled: impl Fn() -> Type,
     gap: impl Fn() -> Value,
 ) -> Value {
     match kind {
         ExpansionKind::Single => instances.pop().map_or_else(gap, |(_, value)| value),
-        ExpansionKind::Enabled => instances.pop().map_or_else(|| Value::null(Type::Dynamic), |(_, value)| value),
+        ExpansionKind::Enabled => instances.pop().map_or_else(|| Value::null(disabled()), |(_, value)| value),
         ExpansionKind::Count => {
             let mut items: Vec<Value> = Vec::with_capacity(instances.len());
             for (key, value) in instances {

@@ -266,10 +266,16 @@ impl<'a> Checking<'a> {
             || self.has_unknown_parts(resource);
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         self.conditions(&apart(conditions));
+        let before = self.found.len();
         self.depends_on(&resource.depends_on);
         if !wrong_body {
+            let repetition = resource.repetition.expression().map(Expression::range);
+            let of_repetition = |problem: &Diagnostic| {
+                problem.subject.as_ref().is_some_and(|at| repetition.as_ref().is_some_and(|range| range.holds(at)))
+            };
+            let wrong = self.found.len() > before || self.found.iter().any(of_repetition);
             self.triggers(resource);
-            self.ignored(resource);
+            self.ignored(resource, wrong);
         }
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         let problems = self.take(&apart(conditions));
@@ -438,18 +444,21 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Checks that attributes in `ignore_changes` exist and can be set.
-    fn ignored(&mut self, block: &ResourceBlock) {
+    /// Checks that attributes in `ignore_changes` exist and can be set. Entries without effect are reported only before
+    /// the first error.
+    fn ignored(&mut self, block: &ResourceBlock, mut wrong: bool) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
             let Some(ValueStep::Attribute(name)) = path.0.first() else { continue };
             match schema.block.attributes.get(name) {
                 Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
-                    self.found.push(problems::ignored_computed(name, &block.range));
+                    self.found.extend((!wrong).then(|| problems::ignored_computed(name, &block.range)));
                 }
                 _ => {
                     let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
-                    self.found.extend(wrong_step(&schema.block, &steps));
+                    let problem = wrong_step(&schema.block, &steps);
+                    wrong |= problem.is_some();
+                    self.found.extend(problem);
                 }
             }
         }

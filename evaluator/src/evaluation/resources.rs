@@ -110,7 +110,7 @@ impl ModuleNode {
             let repeats = matches!(kind, ExpansionKind::Count | ExpansionKind::ForEach);
             let whole = match repeats && values.is_empty() && node.evaluation.purpose().doubts_empty_resources() {
                 true => Value::unknown(Type::Dynamic),
-                false => assemble(kind, values, || glue.gap(&schema, kind)),
+                false => assemble(kind, values, || schema.block.implied_type(), || glue.gap(&schema, kind)),
             };
             Ok(Arc::new(Instances { whole, in_validation }))
         })

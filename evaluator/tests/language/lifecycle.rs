@@ -9,7 +9,7 @@ async fn ignore_changes_names_attributes() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" {
-              lifecycle { ignore_changes = [name, colour, tags["k"], "kind", id] }
+              lifecycle { ignore_changes = [id, name, colour, tags["k"], "kind", id] }
             }
         "#,
     );

@@ -95,6 +95,7 @@ fn a_source_must_be_there_and_valid() {
         error main.tf:2 Missing required argument
         error main.tf:4 Invalid module source address
         error main.tf:6 Invalid registry module source address
+        error main.tf:12 Invalid version constraint
     "#]]
     .assert_eq(&script.load_problems());
 }
@@ -229,8 +230,5 @@ fn backend_blocks_of_modules_are_ignored() {
             }
         "#,
     );
-    expect![[r#"
-        warning m/main.tf:3 Cloud configuration ignored
-    "#]]
-    .assert_eq(&script.load_problems());
+    expect![[r#""#]].assert_eq(&script.load_problems());
 }

@@ -9,9 +9,9 @@ use weft_graph_format::graph::{Action, Builder};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 
+use crate::gaps::Gaps;
 use crate::kind::KindOfPlan;
 use crate::whole::outputs::RootOutputs;
-use crate::whole::selecting::without_gaps;
 
 /// Drafts an operation for each output that changes. `gaps` are the formulas of placeholders for missing instances.
 pub(crate) fn outputs(
@@ -19,7 +19,7 @@ pub(crate) fn outputs(
     kind: &dyn KindOfPlan,
     wanted: &RootOutputs,
     changes: &BTreeMap<SmolStr, OutputChange>,
-    gaps: &[Formula],
+    gaps: &Gaps,
 ) {
     for (name, change) in changes.iter().filter(|(_, change)| change.action != Action::NoOp) {
         let Some(output) = wanted.get(name) else {
@@ -28,7 +28,7 @@ pub(crate) fn outputs(
         };
         // A known value is stored regardless of the results of other operations, because nothing at apply can change
         // the value. So the value is stored even if it comes from an object whose create fails.
-        let value = without_gaps(&output.value, gaps);
+        let value = gaps.nulled(&output.value);
         let settled = kind.settled_output(&value, &change.after);
         let waits = match settled {
             Some(_) => [None, None],

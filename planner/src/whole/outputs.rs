@@ -119,9 +119,14 @@ pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutput
 }
 
 /// The deletes of all outputs in a destroy plan, with the last values of the outputs as the values before. The result
-/// is the same for a partial plan, although a partial plan keeps the outputs.
+/// is the same for a partial plan, although a partial plan keeps the outputs. The refresh removes outputs that are null
+/// now.
 pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
-    let change = |name: &SmolStr| gone(before(facts.state.snapshot(), &outputs.last, name));
+    let removed = || Before { value: Value::null(Type::Dynamic), existed: true, sensitive: false };
+    let change = |name: &SmolStr| match is_removed(outputs, name) {
+        true => gone(removed()),
+        false => gone(before(facts.state.snapshot(), &outputs.last, name)),
+    };
     outputs.last.keys().map(|name| (name.clone(), change(name))).collect()
 }
 

@@ -17,7 +17,6 @@ use crate::facts::Facts;
 use crate::memory::remembered;
 use crate::prior::{with_schema_marks, without_provenance};
 use crate::providers::Registered;
-use crate::whole::selecting::without_gaps;
 
 /// The changes of memories. A plan that changes no object changes no memory either, because a change of a memory alone
 /// is no reason for an apply.
@@ -42,7 +41,7 @@ pub(crate) fn memory_changes(
             // Without a schema, it is unknown which arguments are secret.
             let Some(schema) = schemas.get(&instance.source) else { continue };
             let value = remembered(instance, basis, &with_schema_marks(&registered.config, &schema.provider));
-            let value = without_gaps(&value, &evaluated.gaps);
+            let value = evaluated.gaps.nulled(&value);
             let settled = value.is_wholly_known() && !value.deep().formula;
             let stays = if settled { is_stored(snapshot, instance, &value) } else { !changed.contains(instance) };
             if !stays && value.excess().is_none() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use weft_evaluator::Declared;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
@@ -12,7 +12,7 @@ use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, Modul
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::schema::Schema;
-use weft_graph_format::value::{Transform, Value};
+use weft_graph_format::value::Value;
 
 use super::problems;
 use crate::prior_state::{Names, PriorState};
@@ -155,38 +155,6 @@ pub(crate) fn replacements_without_instance(
 pub(crate) fn nothing(schema: &Schema) -> Value {
     let ty = schema.block.implied_type();
     Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
-}
-
-/// Replaces each unknown value with null if it depends on a missing instance outside the selection. Apply cannot
-/// compute such a value. `gaps` are the formulas of the placeholders for the missing instances.
-pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
-    if gaps.is_empty() {
-        return value.clone();
-    }
-    let gaps: FxHashSet<usize> = gaps.iter().map(Formula::identity).collect();
-    let mut clean = FxHashSet::default();
-    value.transform(&mut |_, part| match part.formula() {
-        Some(formula) if !part.is_known() && comes_from(formula, &gaps, &mut clean) => {
-            Transform::Replace(Value::null(part.ty()))
-        }
-        _ => Transform::Descend,
-    })
-}
-
-/// Whether a formula depends on any of the `gaps`. `clean` caches formulas that depend on none of them, so shared parts
-/// are visited once.
-fn comes_from(formula: &Formula, gaps: &FxHashSet<usize>, clean: &mut FxHashSet<usize>) -> bool {
-    let (mut pending, mut seen) = (vec![formula.clone()], FxHashSet::default());
-    while let Some(next) = pending.pop() {
-        if gaps.contains(&next.identity()) {
-            return true;
-        }
-        if !clean.contains(&next.identity()) && seen.insert(next.identity()) {
-            next.operands(|operand| pending.push(operand.clone()));
-        }
-    }
-    clean.extend(seen);
-    false
 }
 
 #[cfg(test)]

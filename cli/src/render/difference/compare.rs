@@ -7,6 +7,7 @@ use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
+use super::document::document;
 use super::sequence::{self, Match, fingerprint};
 use super::{DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, SensitivityChange};
 
@@ -32,6 +33,11 @@ impl<'a> Reasons<'a> {
     /// Whether the current part forces the replacement.
     pub(super) fn here(&self) -> bool {
         self.0.iter().any(|path| path.is_empty())
+    }
+
+    /// The paths without those that lead further.
+    fn only_here(&self) -> Reasons<'a> {
+        Reasons(self.0.iter().filter(|path| path.is_empty()).copied().collect())
     }
 
     /// The paths relative to the part that a step leads to.
@@ -154,8 +160,8 @@ fn revealed(
     let before = Pair { before: pair.before, after: None }.present();
     let effect = if before.before.is_some() { Effect::Changed } else { Effect::Added };
     let forces = reasons.here();
-    // As in OpenTofu, the note about the replacement is printed after both parts.
-    let before = before.before.map(|_| Box::new(DifferenceNode { forces, ..inner(before, &Reasons::default()) }));
+    // As in OpenTofu, the note about the replacement is printed after both parts, unless the type is open.
+    let before = before.before.map(|_| Box::new(inner(before, &reasons.only_here())));
     DifferenceNode { effect, forces, shape: NodeShape::Unknown { before }, notice: None }
 }
 
@@ -232,13 +238,9 @@ fn by_content(pair: Pair<'_>) -> DifferenceNode {
     let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();
     let (was, will) = (before.and_then(content), after.and_then(content));
+    let both = pair.before.is_some() && pair.after.is_some();
     match (was, will) {
-        (Some(was), Some(will)) if was != will => {
-            let before = Box::new(by_content(Pair { before, after: None }));
-            let after = Box::new(by_content(Pair { before: None, after }));
-            let shape = NodeShape::Retyped { before, after };
-            DifferenceNode { effect: Effect::Changed, forces: reasons.here(), shape, notice: None }
-        }
+        (was, will) if both && was != will => retyped(pair, reasons, &by_content),
         (None, None)
         | (Some(JsonKind::Bool | JsonKind::Number), _)
         | (None, Some(JsonKind::Bool | JsonKind::Number)) => plain(pair, reasons),
@@ -248,6 +250,14 @@ fn by_content(pair: Pair<'_>) -> DifferenceNode {
             fields(pair, (FieldForm::Object, false), &|_| Type::Dynamic, reasons)
         }
     }
+}
+
+/// A value that is replaced by a value of another type.
+fn retyped(pair: Pair<'_>, reasons: &Reasons<'_>, part: &dyn Fn(Pair<'_>) -> DifferenceNode) -> DifferenceNode {
+    let before = Box::new(part(Pair { before: pair.before, after: None }));
+    let after = Box::new(part(Pair { before: None, after: pair.after }));
+    let shape = NodeShape::Retyped { before, after };
+    DifferenceNode { effect: Effect::Changed, forces: reasons.here(), shape, notice: None }
 }
 
 /// The effect on a value that has no parts.
@@ -273,6 +283,12 @@ fn plain(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
 }
 
 fn text(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
+    let is_document = |value: &Value| value.as_str().and_then(document).is_some();
+    if let (Some(before), Some(after)) = (pair.before, pair.after)
+        && is_document(before) != is_document(after)
+    {
+        return retyped(pair, reasons, &|pair| text(pair, reasons));
+    }
     let show = |value: &Value| value.as_str().map(SmolStr::new);
     let shape = NodeShape::Text { before: pair.before.map(show), after: pair.after.map(show) };
     DifferenceNode { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }

@@ -177,10 +177,10 @@ impl Printing {
         let words = match part.notice {
             None => return String::new(),
             Some(SensitivityChange::BecomesSensitive) => "will be marked as sensitive and will not",
-            Some(SensitivityChange::BecomesPlain) => "will no longer be marked as sensitive and",
+            Some(SensitivityChange::BecomesPlain) => "will no longer be marked as sensitive",
         };
         let end = match part.notice {
-            Some(SensitivityChange::BecomesPlain) => "will display in UI output after applying this change.",
+            Some(SensitivityChange::BecomesPlain) => "after applying this change.",
             _ => "display in UI output after applying this change.",
         };
         let unchanged = match &part.shape {
@@ -334,6 +334,16 @@ impl Printing {
         out
     }
 
+    /// A block without its contents.
+    fn hidden_block(&self, block: &DifferenceNode, level: usize) -> String {
+        let lead = self.lead(level, Effect::Same);
+        let forces = self.forces(block);
+        format!(
+            "{{{forces}\n{lead}  # At least one attribute in this block is (or was) sensitive,\n\
+             {lead}  # so its contents will not be displayed.\n{lead}}}"
+        )
+    }
+
     /// Prints the blocks of one type. Returns the number of omitted blocks.
     fn blocks(&self, name: &str, group: &Blocks, apart: bool, level: usize, out: &mut String) -> usize {
         let mut unchanged = 0;
@@ -347,22 +357,14 @@ impl Printing {
                 out.push('\n');
             }
             let lead = self.lead(level + 1, block.effect);
-            let inner = self.lead(level + 2, Effect::Same);
-            if group.hidden && !self.style.reveal {
-                if !shown {
-                    out.push_str(&format!(
-                        "{lead}{} {{\n{inner}# At least one block of this type is (or was) sensitive, so none is shown.\n{}}}\n",
-                        attribute_name(name),
-                        self.lead(level + 1, Effect::Same)
-                    ));
-                }
-                shown = true;
-                continue;
-            }
             shown = true;
             let key = key.as_ref().map(|key| format!(" {}", quoted(key))).unwrap_or_default();
+            let printed = match group.hidden.on(block.effect) && !self.style.reveal {
+                true => self.hidden_block(block, level + 1),
+                false => self.with_null().part(block, level + 1),
+            };
             out.push_str(&self.notice(block, "block", level + 1));
-            out.push_str(&format!("{lead}{}{key} {}\n", attribute_name(name), self.with_null().part(block, level + 1)));
+            out.push_str(&format!("{lead}{}{key} {printed}\n", attribute_name(name)));
         }
         unchanged
     }

@@ -2,10 +2,10 @@
 //! values.
 
 use smol_str::SmolStr;
-use weft_graph_format::codec;
 use weft_graph_format::value::Value;
 
 use super::compare::{Pair, Reasons, dynamic};
+use super::document::document;
 use super::sequence::{Match, lists};
 use super::{DifferenceNode, Effect};
 
@@ -21,7 +21,7 @@ pub enum TextForm<'a> {
         /// The new string unless the string is removed. `None` also stands for null.
         after: Option<&'a str>,
     },
-    /// A heredoc: its lines, each with its effect.
+    /// A heredoc: its lines, each with its effect. Blanks at the start and at the end of the text are left out.
     Lines(Vec<(Effect, &'a str)>),
     /// A JSON document.
     Document {
@@ -52,9 +52,11 @@ pub fn form<'a>(effect: Effect, before: Side<'a>, after: Side<'a>) -> TextForm<'
         return TextForm::Line { before, after };
     }
     let lines = |text: Option<&'a str>| -> Vec<&'a str> {
-        text.map(|text| text.trim_end_matches('\n').split('\n').collect()).unwrap_or_default()
+        text.map(|text| text.trim().split('\n').collect()).unwrap_or_default()
     };
-    let (before, after) = (lines(before), lines(after));
+    // Beside several lines, null is a line.
+    let null = |text: Option<&'a str>| if effect == Effect::Changed { text.or(Some("null")) } else { text };
+    let (before, after) = (lines(null(before)), lines(null(after)));
     let same = |lines: Vec<&'a str>| lines.into_iter().map(|line| (Effect::Same, line)).collect();
     TextForm::Lines(match effect {
         Effect::Added | Effect::Same => same(after),
@@ -76,14 +78,6 @@ fn aligned<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<(Effect, &'a str)> 
         }
     }
     out
-}
-
-/// The value if the string is a JSON object or array.
-fn document(text: &str) -> Option<Value> {
-    if !text.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
-    codec::json::decode_implied(text.as_bytes()).ok()
 }
 
 fn of_documents<'a>(effect: Effect, before: Option<Value>, after: Option<Value>) -> TextForm<'a> {

@@ -13,6 +13,19 @@ pub(in crate::config) fn ignored(at: SourceRange) -> Diagnostic {
     .at(at)
 }
 
+/// A `backend` or `cloud` block with sensitive values.
+pub(in crate::config) fn sensitive(at: SourceRange) -> Diagnostic {
+    Diagnostic::error("Backend config contains sensitive values", STORED).at(at)
+}
+
+/// A `backend` or `cloud` block with ephemeral values.
+pub(in crate::config) fn ephemeral(at: SourceRange) -> Diagnostic {
+    Diagnostic::error("Backend config contains ephemeral values", STORED).at(at)
+}
+
+const STORED: &str = "The settings of the backend are written to the data directory and to plan files. Pass secrets to \
+    the backend with its environment variables.";
+
 /// A second `backend` block.
 pub(in crate::config) fn duplicate(first: &SourceRange, at: &SourceRange) -> Diagnostic {
     let detail = format!(

@@ -3,16 +3,6 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-/// A `cloud` block of a called module.
-pub(in crate::config) fn cloud_ignored(at: &SourceRange) -> Diagnostic {
-    Diagnostic::warning(
-        "Cloud configuration ignored",
-        "Only the cloud block of the root module is used, so this block has no effect. The block applies only if its \
-         module is itself the root module.",
-    )
-    .at(at.clone())
-}
-
 /// A block that Weft does not support.
 pub(in crate::config) fn unsupported_block(block_type: &str, at: &SourceRange) -> Diagnostic {
     let detail =

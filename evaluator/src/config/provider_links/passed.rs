@@ -102,12 +102,11 @@ impl Handover<'_> {
             // If the entry is an expression, evaluation determines its provider.
             return None;
         }
-        let ours = self.module.provider_source(&one.parent.local_name);
+        // As in OpenTofu, a requirement of the caller with the child's name counts instead of the passed name.
+        let same_name = name.1.is_none() && self.module.settings.required_providers.contains_key(&name.0);
+        let ours = self.module.provider_source(if same_name { &name.0 } else { &one.parent.local_name });
         let theirs = self.child.provider_source(&name.0);
-        // As in OpenTofu, a mismatch is not reported if the caller also declares the child's name.
-        let both_declare =
-            [self.module, self.child].iter().all(|m| m.settings.required_providers.contains_key(&name.0));
-        if ours == theirs || both_declare {
+        if ours == theirs {
             return None;
         }
         let ours = Named { name: &one.parent.local_name, module: &self.module.path, source: ours };

@@ -1,0 +1,6 @@
+resource "terraform_data" "x" {}
+terraform {
+  backend "local" {
+    bogus = terraform_data.x.id
+  }
+}

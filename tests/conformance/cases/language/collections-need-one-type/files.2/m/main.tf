@@ -1,0 +1,1 @@
+variable "s" { type = set(object({ e = optional(any) })) }

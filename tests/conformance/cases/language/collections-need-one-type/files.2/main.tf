@@ -1,0 +1,4 @@
+module "m" {
+  source = "./m"
+  s      = [{ e = 1 }, {}]
+}

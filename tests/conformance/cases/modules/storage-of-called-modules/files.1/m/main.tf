@@ -1,0 +1,5 @@
+terraform {
+  cloud { organization = "o" }
+  backend "s3" {}
+  backend "local" {}
+}

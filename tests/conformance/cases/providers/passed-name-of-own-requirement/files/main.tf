@@ -1,0 +1,9 @@
+provider "lab" {}
+module "p" {
+  source    = "./p"
+  providers = { lab = lab }
+}
+module "q" {
+  source    = "./q"
+  providers = { lab = lab }
+}

@@ -1,0 +1,13 @@
+variable "s" {
+  default   = "sec"
+  sensitive = true
+}
+resource "lab_thing" "t" {
+  name   = "t"
+  labels = { a = var.s, b = "open" }
+  rule {
+    port = 1
+    cidr = var.s
+  }
+  rule { port = 2 }
+}
