@@ -111,18 +111,18 @@ fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_
     DifferenceNode { effect, forces, shape: NodeShape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
 }
 
-/// The blocks of one type. `None` if both sides have none.
+/// The blocks of one type. `None` if both sides are null.
 fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) -> Option<Blocks> {
     let pair = pair.present();
     let secret = |value: Option<&Value>| value.is_some_and(|v| v.marks().is_sensitive() || v.marks().is_ephemeral());
-    let hidden = secret(pair.before) || secret(pair.after);
+    let (was_sensitive, is_sensitive) = (secret(pair.before), secret(pair.after));
     let block = |pair: Pair<'_>, reasons: &Reasons<'_>| {
         guarded(pair, false, reasons, &|pair, reasons| object(pair, &nested.block, reasons))
     };
     if pair.after.is_some_and(|after| !after.is_known()) {
         // The number of blocks is known only after apply. One block represents all of them.
         let part = guarded(pair, false, reasons, &|pair, reasons| dynamic(pair, reasons));
-        return Some(Blocks { parts: vec![(None, part)], hidden });
+        return Some(Blocks { parts: vec![(None, part)], was_sensitive, is_sensitive });
     }
     let parts: Vec<(Option<SmolStr>, DifferenceNode)> = match nested.nesting {
         Nesting::Single | Nesting::Group if pair.is_nothing() => Vec::new(),
@@ -153,5 +153,5 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
             .map(|name| (Some(name.clone()), block(pair.field(name), &reasons.named(name))))
             .collect(),
     };
-    (!parts.is_empty()).then_some(Blocks { parts, hidden })
+    (!pair.is_nothing()).then_some(Blocks { parts, was_sensitive, is_sensitive })
 }
