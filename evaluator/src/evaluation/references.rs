@@ -437,18 +437,22 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Checks that attributes in `ignore_changes` exist and can be set.
+    /// Checks that attributes in `ignore_changes` exist and can be set. After an error, attributes that cannot be set are
+    /// not reported, as in OpenTofu.
     fn ignored(&mut self, block: &ResourceBlock) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
+        let mut failed = self.found.iter().any(Diagnostic::is_error);
         for (path, range) in &block.lifecycle.ignore_changes {
             let Some(ValueStep::Attribute(name)) = path.0.first() else { continue };
             match schema.block.attributes.get(name) {
                 Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
-                    self.found.push(problems::ignored_computed(name, &block.range));
+                    self.found.extend((!failed).then(|| problems::ignored_computed(name, &block.range)));
                 }
                 _ => {
                     let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
-                    self.found.extend(wrong_step(&schema.block, &steps));
+                    let wrong = wrong_step(&schema.block, &steps);
+                    failed |= wrong.is_some();
+                    self.found.extend(wrong);
                 }
             }
         }
