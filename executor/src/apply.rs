@@ -125,14 +125,14 @@ async fn prepare(context: &TaskContext, change: &Change<'_>, mut begun: Begun) -
         Action::Update if moved_on => {
             let reviewed = change.planned.value.unmark_deep().0;
             if as_planned(change, &reviewed, &begun.prior) {
-                return Ok(Prepared::Done(unchanged(context, change, begun)?));
+                return Ok(Prepared::Done(unchanged(context, change, begun, &change.planned.record)?));
             }
             plan_again(change, &mut begun, &reviewed).await?
         }
         _ => final_plan(change, &mut begun).await?,
     };
     if plan.no_op {
-        return Ok(Prepared::Done(unchanged(context, change, begun)?));
+        return Ok(Prepared::Done(unchanged(context, change, begun, &change.kept_record())?));
     }
     if context.read_first
         && creates
@@ -159,13 +159,13 @@ pub(crate) fn as_planned(
 }
 
 /// The result of a planned update of an object that is already as planned. Only the record in the state may differ.
-fn unchanged(context: &TaskContext, change: &Change<'_>, begun: Begun) -> Result<Done, Problems> {
+fn unchanged(context: &TaskContext, change: &Change<'_>, begun: Begun, record: &StateRecord) -> Result<Done, Problems> {
     let object = ObjectState {
         state: begun.prior.clone(),
         private: begun.prior_private.clone(),
         identity: begun.prior_identity.clone(),
     };
-    found(context, change, begun, &object, false)
+    recorded(context, change, begun, &object, record, false)
 }
 
 /// The result of a change whose object exists.
@@ -179,12 +179,24 @@ pub(crate) fn found(
     object: &ObjectState,
     again: bool,
 ) -> Result<Done, Problems> {
+    recorded(context, change, begun, object, &change.planned.record, again)
+}
+
+/// The result of a change whose object exists, with this record.
+fn recorded(
+    context: &TaskContext,
+    change: &Change<'_>,
+    begun: Begun,
+    object: &ObjectState,
+    record: &StateRecord,
+    again: bool,
+) -> Result<Done, Problems> {
     let tainted = match change.planned.action {
         Action::Update => change.was_tainted(),
         _ => change.planned.provisioned,
     };
     let stored = change
-        .stored(object, &begun, &change.planned.record, tainted)
+        .stored(object, &begun, record, tainted)
         .map_err(|why| vec![problems::object_not_stored(&change.subject(), &why)])?;
     let value = marked(&object.state, &change.sensitive(&object.state, &begun));
     Ok(context.done(Some(&value), change.put(stored, again), begun.warnings))

@@ -125,6 +125,11 @@ impl<'s> Change<'s> {
         self.prior.map_or(&self.planned.record, |prior| &prior.record)
     }
 
+    /// The record of an object that the final plan does not change. Only a change replaces the dependencies.
+    pub(crate) fn kept_record(&self) -> StateRecord {
+        StateRecord { dependencies: self.prior_record().dependencies.clone(), ..self.planned.record.clone() }
+    }
+
     /// Evaluates the configuration, then opens the provider.
     pub(crate) async fn begin(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Begun, Problems> {
         let config = self.configuration(shard, host).await?;

@@ -134,9 +134,9 @@ impl Facts {
         DeposedKey(hash.as_str()[..DEPOSED_KEY_DIGITS].into())
     }
 
-    /// The reason to forget an object instead of deleting it. `None` if the object is deleted. A `removed` block takes
-    /// precedence over the resource's own block and the state, except in a destroy plan. `wanted` says whether the
-    /// configuration has the instance.
+    /// The reason to forget an unwanted object instead of deleting it. `None` if the object is deleted. A `removed` block
+    /// takes precedence over the resource's own block and the state, except in a destroy plan. `wanted` says whether the
+    /// object is the current object of an instance that the configuration has.
     pub(crate) fn left_alone(
         &self,
         address: &ResourceInstance,
@@ -154,8 +154,8 @@ impl Facts {
         }
         match self.declared.resource(&config).and_then(|block| block.destroy) {
             Some(false) => Some(Reason::ForgotBecauseLifecycleDestroyInConfig),
-            // A wanted instance was read, so its record is up to date.
-            _ if wanted && self.begins_with_found() => None,
+            // The block of a wanted instance decides, because its record has been updated from the block.
+            _ if wanted && (self.rules.makes_objects || self.begins_with_found()) => None,
             _ => skips.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
         }
     }
@@ -231,7 +231,8 @@ mod tests {
         for (kind, address, skips, wanted, want) in [
             (PlanKind::Normal, "a.kept", false, true, Some(config)),
             (PlanKind::Normal, "a.plain", false, true, None),
-            (PlanKind::Normal, "a.plain", true, true, Some(state)),
+            (PlanKind::Normal, "a.plain", true, true, None),
+            (PlanKind::Normal, "a.plain", true, false, Some(state)),
             (PlanKind::Destroy, "a.plain", true, true, None),
             (PlanKind::Destroy, "a.plain", true, false, Some(state)),
             (PlanKind::Normal, "a.gone", false, false, Some(no_block)),

@@ -62,7 +62,7 @@ pub(crate) trait KindOfPlan: Send + Sync {
     /// Plans an unwanted object after it was read.
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
         let current = of.deposed.is_none() && !of.prior.value.is_null();
-        if current && planner.left_alone(of.address, Some(of.prior)).is_some() {
+        if current && planner.left_alone(of.address, of.deposed, Some(of.prior)).is_some() {
             let address = of.address;
             planner.report.remark(forgotten(address));
         }

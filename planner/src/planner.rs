@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 use weft_evaluator::glue::DesiredInstance;
-use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::graph::{Action, PriorObject};
 use weft_graph_format::plan_file::{CheckResult, CheckStatus};
@@ -53,8 +53,13 @@ impl Planner {
     }
 
     /// The reason to forget an unwanted object, or `None` if the object is deleted.
-    pub(crate) fn left_alone(&self, address: &ResourceInstance, prior: Option<&Prior>) -> Option<Reason> {
-        let wanted = self.evaluated().desired.contains(address);
+    pub(crate) fn left_alone(
+        &self,
+        address: &ResourceInstance,
+        deposed: Option<&DeposedKey>,
+        prior: Option<&Prior>,
+    ) -> Option<Reason> {
+        let wanted = deposed.is_none() && self.evaluated().desired.contains(address);
         self.facts.left_alone(address, prior.map(|prior| &prior.record), wanted)
     }
 

@@ -153,35 +153,38 @@ pub enum ItemForm {
 pub struct Blocks {
     /// The blocks, with their keys if they have any.
     pub parts: Vec<(Option<SmolStr>, DifferenceNode)>,
-    /// Whether the blocks are sensitive.
-    pub hidden: Sides,
+    /// Whether the old blocks are sensitive as a whole.
+    pub was_sensitive: bool,
+    /// Whether the new blocks are sensitive as a whole.
+    pub is_sensitive: bool,
 }
 
-/// A fact about the old and the new value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sides {
-    /// Whether it is true of the old value.
-    pub before: bool,
-    /// Whether it is true of the new value.
-    pub after: bool,
-}
+impl Blocks {
+    /// Whether the contents of a block of this type are hidden.
+    pub fn hides(&self, block: &DifferenceNode) -> bool {
+        let whole = match block.effect {
+            Effect::Added => self.is_sensitive,
+            Effect::Removed => self.was_sensitive,
+            Effect::Same | Effect::Changed => self.was_sensitive || self.is_sensitive,
+        };
+        whole || matches!(block.shape, NodeShape::Hidden(_))
+    }
 
-impl Sides {
-    /// Whether the fact is true of a side that a part with this effect has.
-    pub fn on(self, effect: Effect) -> bool {
-        match effect {
-            Effect::Added => self.after,
-            Effect::Removed => self.before,
-            Effect::Changed | Effect::Same => self.before || self.after,
+    /// The change of the sensitivity of a block of this type.
+    pub fn notice(&self, block: &DifferenceNode) -> Option<SensitivityChange> {
+        match (self.was_sensitive, self.is_sensitive) {
+            _ if matches!(block.effect, Effect::Added | Effect::Removed) => None,
+            (false, true) => Some(SensitivityChange::BecomesSensitive),
+            (true, false) => Some(SensitivityChange::BecomesPlain),
+            _ => block.notice,
         }
     }
 
-    /// The change of the sensitivity, if the fact is that a value is sensitive.
-    fn change(self) -> Option<SensitivityChange> {
-        match (self.before, self.after) {
-            (false, true) => Some(SensitivityChange::BecomesSensitive),
-            (true, false) => Some(SensitivityChange::BecomesPlain),
-            _ => None,
+    /// The effect on a block of this type. A change of the sensitivity alone is a change.
+    pub fn effect(&self, block: &DifferenceNode) -> Effect {
+        match block.effect {
+            Effect::Same if self.was_sensitive != self.is_sensitive => Effect::Changed,
+            effect => effect,
         }
     }
 }

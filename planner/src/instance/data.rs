@@ -91,16 +91,19 @@ impl Planner {
     }
 
     /// Plans a read at apply for a data source of a check block, if this data source could not be read now. Until that
-    /// read, the state has the configured attributes of the data source, and null for unknown ones.
+    /// read, the attributes that the provider sets are null. A refresh-only plan has no such read.
     fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         self.forget_data(desired);
-        if !self.facts.rules.makes_objects {
+        if self.facts.rules.empties_state {
             return Err(Failed);
         }
         let (config, marks) = desired.config.unmark_with_paths();
         let planned = all_unknown(&desired.schema.block, &without_provenance(&config));
         let marked = |value: &Value| value.mark_paths(&sensitive_in(value, &marks, &desired.schema.block));
         let first = self.note_data(desired, &marked(&planned.unknown_as_null()));
+        if !self.facts.rules.makes_objects {
+            return Err(Failed);
+        }
         let operation = self.take_read(desired, &marked(&planned), Reason::ReadBecauseCheckNested, first);
         Ok(planned_result(&with_schema_marks(&marked(&planned), &desired.schema), operation, true))
     }

@@ -209,6 +209,15 @@ impl InstancePlan {
         action.is_replace() || action == ChangeAction::Only(Action::Create)
     }
 
+    /// Sets the dependencies that an updated object has until its change is done.
+    pub(crate) fn needs_until_changed(&mut self, names: &[SmolStr]) {
+        if let Some(PlannedStep::Change(change)) = &mut self.step
+            && let OldObject::Updated(prior) = &mut change.old
+        {
+            prior.record.dependencies = names.to_vec();
+        }
+    }
+
     /// Splits the plan from the value for readers.
     pub(crate) fn split(self) -> (PlannedInstance, Seen) {
         let InstancePlan { change, step, before, after, legacy, .. } = self;

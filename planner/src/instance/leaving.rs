@@ -40,10 +40,12 @@ enum Way {
 }
 
 /// Chooses what happens to an unwanted object. `left_alone` is the reason to forget the object instead of deleting it.
-/// `reason` is the reason why the object is unwanted.
-fn way(prior: &Prior, left_alone: Option<Reason>, reason: Reason) -> Way {
+/// `reason` is the reason why the object is unwanted, and `is_deposed` says whether the object is deposed.
+fn way(prior: &Prior, left_alone: Option<Reason>, reason: Reason, is_deposed: bool) -> Way {
     match left_alone {
         _ if prior.value.is_null() => Way::Gone,
+        // A deposed object would go even with its block.
+        Some(Reason::DeleteBecauseNoResourceConfig) if is_deposed => Way::Forgotten(reason),
         // A specific reason takes precedence over the missing block.
         Some(Reason::DeleteBecauseNoResourceConfig) if reason != Reason::None => Way::Forgotten(reason),
         Some(why) => Way::Forgotten(why),
@@ -81,6 +83,25 @@ fn planned(
     PlannedInstance { change, step: Some(step) }
 }
 
+/// The entry of the plan for a deposed object that no longer exists. As in OpenTofu, nothing happens to the object.
+fn shown_as_gone(of: Unwanted<'_>) -> ResourceChange {
+    let nothing = Value::null(of.schema.block.implied_type());
+    ResourceChange {
+        address: of.address.clone(),
+        previous_address: None,
+        deposed: of.deposed.cloned(),
+        provider: of.instance.clone(),
+        action: ChangeAction::Only(Action::NoOp),
+        reason: Reason::None,
+        before: nothing.clone(),
+        after: nothing,
+        replace_paths: Vec::new(),
+        importing: None,
+        before_record: None,
+        schema_version: of.schema.version,
+    }
+}
+
 impl Planner {
     /// Plans the delete or the forget of an unwanted object. If the provider plans deletes, it is asked to plan this
     /// delete. Returns the operation, or `None` if the object no longer exists.
@@ -88,7 +109,10 @@ impl Planner {
         let current = of.deposed.is_none().then_some(of.prior);
         let way = match of.prior.value.is_null() {
             true => Way::Gone,
-            false => way(of.prior, self.left_alone(of.address, Some(of.prior)), of.reason),
+            false => {
+                let left_alone = self.left_alone(of.address, of.deposed, Some(of.prior));
+                way(of.prior, left_alone, of.reason, of.deposed.is_some())
+            }
         };
         let mut leaving = Leaving {
             deposed: of.deposed.cloned(),
@@ -120,19 +144,23 @@ impl Planner {
     }
 
     /// Records that an object no longer exists.
-    fn note_vanished(&self, of: Unwanted<'_>) {
+    pub(crate) fn note_vanished(&self, of: Unwanted<'_>) {
         match of.deposed {
             None => self.note_record(of.address, None, of.instance),
             Some(key) => {
                 self.move_first(of.address, None, of.instance);
-                self.agenda().vanished.push((of.address.clone(), key.clone()));
+                let mut agenda = self.agenda();
+                agenda.vanished.push((of.address.clone(), key.clone()));
+                if self.facts.rules.makes_objects {
+                    agenda.changes.push(shown_as_gone(of));
+                }
             }
         }
         self.agenda().claims.add(of.address, true);
     }
 
-    /// Plans to delete the deposed objects of an instance, unless only its dependents are selected. `current` is its
-    /// current object.
+    /// Plans the deposed objects of an instance, according to the kind of plan, unless only its dependents are
+    /// selected. `current` is its current object.
     pub(crate) async fn plan_deposed(
         &self,
         desired: &DesiredInstance,
@@ -151,7 +179,7 @@ impl Planner {
             let through = (&desired.provider, &in_use.provider);
             let name = ObjectName { address: &desired.address, deposed: Some(key) };
             let prior = self.ask.read(name, object, &desired.schema, through, self.ask.refresh).await?;
-            self.plan_leaving(Unwanted {
+            let deposed = Unwanted {
                 address: &desired.address,
                 deposed: Some(key),
                 instance: &desired.provider,
@@ -159,8 +187,8 @@ impl Planner {
                 schema: &desired.schema,
                 prior: &prior,
                 reason: Reason::None,
-            })
-            .await?;
+            };
+            self.kind().plan_orphan(self, deposed).await?;
         }
         Ok(())
     }
@@ -188,7 +216,9 @@ mod tests {
             (&Prior::gone(), Some(in_config), Reason::None, Way::Gone),
             (&Prior::gone(), None, Reason::None, Way::Gone),
         ] {
-            assert_eq!(way(prior, left_alone, reason), want, "{left_alone:?} {reason:?}");
+            assert_eq!(way(prior, left_alone, reason, false), want, "{left_alone:?} {reason:?}");
         }
+        assert_eq!(way(&there, Some(block_gone), Reason::None, true), Way::Forgotten(Reason::None));
+        assert_eq!(way(&there, Some(in_config), Reason::None, true), Way::Forgotten(in_config));
     }
 }

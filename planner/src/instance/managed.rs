@@ -47,7 +47,7 @@ impl Planner {
             requested: facts.options.replace.binary_search(address).is_ok(),
             triggered: self.is_triggered(desired).map_err(|problem| vec![problem])?,
         };
-        let left_alone = self.left_alone(address, prior.as_ref()).is_some();
+        let left_alone = self.left_alone(address, None, prior.as_ref()).is_some();
         let decision = decide(case, &proposal, pressure, left_alone);
         if decision.action.is_replace() {
             self.heed_protection(address, "replaced");
@@ -75,7 +75,7 @@ impl Planner {
         &self,
         desired: &DesiredInstance,
         prior: Option<&Prior>,
-        outcome: InstancePlan,
+        mut outcome: InstancePlan,
     ) -> Result<Managed, Problems> {
         let address = &desired.address;
         let action = outcome.change.action;
@@ -84,7 +84,7 @@ impl Planner {
             agenda.effects.happens_to(address);
             agenda.effects.alters(address, outcome.before.clone(), outcome.after.clone());
         }
-        self.note_dependencies(desired, action);
+        self.note_dependencies(desired, &mut outcome);
         if let Err(problems) = self.plan_deposed(desired, prior).await {
             // The plan still shows the change of the instance.
             self.agenda().changes.push(outcome.change);
@@ -94,8 +94,8 @@ impl Planner {
             self.note_kept(desired, prior, &outcome.record, outcome.change.importing.is_some());
             self.agenda().claims.add(address, false);
         } else {
+            self.write_first(desired, &outcome.record);
             self.move_first(address, prior, &desired.provider);
-            self.write_first(desired);
         }
         let created = outcome.creates() && desired.block.is_provisioned;
         let (planned, readers) = outcome.split();
@@ -103,17 +103,28 @@ impl Planner {
         Ok(Managed { value: readers.see(result, &desired.schema), created })
     }
 
-    /// Plans to write the refreshed object to the state before the object is changed. So the state has the refreshed
-    /// object even if the change fails or never starts.
-    fn write_first(&self, desired: &DesiredInstance) {
+    /// Plans to write the refreshed or imported object to the state before the object is changed, with the options of
+    /// its block. So the state has them even if the change fails or never starts. An imported object has no options
+    /// yet. `record` is the new record of the instance.
+    fn write_first(&self, desired: &DesiredInstance, record: &StateRecord) {
         let address = &desired.address;
-        let Some(stored) = self.facts.state.get(address) else { return };
-        let Some(current) = stored.instance.record.current.as_ref().filter(|_| self.ask.refresh) else { return };
-        let Some(prior) = self.found().refreshed.get(address).cloned() else { return };
-        let same =
-            prior.stored.same_content(&prior.value) && current.dependencies.iter().eq(&prior.record.dependencies);
-        if prior.value.is_null() || same {
+        let found = self.found();
+        let Some(mut prior) = found.refreshed.get(address).filter(|prior| !prior.value.is_null()).cloned() else {
             return;
+        };
+        let imported = found.imported.contains_key(address);
+        drop(found);
+        if !imported {
+            let Some(current) = self.facts.state.current(address) else { return };
+            prior.record.create_before_destroy = record.create_before_destroy;
+            prior.record.skip_destroy = record.skip_destroy;
+            let same = current.dependencies.iter().eq(&prior.record.dependencies)
+                && current.create_before_destroy == record.create_before_destroy
+                && current.skip_destroy == record.skip_destroy
+                && prior.stored.same_content(&prior.value);
+            if same {
+                return;
+            }
         }
         let object = self.facts.object(address, &prior);
         self.agenda().moves.entry(address.clone()).or_insert_with(|| (Some(object), desired.provider.clone()));
@@ -144,18 +155,20 @@ impl Planner {
     }
 
     /// Updates the dependencies in the prior state. An unchanged instance gets the dependencies from the configuration.
-    /// A changing instance also keeps its stored dependencies until it is written. An imported object that changes gets
-    /// no dependencies until it is written.
-    fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
-        let stored = self.facts.state.get(&desired.address).is_some();
+    /// A changing instance also keeps its stored dependencies until it is written. Without a refresh, it has no others
+    /// until then. An imported object has no stored dependencies yet.
+    fn note_dependencies(&self, desired: &DesiredInstance, outcome: &mut InstancePlan) {
+        let action = outcome.change.action;
+        let refreshed = self.ask.refresh && self.facts.state.get(&desired.address).is_some();
         let mut found = self.found();
         let Some(prior) = found.refreshed.get_mut(&desired.address) else { return };
-        let mut names = if stored || action.is_no_op() { desired.dependencies.to_vec() } else { Vec::new() };
+        let mut names = if refreshed || action.is_no_op() { desired.dependencies.to_vec() } else { Vec::new() };
         if !action.is_no_op() {
             names.extend(prior.record.dependencies.iter().cloned());
             names.sort();
             names.dedup();
         }
+        outcome.needs_until_changed(&names);
         prior.record.dependencies = names;
     }
 

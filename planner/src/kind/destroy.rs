@@ -10,7 +10,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
-use super::refresh::note_refreshed;
+use super::refresh::note_read;
 use super::{KindOfPlan, open, unseen};
 use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
@@ -62,7 +62,7 @@ async fn look(planner: &Planner, desired: DesiredInstance) -> Result<Value, Prob
     }
     let unknown = Value::unknown(desired.schema.block.implied_type());
     let Some(prior) = prior else { return Ok(unknown) };
-    note_refreshed(planner, &desired.address, &desired.provider, &prior);
+    note_read(planner, &desired, &prior);
     Ok(if prior.value.is_null() { unknown } else { with_schema_marks(&prior.value, &desired.schema) })
 }
 
@@ -131,7 +131,7 @@ async fn usual_plan(
     let case = Case { desired, prior, accepted: &accepted };
     let mut proposal = planner.ask.propose(provider, desired, case.proposal_input()).await?;
     let pressure = Pressure { tainted: case.is_tainted(), ..Pressure::default() };
-    let left_alone = planner.left_alone(&desired.address, prior).is_some();
+    let left_alone = planner.left_alone(&desired.address, None, prior).is_some();
     let decision = decide(case, &proposal, pressure, left_alone);
     if decision.action.is_replace() {
         let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);

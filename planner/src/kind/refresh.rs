@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use weft_evaluator::glue::{DesiredInstance, ExpansionKind, Managed, OpenCheck};
 use weft_evaluator::purpose::Planning;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::graph::{PriorObject, StateRecord};
 use weft_graph_format::schema::Schema;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -29,6 +30,7 @@ impl KindOfPlan for RefreshOnly {
 
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
         if desired.import.is_none() && planner.facts.holds_nothing(&desired.address) {
+            Box::pin(planner.plan_deposed(&desired, None)).await?;
             return Ok(unseen(Value::unknown(desired.schema.block.implied_type())));
         }
         Box::pin(refresh(planner, desired)).await.map(unseen)
@@ -57,8 +59,10 @@ impl KindOfPlan for RefreshOnly {
     }
 
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
-        if of.deposed.is_none() {
-            note_refreshed(planner, of.address, of.instance, of.prior);
+        match of.deposed {
+            None => note_refreshed(planner, of.address, of.instance, of.prior, &of.prior.record),
+            Some(_) if of.prior.value.is_null() => planner.note_vanished(of),
+            Some(_) => {}
         }
         Ok(())
     }
@@ -69,26 +73,54 @@ impl KindOfPlan for RefreshOnly {
     }
 }
 
-/// Reads an instance. Readers see its value. The value of a missing instance is unknown.
+/// Reads an instance, and its deposed objects. Readers see its value. The value of a missing instance is unknown.
 async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
     let Some(prior) = planner.prior_of(&desired, &in_use.provider).await? else { return Ok(unknown()) };
-    note_refreshed(planner, &desired.address, &desired.provider, &prior);
+    // The permit for calls is released, because the reads of deposed objects need it.
+    drop(in_use);
+    planner.plan_deposed(&desired, Some(&prior)).await?;
+    note_read(planner, &desired, &prior);
     Ok(if prior.value.is_null() { unknown() } else { with_schema_marks(&prior.value, &desired.schema) })
 }
 
-/// Records the update of the state for an object that was read.
-pub(super) fn note_refreshed(
+/// Records the update of the state for an instance that was read. Its record gets the options of the block, and the
+/// dependencies of both if it was refreshed. An imported object has no options yet.
+pub(super) fn note_read(planner: &Planner, desired: &DesiredInstance, prior: &Prior) {
+    let address = &desired.address;
+    let mut record = prior.record.clone();
+    if planner.facts.state.current(address).is_some() {
+        record.create_before_destroy = desired.create_first || desired.block.create_first;
+        record.skip_destroy = desired.block.destroy == Some(false);
+        if planner.ask.refresh {
+            record.dependencies.extend(desired.dependencies.iter().cloned());
+            record.dependencies.sort();
+            record.dependencies.dedup();
+        }
+    }
+    note_refreshed(planner, address, &desired.provider, prior, &record);
+    if let Some(found) = planner.found().refreshed.get_mut(address) {
+        found.record = record;
+    }
+}
+
+/// Records the update of the state for an object that was read. `record` is the new record of the object.
+fn note_refreshed(
     planner: &Planner,
     address: &ResourceInstance,
     provider: &ProviderInstance,
     prior: &Prior,
+    record: &StateRecord,
 ) {
     planner.agenda().claims.add(address, false);
-    if prior.stored.same_content(&prior.value) && planner.facts.previous(address).is_none() {
+    let same = prior.stored.same_content(&prior.value) && prior.record == *record;
+    if same && planner.facts.previous(address).is_none() {
         return;
     }
-    let object = (!prior.value.is_null()).then(|| planner.facts.object(address, prior));
+    let object = (!prior.value.is_null()).then(|| {
+        let object = planner.facts.object(address, prior);
+        PriorObject { record: record.clone(), ..object }
+    });
     planner.note_record(address, object, provider);
 }

@@ -321,12 +321,25 @@ fn list(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> DifferenceNode
     let (before, after) = pair.present().items();
     let prints = |items: &[Value]| items.iter().map(fingerprint).collect::<Vec<_>>();
     let composed = |value: &Value| matches!(content(value), Some(JsonKind::Fields)) && value.is_known();
-    let found = sequence::lists(&prints(before), &prints(after), |b, a| composed(&before[b]) && composed(&after[a]));
+    let pairs = |b: usize, a: usize| match element {
+        Type::Object(_) => true,
+        Type::Dynamic if composed(&before[b]) && composed(&after[a]) => true,
+        _ => share_a_line(&before[b], &after[a]),
+    };
+    let found = sequence::lists(&prints(before), &prints(after), pairs);
     let part = |found| {
         let (pair, place) = matched(before, after, found);
         typed(pair, element, &reasons.placed(place))
     };
     items(pair, ItemForm::List, found.into_iter().map(part).collect(), reasons)
+}
+
+/// Whether two strings, of which at least one has several lines, have a line in common.
+fn share_a_line(before: &Value, after: &Value) -> bool {
+    let (Some(before), Some(after)) = (before.as_str(), after.as_str()) else { return false };
+    let lines: BTreeSet<&str> = before.split('\n').collect();
+    let several = before.contains('\n') || after.contains('\n');
+    several && after.split('\n').any(|line| lines.contains(line))
 }
 
 fn tuple(pair: Pair<'_>, types: &[Type], reasons: &Reasons<'_>) -> DifferenceNode {

@@ -173,24 +173,28 @@ impl Printing {
         }
     }
 
-    fn notice(&self, part: &DifferenceNode, what: &str, level: usize) -> String {
-        let words = match part.notice {
-            None => return String::new(),
-            Some(SensitivityChange::BecomesSensitive) => "will be marked as sensitive and will not",
-            Some(SensitivityChange::BecomesPlain) => "will no longer be marked as sensitive",
-        };
-        let end = match part.notice {
-            Some(SensitivityChange::BecomesPlain) => "after applying this change.",
-            _ => "display in UI output after applying this change.",
-        };
+    fn notice(&self, part: &DifferenceNode, level: usize) -> String {
         let unchanged = match &part.shape {
             NodeShape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
             _ => "",
         };
+        self.warning(part.notice, "attribute value", unchanged, level)
+    }
+
+    fn warning(&self, change: Option<SensitivityChange>, what: &str, more: &str, level: usize) -> String {
+        let (words, end) = match change {
+            None => return String::new(),
+            Some(SensitivityChange::BecomesSensitive) => {
+                ("will be marked as sensitive and will not", "display in UI output after applying this change.")
+            }
+            Some(SensitivityChange::BecomesPlain) => {
+                ("will no longer be marked as sensitive", "after applying this change.")
+            }
+        };
         // The notice begins in the column of the signs.
         let lead = " ".repeat(4 * level + 2);
         let warning = self.style.paint("33", "Warning:");
-        format!("{lead}# {warning} this {what} {words}\n{lead}# {end}{unchanged}\n")
+        format!("{lead}# {warning} this {what} {words}\n{lead}# {end}{more}\n")
     }
 
     /// One `name = value` line. `None` if the line is omitted.
@@ -200,7 +204,7 @@ impl Printing {
             return None;
         }
         let printing = if telling { self.showing_all() } else { *self };
-        let notice = self.notice(part, "attribute value", level);
+        let notice = self.notice(part, level);
         let lead = self.lead(level, part.effect);
         Some(format!("{notice}{lead}{shown:width$} = {}\n", printing.part(part, level)))
     }
@@ -231,7 +235,7 @@ impl Printing {
         for ((name, field), shown) in parts.iter().zip(&names) {
             let line = if map {
                 (field.effect != Effect::Same || self.all).then(|| {
-                    let notice = inner.notice(field, "attribute value", level + 1);
+                    let notice = inner.notice(field, level + 1);
                     let lead = inner.lead(level + 1, field.effect);
                     // As in OpenTofu, a comma follows only the elements that are objects.
                     let objects = [FieldForm::Object, FieldForm::NestedObject];
@@ -262,7 +266,7 @@ impl Printing {
         }
         let inner = self.without_null();
         let element = |printing: &Printing, element: &DifferenceNode| {
-            let notice = printing.notice(element, "attribute value", level + 1);
+            let notice = printing.notice(element, level + 1);
             let lead = printing.lead(level + 1, element.effect);
             format!("{notice}{lead}{},\n", printing.part(element, level + 1))
         };
@@ -334,13 +338,12 @@ impl Printing {
         out
     }
 
-    /// A block without its contents.
+    /// A block whose contents are hidden.
     fn hidden_block(&self, block: &DifferenceNode, level: usize) -> String {
-        let lead = self.lead(level, Effect::Same);
-        let forces = self.forces(block);
+        let (lead, forces) = (self.lead(level, Effect::Same), self.forces(block));
         format!(
-            "{{{forces}\n{lead}  # At least one attribute in this block is (or was) sensitive,\n\
-             {lead}  # so its contents will not be displayed.\n{lead}}}"
+            "{{{forces}\n{lead}  # At least one attribute in this block is (or was) sensitive,\n{lead}  # so its contents \
+             will not be displayed.\n{lead}}}"
         )
     }
 
@@ -349,22 +352,23 @@ impl Printing {
         let mut unchanged = 0;
         let mut shown = false;
         for (key, block) in &group.parts {
-            if block.effect == Effect::Same && !self.all {
+            let effect = group.effect(block);
+            if effect == Effect::Same && !self.all {
                 unchanged += 1;
                 continue;
             }
             if !shown && apart {
                 out.push('\n');
             }
-            let lead = self.lead(level + 1, block.effect);
             shown = true;
             let key = key.as_ref().map(|key| format!(" {}", quoted(key))).unwrap_or_default();
-            let printed = match group.hidden.on(block.effect) && !self.style.reveal {
+            let content = match group.hides(block) && !self.style.reveal {
                 true => self.hidden_block(block, level + 1),
                 false => self.with_null().part(block, level + 1),
             };
-            out.push_str(&self.notice(block, "block", level + 1));
-            out.push_str(&format!("{lead}{}{key} {printed}\n", attribute_name(name)));
+            out.push_str(&self.warning(group.notice(block), "block", "", level + 1));
+            let lead = self.lead(level + 1, effect);
+            out.push_str(&format!("{lead}{}{key} {content}\n", attribute_name(name)));
         }
         unchanged
     }

@@ -7,7 +7,7 @@ use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock,
 use weft_graph_format::value::Value;
 
 use super::compare::{Pair, Reasons, container, dynamic, guarded, matched, set_parts, shaped};
-use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, Sides, sequence};
+use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, sequence};
 
 /// Compares two objects of a resource by their block.
 pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> DifferenceNode {
@@ -111,28 +111,18 @@ fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_
     DifferenceNode { effect, forces, shape: NodeShape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
 }
 
-/// A block that both sides have counts as changed if its sensitivity changes.
-fn with_change(mut part: DifferenceNode, hidden: Sides) -> DifferenceNode {
-    if let Some(change) = hidden.change()
-        && matches!(part.effect, Effect::Changed | Effect::Same)
-    {
-        (part.effect, part.notice) = (Effect::Changed, Some(change));
-    }
-    part
-}
-
-/// The blocks of one type. `None` if both sides have none.
+/// The blocks of one type. `None` if both sides are null.
 fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) -> Option<Blocks> {
     let pair = pair.present();
     let secret = |value: Option<&Value>| value.is_some_and(|v| v.marks().is_sensitive() || v.marks().is_ephemeral());
-    let hidden = Sides { before: secret(pair.before), after: secret(pair.after) };
+    let (was_sensitive, is_sensitive) = (secret(pair.before), secret(pair.after));
     let block = |pair: Pair<'_>, reasons: &Reasons<'_>| {
         guarded(pair, false, reasons, &|pair, reasons| object(pair, &nested.block, reasons))
     };
     if pair.after.is_some_and(|after| !after.is_known()) {
         // The number of blocks is known only after apply. One block represents all of them.
         let part = guarded(pair, false, reasons, &|pair, reasons| dynamic(pair, reasons));
-        return Some(Blocks { parts: vec![(None, part)], hidden });
+        return Some(Blocks { parts: vec![(None, part)], was_sensitive, is_sensitive });
     }
     let parts: Vec<(Option<SmolStr>, DifferenceNode)> = match nested.nesting {
         Nesting::Single | Nesting::Group if pair.is_nothing() => Vec::new(),
@@ -163,6 +153,5 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
             .map(|name| (Some(name.clone()), block(pair.field(name), &reasons.named(name))))
             .collect(),
     };
-    let parts: Vec<_> = parts.into_iter().map(|(key, part)| (key, with_change(part, hidden))).collect();
-    (!parts.is_empty()).then_some(Blocks { parts, hidden })
+    (!pair.is_nothing()).then_some(Blocks { parts, was_sensitive, is_sensitive })
 }

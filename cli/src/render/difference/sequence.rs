@@ -30,34 +30,62 @@ pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usiz
     let mut found: Vec<Match> = (0..head).map(|i| Match::Both(i, i)).collect();
     if (ends_before - head).saturating_mul(ends_after - head) > MOST_COMPARISONS {
         found.extend(places(head, ends_before, ends_after));
-    } else {
-        let common = common(&before[head..ends_before], &after[head..ends_after]);
-        let mut common = common.into_iter().map(|(b, a)| (b + head, a + head)).peekable();
-        let (mut b, mut a) = (head, head);
-        while b < ends_before || a < ends_after {
-            let (next_b, next_a) = common.peek().copied().unwrap_or((ends_before, ends_after));
-            while b < next_b {
-                if a < next_a && pairs(b, a) {
-                    found.push(Match::Both(b, a));
-                    a += 1;
-                } else {
-                    found.push(Match::Gone(b));
-                }
+        found.extend((0..tail).map(|i| Match::Both(ends_before + i, ends_after + i)));
+        return found;
+    }
+    let mut common: Vec<usize> = common(&before[head..ends_before], &after[head..ends_after]);
+    common.iter_mut().for_each(|place| *place += head);
+    common.extend(ends_before..before.len());
+    let common: Vec<&T> = common.into_iter().map(|place| &before[place]).collect();
+    walk((before, after), head, &common, pairs, &mut found);
+    found
+}
+
+/// Walks two lists from a position on, along the elements that they have in common.
+///
+/// As in OpenTofu, a new element is also paired with an old one that both lists have. The elements after it are then
+/// paired with the wrong neighbors.
+fn walk<T: PartialEq>(
+    (before, after): (&[T], &[T]),
+    from: usize,
+    common: &[&T],
+    pairs: impl Fn(usize, usize) -> bool,
+    found: &mut Vec<Match>,
+) {
+    let (mut b, mut a) = (from, from);
+    let both = |found: &mut Vec<Match>, b: &mut usize, a: &mut usize| {
+        match (*b < before.len(), *a < after.len()) {
+            (true, true) => found.push(Match::Both(*b, *a)),
+            (true, false) => found.push(Match::Gone(*b)),
+            (false, true) => found.push(Match::New(*a)),
+            (false, false) => {}
+        }
+        *b += 1;
+        *a += 1;
+    };
+    let mut common = common.iter().peekable();
+    while b < before.len() || a < after.len() {
+        let next = common.peek().map(|next| **next);
+        while b < before.len() && next != Some(&before[b]) {
+            if a < after.len() && next != Some(&after[a]) && pairs(b, a) {
+                both(found, &mut b, &mut a);
+            } else {
+                found.push(Match::Gone(b));
                 b += 1;
             }
-            while a < next_a {
+        }
+        while a < after.len() && next != Some(&after[a]) {
+            if b < before.len() && pairs(b, a) {
+                both(found, &mut b, &mut a);
+            } else {
                 found.push(Match::New(a));
                 a += 1;
             }
-            if common.next().is_some() {
-                found.push(Match::Both(b, a));
-                b += 1;
-                a += 1;
-            }
+        }
+        if common.next().is_some() {
+            both(found, &mut b, &mut a);
         }
     }
-    found.extend((0..tail).map(|i| Match::Both(ends_before + i, ends_after + i)));
-    found
 }
 
 fn places(from: usize, ends_before: usize, ends_after: usize) -> impl Iterator<Item = Match> {
@@ -90,34 +118,35 @@ pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
     found
 }
 
-/// The longest common subsequence of two lists, as pairs of positions.
-fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
+/// The longest common subsequence of two lists, as positions in the old list.
+fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<usize> {
     let width = after.len() + 1;
-    // For each pair of positions: the length of the longest common subsequence of both lists from these positions on.
+    // For each pair of positions: the length of the longest common subsequence of both lists up to these positions.
     let mut lengths = vec![0u32; (before.len() + 1) * width];
-    for b in (0..before.len()).rev() {
-        for a in (0..after.len()).rev() {
-            lengths[b * width + a] = if before[b] == after[a] {
-                lengths[(b + 1) * width + a + 1] + 1
+    for b in 1..=before.len() {
+        for a in 1..=after.len() {
+            lengths[b * width + a] = if before[b - 1] == after[a - 1] {
+                lengths[(b - 1) * width + a - 1] + 1
             } else {
-                lengths[(b + 1) * width + a].max(lengths[b * width + a + 1])
+                lengths[(b - 1) * width + a].max(lengths[b * width + a - 1])
             };
         }
     }
-    let (mut b, mut a) = (0, 0);
-    let mut pairs = Vec::new();
-    while b < before.len() && a < after.len() {
-        if before[b] == after[a] {
-            pairs.push((b, a));
-            b += 1;
-            a += 1;
-        } else if lengths[(b + 1) * width + a] >= lengths[b * width + a + 1] {
-            b += 1;
+    let (mut b, mut a) = (before.len(), after.len());
+    let mut places = Vec::new();
+    while b > 0 && a > 0 {
+        if before[b - 1] == after[a - 1] {
+            places.push(b - 1);
+            b -= 1;
+            a -= 1;
+        } else if lengths[(b - 1) * width + a] > lengths[b * width + a - 1] {
+            b -= 1;
         } else {
-            a += 1;
+            a -= 1;
         }
     }
-    pairs
+    places.reverse();
+    places
 }
 
 /// A string that is equal for equal values, for cheap comparisons and sorting of elements. An unknown value is equal
@@ -175,6 +204,8 @@ mod tests {
         assert_eq!(walk("", "ab"), [New(0), New(1)]);
         assert_eq!(walk("xaybz", "ab"), [Gone(0), Both(1, 0), Gone(2), Both(3, 1), Gone(4)]);
         assert_eq!(lists(&[1, 2], &[3, 4], |_, _| true), [Both(0, 0), Both(1, 1)]);
+        assert_eq!(lists(&[1, 2], &[0, 1, 2], |_, _| true), [Both(0, 0), Both(1, 1), New(2)]);
+        assert_eq!(lists(&[1, 2], &[2], |_, _| true), [Gone(0), Both(1, 0)]);
     }
 
     #[test]
