@@ -98,6 +98,11 @@ pub fn load_tree_under(
     let mut places = Below { path, places };
     let mut loader = Loader::new(root, &mut places, inputs);
     let module = Arc::new(loader.module(dir, Module::root(), None));
+    if !path.is_root() {
+        let (backend, cloud) = (module.settings.backend.iter(), module.settings.cloud.iter());
+        loader.diagnostics.extend(backend.map(|found| problems::backend::ignored(found.range.clone())));
+        loader.diagnostics.extend(cloud.map(|found| problems::terraform::cloud_ignored(&found.range)));
+    }
     if !has_errors(&loader.diagnostics) {
         check_providers(&module, &mut loader.diagnostics);
     }
