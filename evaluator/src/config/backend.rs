@@ -9,6 +9,7 @@ use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::marks::Marks;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::{ObjectType, Type};
@@ -24,6 +25,9 @@ use crate::problems::{
     insufficient_blocks, missing_argument, second_block, too_many_blocks, unsupported_argument, unsupported_block,
     wrong_type,
 };
+
+/// The name of `backend` blocks in messages.
+pub(super) const BACKEND: &str = "backend";
 
 /// A `backend` or `provider_meta` block.
 #[derive(Clone, Debug)]
@@ -62,11 +66,20 @@ impl BackendBlock {
     /// Evaluates the settings; `what` names the block in messages.
     pub(super) fn computed(&self, what: &str, module: &Module, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();
+        let mut marks = Marks::NONE;
         let mut evaluate = |path: &str, expression: &Expression| {
-            let needing = Needing::new(format!("{what}.{}.{path}", self.kind), expression.range());
-            statics.evaluate(module, expression, &needing, &mut found.problems)
+            let at = if what == BACKEND { self.range.clone() } else { expression.range() };
+            let needing = Needing::new(format!("{what}.{}.{path}", self.kind), at);
+            let value = statics.evaluate(module, expression, &needing, &mut found.problems)?;
+            marks = marks.union(&value.unmark_deep().1);
+            Some(value)
         };
         found.evaluated = Evaluated::of(&self.body.tree, self.body.body, "", &mut evaluate);
+        if what == BACKEND {
+            let secret = [("sensitive", marks.is_sensitive()), ("ephemeral", marks.is_ephemeral())];
+            let first = secret.into_iter().find(|(_, found)| *found);
+            found.problems.extend(first.map(|(kind, _)| problems::backend::secret(kind, &self.range)));
+        }
         found
     }
 }

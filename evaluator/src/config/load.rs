@@ -19,6 +19,7 @@ use weft_syntax::{ExprKind, Expression, is_identifier};
 
 pub(super) use self::files::LARGEST_FILE;
 use self::files::{is_override, kind_of};
+use super::backend::BACKEND;
 use super::compile::compile_module;
 use super::encryption_settings::Encryption;
 use super::experiments::PROVIDER_ITERATION;
@@ -196,10 +197,10 @@ impl<'a> Loader<'a> {
         }
         self.statics.enter(&module, caller.clone());
         if let Some(written) = module.settings.backend.take() {
-            module.settings.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
+            module.settings.backend = Some(Arc::new(written.computed(BACKEND, &module.path, &mut self.statics)));
         }
         if let Some(written) = module.settings.cloud.take() {
-            module.settings.cloud = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
+            module.settings.cloud = Some(Arc::new(written.computed(BACKEND, &module.path, &mut self.statics)));
         }
         if caller.is_none() {
             let (block, environment) = (module.settings.encryption_block.as_deref(), self.inputs.encryption.as_deref());

@@ -31,6 +31,13 @@ pub(in crate::config) fn duplicate_cloud(first: &SourceRange, at: &SourceRange) 
     Diagnostic::error("Duplicate cloud configurations", detail).at(at.clone())
 }
 
+/// A sensitive or ephemeral value in a `backend` block.
+pub(in crate::config) fn secret(kind: &str, at: &SourceRange) -> Diagnostic {
+    let detail = "The settings of a backend are stored unencrypted in .terraform and in plan files. Give secrets to the \
+                  backend with its environment variables.";
+    Diagnostic::error(format!("Backend config contains {kind} values"), detail).at(at.clone())
+}
+
 /// A `backend` block and a `cloud` block in one module.
 pub(in crate::config) fn beside_cloud(backend: &SourceRange, cloud: &SourceRange) -> Diagnostic {
     let detail = format!(
