@@ -154,10 +154,11 @@ fn invoke(command: &'static Command, named: &[String], arguments: &[String], lau
     let checked = (command.check)(&invocation.arguments);
     let mistakes: Vec<Diagnostic> = unparsed.into_iter().chain(checked).chain(problem).collect();
     if !mistakes.is_empty() {
-        // As in OpenTofu, the stream of every command except `test` begins with the version.
-        if command.words != ["test"] {
-            invocation.view.event(events::version());
+        // As in OpenTofu, mistakes in the arguments of `test` are text, even with `-json`.
+        if command.words == ["test"] {
+            return Invocation { view: invocation.view.into_text(), ..invocation }.mistakes(&mistakes);
         }
+        invocation.view.event(events::version());
         return invocation.mistakes(&mistakes);
     }
     let exit = (command.run)(&invocation);

@@ -109,7 +109,11 @@ fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
     match Sealing::new(settings) {
         Ok(sealing) => Ok((Arc::new(sealing), problems)),
         Err(found) => {
-            problems.extend(found.iter().map(|problem| described(problem, encryption)));
+            // As above, keys come before methods.
+            let keyless = found.iter().any(|problem| matches!(problem.about(), SealingPart::KeyProvider(_)));
+            let of_method = |problem: &SettingsProblem| matches!(problem.about(), SealingPart::Method(_));
+            let told = found.iter().filter(|problem| !(keyless && of_method(problem)));
+            problems.extend(told.map(|problem| described(problem, encryption)));
             Err(problems)
         }
     }
@@ -125,6 +129,7 @@ fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
         SettingsProblem::UnencryptedForbidden { .. } => {
             placed(problems::unencrypted_forbidden(problem), &encryption.range)
         }
+        SettingsProblem::KeyLength { .. } => problems::unfit_keys(&problem),
         SettingsProblem::Pbkdf2 { .. } | SettingsProblem::Service { .. } => problems::no_key_data(&problem),
         other => {
             let part = |parts: &std::collections::BTreeMap<PartName, EncryptionPart>, kind: &str, name: &str| {
@@ -150,12 +155,15 @@ impl Making<'_> {
     fn settings(&mut self) -> EncryptionSettings {
         let mut settings = EncryptionSettings::default();
         let encryption = self.encryption;
+        let before = self.problems.len();
         for (name, part) in &encryption.key_providers {
             if let Some(provider) = self.key_provider(name, part) {
                 settings.key_providers.insert(KeyProviderName::new(&*name.0, &*name.1), provider);
             }
         }
-        for (name, part) in &encryption.methods {
+        // Without keys, there is nothing to say about the methods.
+        let keyless = self.problems.len() > before;
+        for (name, part) in encryption.methods.iter().filter(|_| !keyless) {
             if let Some(method) = self.method(name, part) {
                 settings.methods.insert(method_name(name), method);
             }

@@ -121,6 +121,11 @@ impl View {
         View::new(&Arguments::default(), false).0
     }
 
+    /// The same output without events.
+    pub fn into_text(self) -> View {
+        View { json: false, into: None, ..self }
+    }
+
     /// Whether the standard output is a stream of events.
     pub fn is_json(&self) -> bool {
         self.json

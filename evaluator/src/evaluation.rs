@@ -60,7 +60,7 @@ use crate::glue::{Brief, Failed, Glue};
 use crate::purpose::Purpose;
 use crate::selection::Selected;
 
-pub use assertion::{Asserted, AssertionVerdict};
+pub use assertion::{Asserted, AssertionValues, AssertionVerdict};
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use destroying::{Counters, Leaving};
 pub(crate) use module_node::ModuleNode;
@@ -276,7 +276,7 @@ impl Environment {
     pub fn new(root_dir: PathBuf) -> Environment {
         let cwd = std::env::current_dir().unwrap_or_else(|_| root_dir.clone());
         let (workspace, decoded) = (SmolStr::new_static("default"), Arc::default());
-        Environment { root_dir, cwd, workspace, timestamp: String::new(), decoded }
+        Environment { root_dir, root_path: ".".into(), cwd, workspace, timestamp: String::new(), decoded }
     }
 }
 

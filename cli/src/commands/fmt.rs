@@ -50,6 +50,8 @@ struct Pass<'a> {
     /// Whether to print the formatted text of all files and do nothing else.
     prints: bool,
     recursive: bool,
+    /// With `-check`: the output, which is shown only if all files can be read. `None` to show everything at once.
+    held: Option<String>,
     changed: bool,
     problems: Vec<Diagnostic>,
 }
@@ -67,6 +69,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
         diff,
         prints: !(list || write || diff || check),
         recursive: arguments.switch("recursive", false),
+        held: check.then(String::new),
         changed: false,
         problems: Vec::new(),
     };
@@ -80,6 +83,9 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     if !pass.problems.is_empty() {
         invocation.view.diagnostics(&pass.problems);
         return Exit::UNREADABLE;
+    }
+    if let Some(held) = &pass.held {
+        invocation.view.document(held);
     }
     if check && pass.changed { Exit::UNFORMATTED } else { Exit::DONE }
 }
@@ -136,7 +142,7 @@ impl Pass<'_> {
         }
         self.changed = true;
         if self.list {
-            self.invocation.view.line(&name);
+            self.show(&format!("{name}\n"));
         }
         if self.diff {
             self.show_difference(&name, &text, &formatted);
@@ -175,9 +181,16 @@ impl Pass<'_> {
         }
     }
 
-    fn show_difference(&self, name: &str, old: &str, new: &str) {
+    fn show_difference(&mut self, name: &str, old: &str, new: &str) {
         let diff = TextDiff::from_lines(old, new);
         let text = diff.unified_diff().header(&format!("old/{name}"), &format!("new/{name}")).to_string();
-        self.invocation.view.document(&text);
+        self.show(&text);
+    }
+
+    fn show(&mut self, text: &str) {
+        match &mut self.held {
+            Some(held) => held.push_str(text),
+            None => self.invocation.view.document(text),
+        }
     }
 }

@@ -23,6 +23,11 @@ pub fn unencrypted_configured() -> Diagnostic {
     )
 }
 
+/// A method cannot use the keys of its key provider.
+pub fn unfit_keys(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid method configuration", format!("{problem}."))
+}
+
 /// The settings of a key provider are invalid.
 pub fn no_key_data(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unable to build encryption key data", format!("{problem}."))
@@ -94,7 +99,15 @@ pub fn invalid_arguments(block: &str, fault: ArgumentFault<'_>) -> Diagnostic {
             format!("{name} must name a key provider, such as key_provider.pbkdf2.main.")
         }
     };
-    Diagnostic::error("Invalid encryption settings", format!("{block}: {detail}"))
+    let detail = format!("{block}: {detail}");
+    match fault {
+        ArgumentFault::PassphraseAndChain | ArgumentFault::NoPassphrase | ArgumentFault::HashFunction(_) => {
+            Diagnostic::error("Unable to build encryption key data", detail)
+        }
+        ArgumentFault::NotAKeyProvider(_) => Diagnostic::error("Expected key_provider value", detail),
+        ArgumentFault::Type(..) => Diagnostic::error("Unsuitable value type", detail),
+        _ => Diagnostic::error("Invalid encryption settings", detail),
+    }
 }
 
 /// A block lacks an argument.

@@ -68,12 +68,12 @@ impl<'a> Reading<'a> {
             (Some(words), None) => Some(Passphrase::Words(Secret::new(words))),
             (None, Some(keys)) => Some(Passphrase::Chain(keys)),
             (Some(_), Some(_)) => {
-                self.refuse(ArgumentFault::PassphraseAndChain, &self.part.range.clone());
+                self.refuse_whole(ArgumentFault::PassphraseAndChain);
                 None
             }
             (None, None) => {
                 if self.problems.len() == before {
-                    self.refuse(ArgumentFault::NoPassphrase, &self.part.range.clone());
+                    self.refuse_whole(ArgumentFault::NoPassphrase);
                 }
                 None
             }
@@ -84,7 +84,7 @@ impl<'a> Reading<'a> {
                 Ok(found) => Some(found),
                 Err(error) => {
                     let error: weft_sealing::UnknownHashFunction = error;
-                    self.refuse(ArgumentFault::HashFunction(&error), &self.range_of("hash_function"));
+                    self.refuse_whole(ArgumentFault::HashFunction(&error));
                     None
                 }
             },
@@ -97,6 +97,11 @@ impl<'a> Reading<'a> {
 
     fn range_of(&self, name: &str) -> SourceRange {
         self.part.settings.get(name).map_or_else(|| self.part.range.clone(), |(_, range)| range.clone())
+    }
+
+    /// Refuses the block. As in OpenTofu, the problem has no position.
+    fn refuse_whole(&mut self, fault: ArgumentFault<'_>) {
+        self.problems.push(problems::invalid_arguments(self.what, fault));
     }
 
     fn refuse(&mut self, fault: ArgumentFault<'_>, at: &SourceRange) {

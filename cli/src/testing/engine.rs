@@ -1,6 +1,6 @@
 //! Plans and applies tested configurations with the usual planner, coordinator and worker. The states are in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,9 +11,9 @@ use weft_coordinator::{
     Cancel, InProcess, Notices, OperationEvent, OperationEventKind, RunEvent, RunOptions, RunOutcome, RunPlan, pair,
     process, run_in_process, term,
 };
-use weft_evaluator::Session;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::given_variables::GivenVariables;
+use weft_evaluator::{Environment, Session};
 use weft_executor::{Channel, HostMessage, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;
@@ -94,6 +94,11 @@ impl TestPlan {
         self.providers.schemas()
     }
 
+    /// The locals that the selection of the run leaves out.
+    pub fn idle_locals(&self) -> BTreeSet<SmolStr> {
+        self.session.as_ref().map(Session::idle_locals).unwrap_or_default()
+    }
+
     /// Ends the provider processes of planning.
     pub async fn close(self) {
         drop(self.session);
@@ -112,13 +117,18 @@ impl Engine<'_> {
         Arc::new(ProviderSet::new(self.installed.plugins(), pool, PARALLELISM))
     }
 
+    fn environment(&self, tested: &Tested, timestamp: String) -> Environment {
+        let environment = self.context.environment(self.workspace.clone(), timestamp);
+        Environment { root_path: SmolStr::new(&tested.root.dir), ..environment }
+    }
+
     /// Makes a plan from this state.
     pub async fn plan(&self, tested: &Tested, snapshot: Arc<Snapshot>, wishes: &Wishes) -> TestPlan {
         let timestamp = now();
         let providers = self.providers(tested);
         let inputs = PlanInputs {
             root: tested.root.clone(),
-            environment: self.context.environment(self.workspace.clone(), timestamp.clone()),
+            environment: self.environment(tested, timestamp.clone()),
             given: tested.given.clone(),
             snapshot: snapshot.clone(),
             providers: providers.clone(),
@@ -263,7 +273,7 @@ impl Engine<'_> {
         let providers = self.providers(tested);
         let inspected = Inspected {
             root: tested.root.clone(),
-            environment: self.context.environment(self.workspace.clone(), now()),
+            environment: self.environment(tested, now()),
             given: tested.given.clone(),
             snapshot,
             providers: providers.clone(),

@@ -9,6 +9,7 @@
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;
 use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::Severity;
 use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -29,7 +30,7 @@ pub fn object(
     config: &Value,
     given: &GivenValues,
 ) -> (Value, Vec<ProviderDiagnostic>) {
-    let mut maker = Maker { drawing: NumberGenerator::of(type_name), problems: Vec::new() };
+    let mut maker = Maker { drawing: NumberGenerator::of(type_name), problems: Vec::new(), failed: false };
     let value = maker.block(schema, config, given);
     (value, maker.problems)
 }
@@ -62,19 +63,29 @@ fn made_up(ty: &Type, drawing: &mut NumberGenerator) -> Value {
 struct Maker {
     drawing: NumberGenerator,
     problems: Vec<ProviderDiagnostic>,
+    /// Whether the values of a block have errors. No further blocks are made then.
+    failed: bool,
 }
 
 impl Maker {
+    fn errors(&self) -> usize {
+        self.problems.iter().filter(|problem| problem.severity == Severity::Error).count()
+    }
+
     fn block(&mut self, schema: &Block, config: &Value, given: &GivenValues) -> Value {
-        let before = self.problems.len();
+        let (before, errors) = (self.problems.len(), self.errors());
         let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
         let mut fields: Vec<(SmolStr, Value)> = Vec::new();
         for (name, attribute) in &schema.attributes {
             let value = self.attribute(name, attribute, part(name), given.get(name));
             fields.push((name.clone(), value));
         }
+        self.failed = self.errors() > errors;
         for (name, nested) in &schema.blocks {
-            let value = self.nested(name, nested, part(name), given.get(name));
+            let value = match self.failed {
+                true => part(name).unwrap_or_else(|| Value::null(Type::Dynamic)),
+                false => self.nested(name, nested, part(name), given.get(name)),
+            };
             fields.push((name.clone(), value));
         }
         // Unknown names are reported only if there are no other problems.
@@ -84,6 +95,7 @@ impl Maker {
                 self.problems.push(problems::unknown_field(name));
             }
         }
+        self.failed = self.errors() > errors;
         Value::object(fields)
     }
 
@@ -168,7 +180,6 @@ impl Maker {
 
 #[cfg(test)]
 mod tests {
-    use weft_graph_format::diagnostic::Severity;
 
     use super::*;
 

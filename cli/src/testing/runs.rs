@@ -2,13 +2,13 @@
 
 mod cleaning;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::config::test_file::{ProviderName, TestCommand, TestFile, TestRun};
-use weft_evaluator::{AssertionVerdict, SessionAnswer, undeclared_in_providers};
+use weft_evaluator::{AssertionValues, AssertionVerdict, SessionAnswer, undeclared_in_providers};
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
@@ -144,9 +144,14 @@ impl FileRunner<'_> {
             plan.close().await;
             return outcome;
         }
+        let problems = of_planning(&run.expected, problems);
+        if has_errors(&problems) {
+            plan.close().await;
+            return stop_at(problems, course);
+        }
         let mut later = Vec::new();
         let mut now = Vec::new();
-        for problem in of_planning(&run.expected, problems) {
+        for problem in problems {
             let is_check = is_of_check(&problem) || problem.is_open_check();
             match () {
                 () if !is_check => now.push(problem),
@@ -155,10 +160,10 @@ impl FileRunner<'_> {
                 () => later.push(problem),
             }
         }
-        let schemas = plan.schemas();
+        let (schemas, idle_locals) = (plan.schemas(), plan.idle_locals());
         let (file, inputs) = (plan.file.take(), std::mem::take(&mut plan.inputs));
         plan.close().await;
-        stop_at(now, course)?;
+        course.problems.extend(now);
         let Some(file) = file else { return Err(Stop(Vec::new())) };
         self.making = creates(&file);
         later.extend(self.engine.apply(&tested, file, inputs, &store).await);
@@ -180,7 +185,7 @@ impl FileRunner<'_> {
             let state = StateFile::parse(&state, "test state").unwrap_or_default();
             course.shown = Some(Shown::State(Box::new(state), schemas));
         }
-        self.assert_state(run, (&tested, &values), snapshot, course).await;
+        self.assert_state(run, (&tested, &values, &idle_locals), snapshot, course).await;
         Ok(())
     }
 
@@ -313,9 +318,11 @@ impl FileRunner<'_> {
             course.shown = plan.file.take().map(|file| Shown::Plan(Box::new(file)));
         }
         let mut status = TestStatus::Pass;
+        let idle_locals = plan.idle_locals();
+        let seen = AssertionValues { outputs: None, variables: &values.unconverted, idle_locals: &idle_locals };
         for assertion in &run.asserts {
             let Some(session) = &plan.session else { break };
-            let asserted = session.assert(assertion, None, &values.unconverted).await;
+            let asserted = session.assert(assertion, &seen).await;
             status = status.with(status_of(asserted.verdict));
             course.problems.extend(asserted.problems);
         }
@@ -326,17 +333,18 @@ impl FileRunner<'_> {
     async fn assert_state(
         &self,
         run: &TestRun,
-        (tested, values): (&Tested, &RunValues),
+        (tested, values, idle_locals): (&Tested, &RunValues, &BTreeSet<SmolStr>),
         snapshot: Arc<Snapshot>,
         course: &mut Course,
     ) {
         let mut status = TestStatus::Pass;
         if !run.asserts.is_empty() {
             let outputs = marked_outputs(&snapshot);
+            let seen = AssertionValues { outputs: Some(&outputs), variables: &values.unconverted, idle_locals };
             let (session, providers) = self.engine.inspect(tested, snapshot).await;
             for assertion in &run.asserts {
                 let Some(session) = &session else { break };
-                let asserted = session.assert(assertion, Some(&outputs), &values.unconverted).await;
+                let asserted = session.assert(assertion, &seen).await;
                 status = status.with(status_of(asserted.verdict));
                 course.problems.extend(asserted.problems);
             }

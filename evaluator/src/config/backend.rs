@@ -25,6 +25,9 @@ use crate::problems::{
     wrong_type,
 };
 
+/// The name of `backend` blocks in messages.
+pub(super) const BACKEND: &str = "backend";
+
 /// A `backend` or `provider_meta` block.
 #[derive(Clone, Debug)]
 pub struct BackendBlock {
@@ -81,7 +84,8 @@ impl BackendBlock {
     pub(super) fn computed(&self, what: &str, module: &Module, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();
         let mut evaluate = |path: &str, expression: &Expression| {
-            let needing = Needing::new(format!("{what}.{}.{path}", self.kind), expression.range());
+            let at = if what == BACKEND { self.range.clone() } else { expression.range() };
+            let needing = Needing::new(format!("{what}.{}.{path}", self.kind), at);
             let mut problems = Vec::new();
             let value = statics.evaluate(module, expression, &needing, &mut problems);
             let name = path.split('.').next().unwrap_or(path);

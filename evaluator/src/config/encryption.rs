@@ -23,7 +23,7 @@ use super::encryption_settings::{Encryption, EncryptionPart, EncryptionSetting, 
 use super::literal::optional;
 use super::problems;
 use super::static_values::{Needing, StaticValues};
-use crate::problems::{missing_argument, unsupported_block};
+use crate::problems::unsupported_block;
 
 /// The file name that messages show for settings from the environment. The text of these settings is never shown,
 /// because it contains secrets.
@@ -82,8 +82,8 @@ struct WrittenPart {
 }
 
 struct WrittenTarget {
-    /// The `enforced` arguments of all sources. Encryption is enforced if any of them is true.
-    enforced: Vec<Expression>,
+    /// Whether encryption is enforced by any source.
+    enforced: bool,
     method: Option<Expression>,
     /// The header and the method of each target, from the outermost to the innermost fallback.
     fallbacks: Vec<(SourceRange, Option<Expression>)>,
@@ -151,7 +151,7 @@ fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec
         match block.block_type {
             "state" => once(&mut found.state, block, &TARGET, problems),
             "plan" => once(&mut found.plan, block, &TARGET, problems),
-            "remote_state_data_sources" => remote(&mut found, block, problems),
+            "remote_state_data_sources" => remote(&mut found, block, range, problems),
             kind => {
                 let name: PartName = (block.labels[0].0.clone(), block.labels[1].0.clone());
                 let parts = if kind == "method" { &mut found.methods } else { &mut found.key_providers };
@@ -205,13 +205,13 @@ fn once(place: &mut Option<WrittenTarget>, block: &FoundBlock, rules: &ContentRu
     *place = Some(target(block, rules, problems));
 }
 
-fn remote(found: &mut WrittenEncryption, block: &FoundBlock, problems: &mut Vec<Diagnostic>) {
+fn remote(found: &mut WrittenEncryption, block: &FoundBlock, range: &SourceRange, problems: &mut Vec<Diagnostic>) {
     let content = read_content(&block.tree, block.body, &REMOTE, &block.range, problems);
     for inner in &content.blocks {
         match inner.labels.first() {
             None => once(&mut found.remote_default, inner, &FALLBACK, problems),
             Some((name, _)) if found.remotes.contains_key(name) => {
-                problems.push(problems::encryption::duplicate_remote(name, inner.range.clone()));
+                problems.push(problems::encryption::duplicate_remote(name, range.clone()));
             }
             Some((name, _)) => drop(found.remotes.insert(name.clone(), target(inner, &FALLBACK, problems))),
         }
@@ -221,7 +221,7 @@ fn remote(found: &mut WrittenEncryption, block: &FoundBlock, problems: &mut Vec<
 fn target(block: &FoundBlock, rules: &ContentRules, problems: &mut Vec<Diagnostic>) -> WrittenTarget {
     let content = read_content(&block.tree, block.body, rules, &block.range, problems);
     let mut found = WrittenTarget {
-        enforced: content.get("enforced").cloned().into_iter().collect(),
+        enforced: content.get("enforced").is_some_and(|expression| is_enforced(expression, problems)),
         method: content.get("method").cloned(),
         fallbacks: Vec::new(),
         range: block.range.clone(),
@@ -233,6 +233,20 @@ fn target(block: &FoundBlock, rules: &ContentRules, problems: &mut Vec<Diagnosti
         next = only_fallback(content, problems);
     }
     found
+}
+
+/// The value of an `enforced` argument, which must be a constant.
+fn is_enforced(expression: &Expression, problems: &mut Vec<Diagnostic>) -> bool {
+    let (value, found) = evaluate_constant(expression);
+    if has_errors(&found) {
+        problems.extend(found);
+        return false;
+    }
+    let enforced = convert(&value, &Type::Bool).ok().and_then(|value| value.as_bool());
+    if enforced.is_none() {
+        problems.push(problems::encryption::enforced_not_bool(expression.range()));
+    }
+    enforced.unwrap_or_default()
 }
 
 fn only_fallback(content: BlockContent, problems: &mut Vec<Diagnostic>) -> Option<FoundBlock> {
@@ -271,7 +285,7 @@ fn lay(own: &mut Option<WrittenTarget>, over: Option<WrittenTarget>) {
         *own = Some(over);
         return;
     };
-    below.enforced.extend(over.enforced);
+    below.enforced |= over.enforced;
     if over.method.is_some() {
         below.method = over.method;
     }
@@ -290,53 +304,46 @@ struct Computing<'a> {
 
 impl Computing<'_> {
     fn targets(&mut self) {
-        let state = self.all.state.take().and_then(|written| self.target("state", &written));
-        let plan = self.all.plan.take().and_then(|written| self.target("plan", &written));
+        let state = self.all.state.take().and_then(|written| self.target(&written));
+        let plan = self.all.plan.take().and_then(|written| self.target(&written));
         let default = self.all.remote_default.take();
-        let default = default.and_then(|written| self.target("remote_state_data_sources.default", &written));
+        let default = default.and_then(|written| self.target(&written));
         (self.found.state, self.found.plan, self.found.remote_default) = (state, plan, default);
         for (name, written) in std::mem::take(&mut self.all.remotes) {
-            let text = format!("remote_state_data_sources.{name}");
-            let target = self.target(&text, &written);
+            let target = self.target(&written);
             self.found.remotes.extend(target.map(|target| (name, target)));
         }
     }
 
     /// Evaluates a target and collects its methods. If the target cannot be evaluated, reports why.
-    fn target(&mut self, text: &str, written: &WrittenTarget) -> Option<EncryptionTarget> {
-        let mut target = EncryptionTarget { enforced: false, methods: Vec::new(), range: written.range.clone() };
-        for expression in &written.enforced {
-            let value = self.value(&format!("{text}.enforced"), expression)?;
-            match convert(&value, &Type::Bool).ok().and_then(|value| value.as_bool()) {
-                Some(enforced) => target.enforced |= enforced,
-                None => {
-                    self.report(problems::encryption::enforced_not_bool(expression.range()));
-                    return None;
-                }
-            }
-        }
+    fn target(&mut self, written: &WrittenTarget) -> Option<EncryptionTarget> {
+        let (enforced, range) = (written.enforced, written.range.clone());
+        let mut target = EncryptionTarget { enforced, methods: Vec::new(), range };
         let own = (&written.range, &written.method);
-        for (range, method) in std::iter::once(own).chain(written.fallbacks.iter().map(|(range, m)| (range, m))) {
-            let Some(expression) = method else {
-                self.report(missing_argument("method", range));
-                return None;
-            };
-            let Some(traversal) = reference(expression) else {
-                self.report(problems::encryption::method_not_a_reference(expression.range()));
-                return None;
-            };
-            let Some(name) = named_part(&traversal, "method") else {
-                self.report(problems::encryption::invalid_method(expression.range()));
-                return None;
-            };
-            if !self.all.methods.contains_key(&name) {
-                let declared = self.all.methods.keys();
-                self.report(problems::encryption::undeclared_method(&name, declared, expression.range()));
-                return None;
-            }
-            target.methods.push(name);
-        }
+        let methods = std::iter::once(own).chain(written.fallbacks.iter().map(|(range, m)| (range, m)));
+        let methods: Vec<Option<PartName>> =
+            methods.map(|(range, method)| self.method(range, method.as_ref())).collect();
+        target.methods = methods.into_iter().collect::<Option<_>>()?;
         Some(target)
+    }
+
+    /// The method of a target whose header is at `header`.
+    fn method(&mut self, header: &SourceRange, method: Option<&Expression>) -> Option<PartName> {
+        let Some((expression, traversal)) = method.and_then(|found| Some((found, reference(found)?))) else {
+            let at = method.map_or_else(|| header.clone(), Expression::range);
+            self.report(problems::encryption::method_not_a_reference(at));
+            return None;
+        };
+        let Some(name) = named_part(&traversal, "method") else {
+            self.report(problems::encryption::invalid_method(expression.range()));
+            return None;
+        };
+        if !self.all.methods.contains_key(&name) {
+            let declared = self.all.methods.keys();
+            self.report(problems::encryption::undeclared_method(&name, declared, expression.range()));
+            return None;
+        }
+        Some(name)
     }
 
     /// Evaluates the methods of the targets, and the key providers of these methods.

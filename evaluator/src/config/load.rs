@@ -20,7 +20,7 @@ use weft_syntax::{ExprKind, Expression, is_identifier};
 
 pub(super) use self::files::LARGEST_FILE;
 use self::files::{is_override, kind_of};
-use super::backend::BackendBlock;
+use super::backend::{BACKEND, BackendBlock};
 use super::compile::compile_module;
 use super::encryption_settings::Encryption;
 use super::experiments::PROVIDER_ITERATION;
@@ -101,6 +101,10 @@ pub fn load_tree_under(
     let mut places = Below { path, places };
     let mut loader = Loader::new(root, &mut places, inputs);
     let module = Arc::new(loader.module(dir, Module::root(), None));
+    if !path.is_root() {
+        let backend = module.settings.backend.iter();
+        loader.diagnostics.extend(backend.map(|found| problems::backend::ignored(found.range.clone())));
+    }
     if !has_errors(&loader.diagnostics) {
         check_providers(&module, &mut loader.diagnostics);
     }
@@ -178,7 +182,7 @@ impl<'a> Loader<'a> {
             return;
         }
         let path = &module.path;
-        let mut computed = |block: Arc<BackendBlock>| Arc::new(block.computed("backend", path, &mut self.statics));
+        let mut computed = |block: Arc<BackendBlock>| Arc::new(block.computed(BACKEND, path, &mut self.statics));
         module.settings.backend = backend.map(&mut computed);
         module.settings.cloud = cloud.map(&mut computed);
     }

@@ -1,6 +1,7 @@
 //! Assertions of tests: conditions over the root module and its outputs, after a plan or an apply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
@@ -63,27 +64,38 @@ fn output_named(reference: &Reference) -> Option<&SmolStr> {
     }
 }
 
+/// The values that assertions of a run see, apart from those that the session evaluates.
+#[derive(Clone, Copy, Debug)]
+pub struct AssertionValues<'a> {
+    /// The stored outputs. `None` after a plan: outputs are evaluated then.
+    pub outputs: Option<&'a BTreeMap<SmolStr, Value>>,
+    /// The given values of variables, before they are converted to the declared types.
+    pub variables: &'a BTreeMap<SmolStr, Value>,
+    /// Locals of the root module whose values are unknown, because nothing in the selection needs them.
+    pub idle_locals: &'a BTreeSet<SmolStr>,
+}
+
 impl Session {
-    /// Evaluates an assertion. Outputs come from `outputs` if it is given, otherwise from evaluation. `variables` are
-    /// the given values of variables, before they are converted to the declared types.
-    pub async fn assert(
-        &self,
-        assertion: &Condition,
-        outputs: Option<&BTreeMap<SmolStr, Value>>,
-        variables: &BTreeMap<SmolStr, Value>,
-    ) -> Asserted {
-        match self.asserted(assertion, outputs, variables).await {
+    /// The locals of the root module that nothing in the selection needs. Empty if everything is selected.
+    pub fn idle_locals(&self) -> BTreeSet<SmolStr> {
+        let root = &self.root;
+        if root.evaluation.selected.is_none() {
+            return BTreeSet::new();
+        }
+        root.config.locals.keys().filter(|name| root.locals.peek(name).is_none()).cloned().collect()
+    }
+
+    /// Evaluates an assertion.
+    pub async fn assert(&self, assertion: &Condition, values: &AssertionValues<'_>) -> Asserted {
+        // Assertions can name resources outside of the selection. Their values are those of the state.
+        self.root.evaluation.late.store(true, Ordering::Relaxed);
+        match self.asserted(assertion, values).await {
             Ok(asserted) => asserted,
             Err(problems) => Asserted { verdict: AssertionVerdict::Unsound, problems },
         }
     }
 
-    async fn asserted(
-        &self,
-        assertion: &Condition,
-        given: Option<&BTreeMap<SmolStr, Value>>,
-        variables: &BTreeMap<SmolStr, Value>,
-    ) -> Result<Asserted, Vec<Diagnostic>> {
+    async fn asserted(&self, assertion: &Condition, seen: &AssertionValues<'_>) -> Result<Asserted, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let mut references = references_of(&assertion.condition, &mut problems);
         references.extend(references_of(&assertion.error_message, &mut problems));
@@ -98,21 +110,31 @@ impl Session {
         if has_errors(&problems) {
             return Err(problems);
         }
+        let is_idle = |reference: &Reference| match &reference.subject {
+            Referent::Local(name) => seen.idle_locals.contains(name),
+            _ => false,
+        };
+        let (idle, others): (Vec<Reference>, Vec<Reference>) = others.into_iter().partition(is_idle);
         let Ok(mut scope) = root.scope_of(&others, &RepetitionData::default(), true).await else {
             problems.push(values::condition_without_value(assertion.condition.range()));
             return Err(problems);
         };
+        for reference in idle {
+            scope.insert(reference.subject, Value::unknown(Type::Dynamic));
+        }
         for reference in &others {
             let Referent::Variable(name) = &reference.subject else { continue };
-            let (Some(given), Some(variable)) = (variables.get(name), root.config.variables.get(name)) else {
+            let (Some(given), Some(variable)) = (seen.variables.get(name), root.config.variables.get(name)) else {
                 continue;
             };
             scope.insert(reference.subject.clone(), variable.unconverted(given));
         }
         for reference in &outputs {
             let Some(name) = output_named(reference) else { continue };
-            let value = match given {
+            let is_selected = root.evaluation.selected.as_ref().is_none_or(|selected| selected.outputs.contains(name));
+            let value = match seen.outputs {
                 Some(given) => given.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic)),
+                None if !is_selected => Value::null(Type::Dynamic),
                 // A planned state contains no unknown values: values that only apply can know are null.
                 None => match root.output(name).await {
                     Ok(value) => value.unknown_as_null(),

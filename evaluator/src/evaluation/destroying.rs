@@ -67,7 +67,7 @@ impl Leaving<'_> {
             Referent::CountIndex => repeated.index,
             Referent::Path(name) => Some(match name.as_str() {
                 "module" => Value::string(self.module_dir),
-                "root" => Value::string("."),
+                "root" => Value::string(&self.environment.root_path),
                 _ => Value::string(self.environment.cwd.to_string_lossy()),
             }),
             Referent::Terraform(_, name) if name == "workspace" => Some(Value::string(&self.environment.workspace)),

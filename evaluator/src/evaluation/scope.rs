@@ -33,6 +33,8 @@ use crate::reference::{Reference, Referent, references_of, resolve};
 pub struct Environment {
     /// The directory of the root module.
     pub root_dir: PathBuf,
+    /// The value of `path.root`.
+    pub root_path: SmolStr,
     /// The working directory in which the command was started.
     pub cwd: PathBuf,
     /// The workspace.
@@ -70,7 +72,7 @@ impl ReadyScope {
             Referent::SelfObject => self.repeated.self_object.clone(),
             Referent::Path(name) => Some(match name.as_str() {
                 "module" => Value::string(&self.module_path),
-                "root" => Value::string("."),
+                "root" => Value::string(&self.evaluation.environment.root_path),
                 _ => text(&self.evaluation.environment.cwd),
             }),
             Referent::Terraform(_, name) if name == "workspace" => {

@@ -6,8 +6,6 @@ use weft_graph_format::source::SourceRange;
 
 use crate::config::PartName;
 
-const DUPLICATE_BLOCK: &str = "Duplicate encryption block";
-
 /// A second `encryption` block.
 pub(in crate::config) fn duplicate(first: &SourceRange, at: &SourceRange) -> Diagnostic {
     let detail = format!(
@@ -30,13 +28,13 @@ pub(in crate::config) fn duplicate_part(kind: &str, name: &PartName, line: u32, 
 /// A second block of a type that is allowed once.
 pub(in crate::config) fn second_block(block_type: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("Only one {block_type} block is allowed here. Remove this one.");
-    Diagnostic::error(DUPLICATE_BLOCK, detail).at(at)
+    Diagnostic::error(format!("Duplicate {block_type} block"), detail).at(at)
 }
 
 /// A second block for the same remote state.
 pub(in crate::config) fn duplicate_remote(name: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("There is already a remote_state_data_source block {name:?}. Remove one of them.");
-    Diagnostic::error(DUPLICATE_BLOCK, detail).at(at)
+    Diagnostic::error("Duplicate remote_data_source", detail).at(at)
 }
 
 /// An `enforced` that is not a truth value.

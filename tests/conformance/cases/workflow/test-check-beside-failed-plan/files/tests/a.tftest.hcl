@@ -1,0 +1,3 @@
+run "fails" {
+  expect_failures = [lab_thing.a, check.health]
+}

@@ -1,0 +1,3 @@
+output "root" {
+  value = path.root
+}

@@ -1,0 +1,3 @@
+output "paths" {
+  value = [path.root, path.module]
+}
