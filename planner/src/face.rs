@@ -15,6 +15,7 @@ use weft_graph_format::address::{
     AbsResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource,
     ResourceInstance,
 };
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::diagnostic::{Diagnostic, checked_by};
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::origin::Origin;
@@ -165,6 +166,10 @@ impl Glue for Planner {
 
     async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {
         self.reported(self.plan_ephemeral(&desired).await)
+    }
+
+    fn bare(&self, resource: &AbsResource, provider: ProviderConfig) {
+        self.found().bare.insert(BareResource { resource: resource.clone(), provider });
     }
 
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {

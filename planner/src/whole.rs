@@ -2,9 +2,10 @@
 //!
 //! Before evaluation: [`moved`] gives stored objects their new addresses, and [`selecting`] selects a part of the plan.
 //! During evaluation: [`protection`] decides whether an object may be deleted. After evaluation: [`orphans`],
-//! [`outputs`], [`checking`], [`applied_part`], and the [`order`] of deletes.
+//! [`outputs`], [`checking`], [`applied_part`], [`bare`], and the [`order`] of deletes.
 
 pub(crate) mod applied_part;
+pub(crate) mod bare;
 pub(crate) mod checking;
 pub(crate) mod moved;
 pub(crate) mod moves;
