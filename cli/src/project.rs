@@ -270,9 +270,10 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
     (requirements, problems)
 }
 
-/// The providers of the objects in a state.
+/// The providers of the objects and of the resources without instances in a state.
 pub fn of_state(state: &Snapshot) -> impl Iterator<Item = ProviderSource> {
     let providers = state.instances.values().map(|stored| &stored.record.provider);
     let by_text: BTreeMap<&str, &StoredProvider> = providers.map(|provider| (provider.text(), provider)).collect();
-    by_text.into_values().filter_map(|provider| provider.source().cloned())
+    let of_objects = by_text.into_values().filter_map(|provider| provider.source().cloned());
+    of_objects.chain(state.bare_resources().map(|bare| bare.provider.source))
 }

@@ -25,6 +25,7 @@ mod absence;
 mod ahead;
 mod answers;
 mod backlog;
+mod bare;
 mod budgets;
 mod cancel;
 mod checks;
@@ -59,6 +60,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use weft_graph_format::bare::BareResource;
 use weft_protocol::Order;
 use weft_state::{
     CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
@@ -73,6 +75,7 @@ use crate::table::{ExportIndex, Position, ShardIndex, Table, TableIndex, WorkerI
 use ahead::Ahead;
 use answers::StepInStore;
 use backlog::Backlog;
+use bare::BareResources;
 use budgets::Budgets;
 use checks::Checks;
 use clock::Clock;
@@ -104,6 +107,8 @@ pub struct Beginning {
     pub revisions: BTreeMap<Subject, Revision>,
     /// The state's results of checks.
     pub checks: Option<Vec<CheckRecord>>,
+    /// The resources that the state lists without instances.
+    pub bare: Vec<BareResource>,
 }
 
 /// What delays operations that could start (budgets and retries), and the counts for metrics.
@@ -112,6 +117,13 @@ struct Pace {
     budgets: Budgets,
     retries: Retries,
     meter: Meter,
+}
+
+/// What a term writes to the state when it ends.
+#[derive(Debug)]
+struct AtEnd {
+    checks: Checks,
+    bare: BareResources,
 }
 
 /// One term of one run. Each field is a part of the memory, and maintains its own invariants.
@@ -127,7 +139,7 @@ pub struct Coordinator {
     records: Records,
     results: OperationResults,
     doubts: Doubts,
-    checks: Checks,
+    at_end: AtEnd,
     ahead: Ahead,
     course: Course,
     clock: Clock,
@@ -146,7 +158,7 @@ impl Coordinator {
         beginning: Beginning,
     ) -> Result<(Coordinator, Vec<Instruction>), OutlineError> {
         check(&outline)?;
-        let Beginning { view, records, revisions, checks } = beginning;
+        let Beginning { view, records, revisions, checks, bare } = beginning;
         let mut doubts = Doubts::default();
         for resolution in std::mem::take(&mut options.resolutions) {
             if let Some(position) = outline.position(resolution.operation) {
@@ -166,7 +178,7 @@ impl Coordinator {
             records: Records::new(records, revisions),
             results: OperationResults::default(),
             doubts,
-            checks: Checks::new(checks),
+            at_end: AtEnd { checks: Checks::new(checks), bare: BareResources::new(bare) },
             ahead: Ahead::default(),
             course: Course::default(),
             clock: Clock::new(now),
@@ -363,6 +375,7 @@ impl Coordinator {
         // be computed again, and this computation failed.
         self.backlog.unqueue(self.outline.at(position).shard, self.nodes.height(position), position);
         self.happen(position, Happening::Skip)?;
+        self.at_end.bare.skipped(&self.outline, position, because);
         let because = self.outline.at(because).index;
         if !self.results.is_live(position) {
             let op = OpIndex(self.outline.at(position).index);
@@ -381,16 +394,17 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Sends the results of checks to the store at the end of a term, unless the state has the same results. Returns
-    /// whether the end of the term must wait for the answer.
-    fn write_checks(&mut self, reason: FinishReason) -> bool {
+    /// Sends the results of checks and the resources without instances to the store at the end of a term, unless the
+    /// state has them already. Returns whether the end of the term must wait for the answer.
+    fn write_ending(&mut self, reason: FinishReason) -> bool {
         if reason == FinishReason::Left || self.options.only_resolve {
             return false;
         }
-        let write = self.checks.take_write(&self.outline, &self.operations);
-        let is_needed = write.is_some();
-        if let Some(write) = write {
-            self.outbox.store(StepInStore::Told, StoreStep::Checks(write));
+        let mut writes = self.at_end.checks.take_write(&self.outline, &self.operations).unwrap_or_default();
+        writes.outputs = self.at_end.bare.take_writes(&self.outline, &self.operations);
+        let is_needed = !writes.is_empty();
+        if is_needed {
+            self.outbox.store(StepInStore::Told, StoreStep::Checks(writes));
         }
         is_needed
     }

@@ -247,6 +247,7 @@ pub(crate) async fn prepare(
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
         return Err((RunError::OtherState(why), TermEnding::Finished));
     }
+    let bare = snapshot.bare_resources().collect();
     let mut revisions: BTreeMap<Subject, Revision> = BTreeMap::new();
     let mut records = Vec::new();
     for claim in &outline.claims {
@@ -267,7 +268,7 @@ pub(crate) async fn prepare(
             }
         }
     }
-    Ok(Beginning { view, records, revisions, checks: snapshot.checks })
+    Ok(Beginning { view, records, revisions, checks: snapshot.checks, bare })
 }
 
 async fn claim(

@@ -450,6 +450,11 @@ pub trait Glue: Send + Sync + 'static {
     /// Records the expansion of a resource, and its protection if the resource has any.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
 
+    /// Records a resource without instances, with its provider configuration. Called if the purpose lists such resources.
+    fn bare(&self, resource: &AbsResource, provider: ProviderConfig) {
+        let _ = (resource, provider);
+    }
+
     /// Called when all desired instances of a resource are planned. If the call fails, the readers of the resource are
     /// not evaluated.
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {

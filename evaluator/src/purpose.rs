@@ -57,6 +57,11 @@ impl Purpose {
         !matches!(self, Purpose::Plan(Planning::Destroy | Planning::RefreshOnly))
     }
 
+    /// Whether resources without instances are reported, so that the state lists them.
+    pub(crate) fn lists_bare(self) -> bool {
+        matches!(self, Purpose::Plan(Planning::Import))
+    }
+
     /// Whether an `import` block without a resource block prevents the evaluation.
     pub(crate) fn needs_import_targets(self) -> bool {
         matches!(self, Purpose::Plan(_)) && self.imports()

@@ -14,6 +14,7 @@
 //! - [`stored`], [`run`], [`digest`], [`shown`] and [`checks`] are data that states, runs and plans share.
 
 pub mod address;
+pub mod bare;
 pub mod changes;
 pub mod checked;
 pub mod checks;

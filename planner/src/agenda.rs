@@ -5,10 +5,11 @@ pub(crate) mod effects;
 pub(crate) mod planned;
 mod problems;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::graph::{OperationId, PriorObject};
 
@@ -105,4 +106,6 @@ pub(crate) struct ReadResults {
     pub(crate) read: BTreeMap<ResourceInstance, ProviderInstance>,
     /// Imported objects, with their providers.
     pub(crate) imported: BTreeMap<ResourceInstance, ProviderInstance>,
+    /// Resources without instances, if the plan is an import.
+    pub(crate) bare: BTreeSet<BareResource>,
 }

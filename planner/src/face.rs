@@ -15,6 +15,7 @@ use weft_graph_format::address::{
     AbsResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource,
     ResourceInstance,
 };
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::diagnostic::{Diagnostic, checked_by};
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::origin::Origin;
@@ -29,10 +30,27 @@ use crate::kind::Gap;
 use crate::planner::Planner;
 use crate::problems::Problems;
 use crate::whole::orphans::{first_surplus, protected_surplus};
-use crate::whole::protection::problems_of;
+use crate::whole::protection::{RemovalVerdict, problems_of, protection, verdict};
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
 impl Planner {
+    /// Reports each protected object that the configuration no longer has. As in OpenTofu, a destroy that refreshes begins
+    /// with the normal plan, which fails at such an object before anything reads its resource.
+    fn heed_protected_surplus(&self, resource: &AbsResource) -> Result<(), Failed> {
+        let surplus = protected_surplus(&self.facts, &self.evaluated(), resource);
+        let mut outcome = Ok(());
+        for orphan in surplus {
+            let found = protection(&self.evaluated(), &self.facts.declared, &orphan.address);
+            match verdict(found.as_ref(), &orphan.address, "destroyed") {
+                RemovalVerdict::Allowed => continue,
+                RemovalVerdict::Unfit(problems) => self.report.add(problems),
+                RemovalVerdict::Refused(problem) => self.report.add(vec![*problem]),
+            }
+            outcome = Err(Failed);
+        }
+        outcome
+    }
+
     /// Reports the problems of an instance. The rest of planning continues.
     fn reported<T>(&self, outcome: Result<T, Problems>) -> Result<T, Failed> {
         outcome.map_err(|problems| {
@@ -152,6 +170,10 @@ impl Glue for Planner {
         self.reported(self.plan_ephemeral(&desired).await)
     }
 
+    fn bare(&self, resource: &AbsResource, provider: ProviderConfig) {
+        self.found().bare.insert(BareResource { resource: resource.clone(), provider });
+    }
+
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
         let facts = &self.facts;
         if facts.rules.makes_objects {
@@ -174,6 +196,9 @@ impl Glue for Planner {
     }
 
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
+        if self.facts.rules.begins_with_found && self.facts.options.refresh {
+            return self.heed_protected_surplus(resource);
+        }
         if !self.facts.rules.makes_objects {
             return Ok(());
         }

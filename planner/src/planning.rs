@@ -31,7 +31,7 @@ use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
 use crate::rules::Rules;
 use crate::whole::outputs::{Outputs, hidden_changes, last_outputs, output_changes};
-use crate::whole::{applied_part, checking, moved, orphans, protection, remembering, selecting};
+use crate::whole::{applied_part, bare, checking, moved, orphans, protection, remembering, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions};
 pub use crate::outcome::{PlanOutcome, Planned};
@@ -341,9 +341,9 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
         graph,
         schemas,
         provider_metas: planner.ask.metas.values().clone(),
+        snapshot: bare::with_bare(facts, &evaluated, &found.bare),
         variables: evaluated.variables,
         refreshed: found.refreshed,
-        snapshot: facts.state.snapshot().clone(),
         read: found.read,
         imported: found.imported,
         warnings,

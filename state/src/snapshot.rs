@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::stored::is_provider_memory;
 
 use crate::check::CheckRecord;
@@ -48,7 +49,8 @@ pub struct Snapshot {
     pub terraform_version: String,
     /// Resource instances by address, which is also the address in the record.
     pub instances: BTreeMap<ResourceInstance, StoredInstance>,
-    /// Root outputs by name, and the memories of provider instances ([`is_provider_memory`]).
+    /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without instances
+    /// ([`BareResource`]).
     pub outputs: BTreeMap<String, StoredOutput>,
     /// The results of checks. `None` is JSON null.
     pub checks: Option<Vec<CheckRecord>>,
@@ -81,14 +83,21 @@ impl Snapshot {
         held.unwrap_or_else(|| self.other_revision(subject))
     }
 
-    /// The outputs of the configuration, without the memories of provider instances.
+    /// The outputs of the configuration, without the memories of provider instances and without bare resources.
     pub fn named_outputs(&self) -> impl Iterator<Item = (&String, &StoredOutput)> {
         self.outputs.iter().filter(|(name, _)| !is_provider_memory(name))
     }
 
     /// The memories of provider instances, by address.
     pub fn provider_memories(&self) -> impl Iterator<Item = (&String, &StoredOutput)> {
-        self.outputs.iter().filter(|(name, _)| is_provider_memory(name))
+        let is_memory = |name: &str| is_provider_memory(name) && BareResource::of_name(name).is_none();
+        self.outputs.iter().filter(move |(name, _)| is_memory(name))
+    }
+
+    /// The resources that are listed without instances. An entry may be out of date: the state may have instances of the
+    /// resource.
+    pub fn bare_resources(&self) -> impl Iterator<Item = BareResource> {
+        self.outputs.keys().filter_map(|name| BareResource::of_name(name))
     }
 
     fn other_revision(&self, subject: &Subject) -> Revision {

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use weft_graph_format::address::ResourceMode;
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::stored::is_provider_memory;
 
 pub use digit::{FORMAT, FormatDigit, GUARDED_FORMAT, find_format_digit};
@@ -112,8 +113,8 @@ pub struct StateFile {
     pub serial: u64,
     /// A UUID that is created with the state. See [`StateFile::has_lineage`].
     pub lineage: String,
-    /// Root outputs by name, and the memories of provider instances ([`is_provider_memory`]). In the file, the memories
-    /// have a separate key.
+    /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without instances
+    /// ([`BareResource`]). In the file, the memories have a separate key, and the resources are among the others.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,
@@ -177,16 +178,29 @@ impl StateFile {
         }
     }
 
-    /// The outputs of the configuration, without the memories of provider instances.
+    /// The outputs of the configuration, without the memories of provider instances and without bare resources.
     pub fn named_outputs(&self) -> impl Iterator<Item = (&String, &OutputRecord)> {
         self.outputs.iter().filter(|(name, _)| !is_provider_memory(name))
+    }
+
+    /// The resources that are listed without instances.
+    pub fn bare_resources(&self) -> BTreeSet<BareResource> {
+        let mut found: BTreeSet<BareResource> =
+            self.outputs.keys().filter_map(|name| BareResource::of_name(name)).collect();
+        if !found.is_empty() {
+            let listed: BTreeSet<_> = self.instances.values().map(|record| record.address.all()).collect();
+            found.retain(|bare| !listed.contains(&bare.resource));
+        }
+        found
     }
 
     /// Drops the memories of provider instances without objects.
     pub fn forget_unused_providers(&mut self) {
         let records = self.instances.values().filter(|record| record.mode() == ResourceMode::Managed);
         let used: BTreeSet<&str> = records.map(|record| record.provider.text()).collect();
-        self.outputs.retain(|name, _| !is_provider_memory(name) || used.contains(name.as_str()));
+        let is_kept =
+            |name: &str| !is_provider_memory(name) || used.contains(name) || BareResource::of_name(name).is_some();
+        self.outputs.retain(|name, _| is_kept(name));
     }
 
     /// Whether the state is empty.

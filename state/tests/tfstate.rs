@@ -251,3 +251,32 @@ fn memories_of_provider_instances_are_apart_from_outputs() {
     file.forget_unused_providers();
     assert_eq!(file.to_bytes(), without);
 }
+
+#[test]
+fn resources_without_instances_are_kept() {
+    const PROVIDER: &str = "provider[\"weft.test/lab/lab\"].r";
+    let mut json: serde_json::Value = serde_json::from_str(INSTANCES).unwrap();
+    let entry = |module: &str, name: &str| {
+        serde_json::json!({
+            "module": module, "mode": "managed", "type": "lab_thing", "name": name,
+            "provider": PROVIDER, "instances": [],
+        })
+    };
+    json["resources"].as_array_mut().unwrap().extend([entry("module.m[\"x y\"]", "c"), entry("module.m[\"x\"]", "b")]);
+    let mut file = parse(&json.to_string());
+    let names: Vec<String> = file.bare_resources().iter().map(ToString::to_string).collect();
+    let added = format!("module.m[\"x y\"].lab_thing.c {PROVIDER}");
+    assert_eq!(names, [added.as_str()], "lab_thing.b has an instance");
+    assert_eq!(file.named_outputs().count(), parse(INSTANCES).named_outputs().count());
+    file.forget_unused_providers();
+    let written: serde_json::Value = serde_json::from_slice(&file.to_bytes()).unwrap();
+    let written = written["resources"].as_array().unwrap();
+    assert_eq!(written.len(), json["resources"].as_array().unwrap().len() - 1);
+    assert!(written.contains(&entry("module.m[\"x y\"]", "c")));
+    assert_eq!(parse(&String::from_utf8(file.to_bytes()).unwrap()).bare_resources(), file.bare_resources());
+    // An earlier version writes a resource without instances as the memory of a provider instance.
+    let record = serde_json::json!({"value": null, "type": "dynamic"});
+    let mut earlier: serde_json::Value = serde_json::from_str(INSTANCES).unwrap();
+    earlier["weft_providers"] = serde_json::json!({added: record});
+    assert_eq!(parse(&earlier.to_string()).bare_resources(), file.bare_resources());
+}

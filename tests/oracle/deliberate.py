@@ -280,7 +280,7 @@ def echo_without_place(context, want, got):
 
 
 def entries_without_objects(context, want, got):
-    """Entries without instances in the state file, and modules with nothing else: only OpenTofu writes them."""
+    """Entries without instances in the state file, and modules with nothing else, that only OpenTofu writes."""
     found = False
     for part, name, empty in (("state", "resources", lambda e: not e.get("instances")), ("plan", "modules", lambda m: set(m) == {"address"})):
         a, b = (r.get(part) or {} for r in (want, got))
@@ -394,7 +394,7 @@ DELIBERATE = [
     Deliberate("provider-remembered", "The state remembers a provider that disappears together with its objects, so that they can be deleted.",
                provider_remembered, ends=True),
     Deliberate("crash", "OpenTofu crashes; Weft gives a result or a plain error.", crash, ends=True),
-    Deliberate("entries-without-objects", "The state file has resources that have objects; OpenTofu keeps empty entries after failures and imports.",
+    Deliberate("entries-without-objects", "After a failed apply, the state lists the resources that the run reached; OpenTofu also lists resources with count = 0 that something reads.",
                entries_without_objects),
     Deliberate("independent-goes-on", "A failure stops what waits for it; what only mentions it in a value that is known goes on.", independent_goes_on,
                ends=True),

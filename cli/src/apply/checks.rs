@@ -1,9 +1,9 @@
-//! Stores results of conditions in the state, if these results are known at plan time. The coordinator adds the results
-//! that a run determines.
+//! What an apply without changes writes to the state: results of conditions that are known at plan time. It also removes
+//! resources without instances, as every successful apply does. The coordinator does both at the end of a run.
 
 use weft_coordinator::outline::planned_checks;
 use weft_graph_format::plan_file::{CheckResult, PlanFile};
-use weft_state::{Edit, EditAnswer, RunStore, StoreError, Writes};
+use weft_state::{Edit, EditAnswer, OutputWrite, RunStore, StoreError, Writes};
 
 use crate::options::Arguments;
 
@@ -20,8 +20,8 @@ impl PlanChecks {
     }
 }
 
-/// Writes the results of the conditions of a plan to the state, if they differ from the results in the state. The write
-/// needs no run.
+/// Writes the results of the conditions of a plan to the state, if they differ from the results in the state, and removes
+/// resources without instances. The write needs no run.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written.
@@ -33,10 +33,14 @@ pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), Store
     for _ in 0..ATTEMPTS {
         let now = store.snapshot().await?;
         // A configuration without conditions does not add an empty list of results to a state without results.
-        if now.checks == records || (records.is_none() && now.checks.as_ref().is_none_or(Vec::is_empty)) {
+        let is_known = now.checks == records || (records.is_none() && now.checks.as_ref().is_none_or(Vec::is_empty));
+        let outputs: Vec<OutputWrite> =
+            now.bare_resources().map(|bare| OutputWrite { name: bare.to_string(), record: None }).collect();
+        if is_known && outputs.is_empty() {
             return Ok(());
         }
-        let writes = Writes { checks: Some(records.clone()), ..Writes::default() };
+        let checks = (!is_known).then(|| records.clone());
+        let writes = Writes { checks, outputs, ..Writes::default() };
         match store.edit(Edit { seen: now.serial, writes, identity: None }).await? {
             EditAnswer::Changed { .. } => {}
             EditAnswer::Edited | EditAnswer::Refused { .. } => return Ok(()),

@@ -158,6 +158,12 @@ pub fn settings_unreadable(path: &Path, why: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to read the saved backend settings", detail)
 }
 
+/// The saved settings of the backend have another version.
+pub fn settings_of_other_version(path: &Path, known: u64) -> Diagnostic {
+    let why = format!("it does not have the format version {known}, the only one that Weft reads");
+    settings_unreadable(path, &why)
+}
+
 /// The settings of the backend cannot be saved.
 pub fn settings_not_saved(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot save the backend settings", format!("{}: {error}.", path.display()))

@@ -44,7 +44,14 @@ impl SavedBackend {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error.to_string())),
         };
+        // As in OpenTofu, an empty file contains no settings.
+        if text.is_empty() {
+            return Ok(None);
+        }
         let document: Json = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+        if document.get("version").and_then(Json::as_u64) != Some(VERSION) {
+            return Err(problems::settings_of_other_version(&path, VERSION));
+        }
         let Some(backend) = document.get("backend").filter(|backend| !backend.is_null()) else { return Ok(None) };
         Ok(Some(SavedBackend {
             kind: backend.get("type").and_then(Json::as_str).unwrap_or_default().into(),

@@ -1,10 +1,11 @@
 //! The refreshed state on which a plan is based, for commands that show the plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 
-use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::changes::{OutputChange, ResourceChange};
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::graph::Action;
@@ -51,6 +52,9 @@ pub fn text(
             record.current = Some(object);
         }
     }
+    // Planning a missing instance of a bare resource removes the resource, as in OpenTofu.
+    let planned: BTreeSet<AbsResource> = changes.iter().map(|change| change.address.all()).collect();
+    state.outputs.retain(|name, _| BareResource::of_name(name).is_none_or(|bare| !planned.contains(&bare.resource)));
     // Deposed objects were refreshed before their deletion was planned.
     for change in changes.iter().filter(|change| !change.before.is_null()) {
         let Some(key) = &change.deposed else { continue };

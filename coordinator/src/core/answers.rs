@@ -161,7 +161,8 @@ impl Coordinator {
 
     /// Completes a done operation: its dependents may start.
     fn finished_well(&mut self, position: Position, kept: CommittedResult) {
-        self.checks.note(self.outline.at(position).kind, position, &kept.diagnostics);
+        let unread = self.at_end.checks.note(self.outline.at(position).kind, position, &kept.diagnostics);
+        self.at_end.bare.done(&self.outline, position, unread);
         self.let_go(position);
         self.acknowledge(position);
         self.tell(position, OperationEventKind::Done { intended: kept.intended, shown: kept.shown }, kept.diagnostics);
@@ -210,7 +211,7 @@ impl Coordinator {
     }
 
     fn finished_badly(&mut self, position: Position, diagnostics: Opaque) -> Handled {
-        self.checks.note(self.outline.at(position).kind, position, &diagnostics);
+        self.at_end.checks.note(self.outline.at(position).kind, position, &diagnostics);
         self.let_go(position);
         self.acknowledge(position);
         self.tell(position, OperationEventKind::Failed, diagnostics);

@@ -40,15 +40,16 @@ impl Checks {
     }
 
     /// Records the failure of a check. A false assertion of a check block is only a warning: its operation is done.
-    pub(super) fn note(&mut self, kind: OperationKind, position: Position, diagnostics: &Opaque) {
+    /// Returns whether there was a failure.
+    pub(super) fn note(&mut self, kind: OperationKind, position: Position, diagnostics: &Opaque) -> bool {
         let failure = match kind {
             OperationKind::Read => unread(decode_diagnostics(diagnostics)),
             OperationKind::Check => failed_check(decode_diagnostics(diagnostics)),
             _ => None,
         };
-        if let Some(failure) = failure {
-            self.failures.insert(position, failure);
-        }
+        let failed = failure.is_some();
+        self.failures.extend(failure.map(|failure| (position, failure)));
+        failed
     }
 
     /// The write at the end of a term. Returned once, and only if the results differ from the results in the state.

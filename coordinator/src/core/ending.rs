@@ -17,7 +17,7 @@ impl Coordinator {
         self.grant_waiting();
         self.dispatch()?;
         if let Some(reason) = self.reason_to_end()
-            && !self.write_checks(reason)
+            && !self.write_ending(reason)
         {
             self.outbox.finish(reason);
         }

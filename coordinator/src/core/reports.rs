@@ -97,6 +97,9 @@ impl Coordinator {
             TaskResult::Done(done) => self.take_done(position, done, intended),
             TaskResult::Failed { writes, diagnostics, absence_unproven } => {
                 let kind = failure_kind(self.outline.at(position), &writes, absence_unproven);
+                if !intended {
+                    self.at_end.bare.failed_before_call(&self.outline, position);
+                }
                 self.take_failed(position, writes, diagnostics, kind, intended)
             }
             TaskResult::InDoubt { reason, provider_dead, .. } if intended => {

@@ -68,7 +68,7 @@ fn said(name: &str, message: Report) -> Event {
 
 fn begin(outline: Outline, options: RunOptions, ops: Vec<(u32, OpRecord)>) -> (Coordinator, Vec<Instruction>) {
     let view = view(outline.operations.len(), ops);
-    let beginning = Beginning { view, records: Vec::new(), revisions: BTreeMap::new(), checks: None };
+    let beginning = Beginning { view, records: Vec::new(), revisions: BTreeMap::new(), checks: None, bare: Vec::new() };
     Coordinator::begin(0, Arc::new(outline), options, beginning).unwrap()
 }
 

@@ -137,7 +137,11 @@ pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<
     let promised = root.settings.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
     pending.push((root, promised.filter(|_| alone).collect()));
     while let Some((module, passed)) = pending.pop() {
-        let is_there = |name: &Name| name.1.is_none() || module.providers.contains_key(name) || passed.contains(name);
+        let is_own = |name: &Name| module.providers.contains_key(name) || passed.contains(name);
+        // A resource inherits a default configuration from the callers of its module.
+        let is_there = |name: &Name| name.1.is_none() || is_own(name);
+        // A call passes only what its own module has. The root module has every default configuration.
+        let can_pass = |name: &Name| is_own(name) || (name.1.is_none() && module.path.is_root());
         for block in module.resources.values() {
             let name = (block.provider_local_name(), block.provider.as_ref().and_then(|p| p.alias.clone()));
             if !is_there(&name) {
@@ -149,7 +153,7 @@ pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<
             let mut names = BTreeSet::new();
             for one in &call.providers {
                 let parent = (one.parent.local_name.clone(), one.parent.alias.clone());
-                if one.value.is_none() && !is_there(&parent) {
+                if one.value.is_none() && !can_pass(&parent) {
                     found.push(problems::passes_absent(&address(module, &parent), &child.path));
                 }
                 names.insert((one.child_name.clone(), one.child_alias.clone()));

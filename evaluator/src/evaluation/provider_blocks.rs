@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
+use weft_graph_format::address::{AbsResource, InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
@@ -22,7 +22,9 @@ use super::problems::providers as problems;
 use super::provider_instances::{Chosen, FoundProvider, ProviderInstances};
 use super::provider_values::provider_problem;
 use super::repetition_data::RepetitionData;
-use crate::config::{CompiledModule, PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition};
+use crate::config::{
+    CompiledModule, PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition, ResourceBlock,
+};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
 
@@ -51,6 +53,17 @@ impl ModuleNode {
             None => None,
         };
         self.pick(&found, own_key, origin, user)
+    }
+
+    /// Reports a resource without instances, unless its provider configuration cannot be determined.
+    pub(super) async fn list_bare(self: &Arc<Self>, block: &ResourceBlock, resource: &AbsResource) {
+        if block.provider_value.is_some() {
+            return;
+        }
+        let (alias, at) = self.provider_named_by(block);
+        if let Ok(found) = self.find_provider(&block.provider_local_name(), alias, &at).await {
+            self.evaluation.glue.bare(resource, found.config());
+        }
     }
 
     fn pick(

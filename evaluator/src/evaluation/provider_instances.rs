@@ -56,11 +56,15 @@ pub(super) struct FoundProvider {
 }
 
 impl FoundProvider {
+    /// The configuration that the name refers to.
+    pub(super) fn config(&self) -> ProviderConfig {
+        let (module, source, alias) = &self.named;
+        ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() }
+    }
+
     /// The error for a key without an instance.
     pub(super) fn absent(&self, key: &InstanceKey, user: &str, at: &SourceRange) -> Diagnostic {
-        let (module, source, alias) = &self.named;
-        let config = ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() };
-        problems::absent_instance(user, key, &config, self.blocks.instances.keys(), at)
+        problems::absent_instance(user, key, &self.config(), self.blocks.instances.keys(), at)
     }
 
     /// A reference to the instance, or a map of references if the instances have keys. The value has the origin of the

@@ -89,6 +89,9 @@ impl ModuleNode {
             node.clear_destroy(&block)?;
             let protection = node.protection(&block).await?;
             node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
+            if expanded.instances.is_empty() && node.evaluation.purpose().lists_bare() {
+                node.list_bare(&block, &absolute).await;
+            }
             let schema = node.schema_of(&block).await?;
             let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
@@ -176,7 +179,7 @@ impl ModuleNode {
     }
 
     /// The alias of the provider that a block refers to, with its range.
-    fn provider_named_by<'b>(&self, block: &'b ResourceBlock) -> (Option<&'b SmolStr>, SourceRange) {
+    pub(super) fn provider_named_by<'b>(&self, block: &'b ResourceBlock) -> (Option<&'b SmolStr>, SourceRange) {
         match &block.provider {
             Some(provider) => (provider.alias.as_ref(), provider.range.clone()),
             None => (None, block.range.clone()),

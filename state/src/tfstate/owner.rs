@@ -4,7 +4,7 @@
 //! an instance key, and all instances of a resource must name the same provider configuration. Files of Terraform 0.12
 //! have a short form.
 
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
+use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance, ProviderParts, ProviderSource};
 
 use super::ContentProblem;
 use super::problems::{self, AddressFault};
@@ -32,6 +32,11 @@ impl<'a> Owners<'a> {
             None => None,
         };
         Some(Owners { resource, of_all, first: None, conflict: false })
+    }
+
+    /// The provider configuration on the resource itself, if there is one.
+    pub(super) fn of_resource(&self) -> Option<ProviderConfig> {
+        self.of_all.as_ref().map(ProviderInstance::config)
     }
 
     /// The provider of one instance. `text` is the address of the provider on the instance. If this address is not

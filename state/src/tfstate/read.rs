@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use weft_graph_format::address::{AbsResource, DeposedKey, InstanceKey, Resource, ResourceMode};
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::codec::type_json;
 use weft_graph_format::stored::is_provider_memory;
@@ -156,7 +157,7 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
         file.outputs.insert(name, record);
     }
     for resource in form.resources.unwrap_or_default() {
-        read_resource(&mut file.instances, resource, &mut found).map_err(malformed)?;
+        read_resource(&mut file, resource, &mut found).map_err(malformed)?;
     }
     if !found.is_empty() {
         return Err(StateFileError::Invalid { place: place.to_owned(), problems: found });
@@ -176,11 +177,7 @@ fn named(
 }
 
 /// Reads one entry of `resources`, and adds each of its instances.
-fn read_resource(
-    instances: &mut BTreeMap<String, InstanceRecord>,
-    resource: ResourceForm,
-    found: &mut Vec<ContentProblem>,
-) -> Result<(), String> {
+fn read_resource(file: &mut StateFile, resource: ResourceForm, found: &mut Vec<ContentProblem>) -> Result<(), String> {
     let plain = format!("{}.{}", resource.resource_type, resource.name);
     let Some(mut owners) = Owners::new(&plain, resource.provider.as_deref(), found) else { return Ok(()) };
     let mode = match resource.mode.as_str() {
@@ -198,7 +195,13 @@ fn read_resource(
     let resource_type = resource.resource_type.into();
     let whole =
         AbsResource { module, resource: Resource { mode, type_name: resource_type, name: resource.name.into() } };
-    for object in resource.instances.unwrap_or_default() {
+    let objects = resource.instances.unwrap_or_default();
+    if let Some(provider) = owners.of_resource().filter(|_| objects.is_empty() && whole.resource.is_valid()) {
+        let bare = BareResource { resource: whole, provider };
+        file.outputs.insert(bare.to_string(), BareResource::record());
+        return Ok(());
+    }
+    for object in objects {
         let key = match &object.index_key {
             None | Some(KeyForm(serde_json::Value::Null)) => InstanceKey::None,
             Some(KeyForm(serde_json::Value::String(key))) => InstanceKey::String(key.into()),
@@ -212,7 +215,8 @@ fn read_resource(
         let address = typed.to_string();
         let deposed = object.deposed.clone().filter(|key| !key.is_empty());
         let object = read_object(object).map_err(|what| problems::in_instance(&address, &what))?;
-        let record = instances.entry(address.clone()).or_insert_with(|| InstanceRecord::new(typed, provider.clone()));
+        let record =
+            file.instances.entry(address.clone()).or_insert_with(|| InstanceRecord::new(typed, provider.clone()));
         let twice = match deposed {
             None => {
                 record.provider = provider;

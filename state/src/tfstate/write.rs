@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_graph_format::address::{DeposedKey, InstanceKey, ModuleInstance, Resource, ResourceMode};
+use weft_graph_format::bare::BareResource;
 use weft_graph_format::stored::is_provider_memory;
 
 use super::StateFile;
@@ -93,8 +94,9 @@ pub(super) fn to_text(file: &StateFile) -> String {
     page.close('}');
     page.key("resources");
     page.open('[');
-    let modules = modules(&file.instances);
-    for (place, instances) in by_resource(&file.instances, &modules) {
+    let bare = bare_resources(file);
+    let modules = modules(&file.instances, &bare);
+    for (place, instances) in by_resource(&file.instances, &bare, &modules) {
         page.item();
         write_resource(&mut page, place, &instances);
     }
@@ -120,7 +122,8 @@ pub(super) fn to_text(file: &StateFile) -> String {
 
 /// Writes the memories of provider instances. A file without memories is exactly as OpenTofu writes it.
 fn write_memories(page: &mut Page, file: &StateFile) {
-    let mut memories = file.outputs.iter().filter(|(name, _)| is_provider_memory(name)).peekable();
+    let is_memory = |name: &str| is_provider_memory(name) && BareResource::of_name(name).is_none();
+    let mut memories = file.outputs.iter().filter(|(name, _)| is_memory(name)).peekable();
     if memories.peek().is_none() {
         return;
     }
@@ -141,20 +144,38 @@ type ResourceKey<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 /// The text of each module instance.
 type Modules<'a> = BTreeMap<&'a ModuleInstance, String>;
 
-fn modules(instances: &BTreeMap<String, InstanceRecord>) -> Modules<'_> {
+fn modules<'a>(instances: &'a BTreeMap<String, InstanceRecord>, bare: &'a [BareText]) -> Modules<'a> {
     let mut modules = Modules::new();
-    for record in instances.values() {
-        let module = &record.address.module;
+    let of_bare = bare.iter().map(|(bare, _)| &bare.resource.module);
+    for module in instances.values().map(|record| &record.address.module).chain(of_bare) {
         modules.entry(module).or_insert_with(|| module.to_string());
     }
     modules
 }
 
+/// A resource without instances, with the text of its provider configuration.
+type BareText = (BareResource, String);
+
+/// The resources without instances.
+fn bare_resources(file: &StateFile) -> Vec<BareText> {
+    let with_text = |bare: BareResource| {
+        let provider = bare.provider.to_string();
+        (bare, provider)
+    };
+    file.bare_resources().into_iter().map(with_text).collect()
+}
+
 fn by_resource<'a>(
     instances: &'a BTreeMap<String, InstanceRecord>,
+    bare: &'a [BareText],
     modules: &'a Modules<'a>,
 ) -> BTreeMap<ResourceKey<'a>, Vec<&'a InstanceRecord>> {
     let mut resources: BTreeMap<ResourceKey<'_>, Vec<&InstanceRecord>> = BTreeMap::new();
+    for (bare, provider) in bare {
+        let Resource { mode, type_name, name } = &bare.resource.resource;
+        let module = modules.get(&bare.resource.module).map_or("", String::as_str);
+        resources.insert((module, mode_word(*mode), type_name.as_str(), name.as_str(), provider.as_str()), Vec::new());
+    }
     for record in instances.values().filter(|record| !record.is_empty()) {
         let Resource { mode, type_name, name } = &record.address.resource;
         let module = modules.get(&record.address.module).map_or("", String::as_str);
@@ -182,10 +203,10 @@ fn write_output(page: &mut Page, output: &OutputRecord) {
 
 fn write_resource(
     page: &mut Page,
-    (module, mode, resource_type, name, _): ResourceKey<'_>,
+    (module, mode, resource_type, name, configuration): ResourceKey<'_>,
     instances: &[&InstanceRecord],
 ) {
-    let one = instances.first().map(|record| record.provider.text()).unwrap_or_default();
+    let one = instances.first().map_or(configuration, |record| record.provider.text());
     let per_instance = instances.iter().any(|record| {
         let provider = &record.provider;
         provider.text() != one || provider.configuration() != provider.text()

@@ -36,7 +36,7 @@ pub fn add(drawing: &mut Drawing, root: &Arc<CompiledModule>, snapshot: &Snapsho
 
 /// Adds the outputs that only the state has.
 pub fn outputs(drawing: &mut Drawing, root: &Arc<CompiledModule>, snapshot: &Snapshot) {
-    let mut gone: Vec<&str> = snapshot.outputs.keys().map(|name| name.as_str()).collect();
+    let mut gone: Vec<&str> = snapshot.named_outputs().map(|(name, _)| name.as_str()).collect();
     gone.retain(|name| !root.outputs.contains_key(*name));
     gone.sort_unstable();
     for name in gone {

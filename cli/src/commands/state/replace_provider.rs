@@ -1,8 +1,10 @@
 //! `weft state replace-provider`: changes the provider of objects in the state.
 
 use weft_evaluator::config::provider_source;
-use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderParts, ProviderSource};
+use weft_graph_format::address::{AbsResource, ProviderConfig, ProviderInstance, ProviderParts, ProviderSource};
+use weft_graph_format::bare::BareResource;
 use weft_state::StoredProvider;
+use weft_state::tfstate::StateFile;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
@@ -73,6 +75,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             record.provider = StoredProvider::from(&ProviderInstance::from(replaced));
             resources.extend(record.address.resource.is_valid().then(|| record.address.all()));
         }
+        resources.extend(replace_of_bare(&mut file, &from, &to));
         resources.sort_by(|a, b| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
         resources.dedup();
         if resources.is_empty() {
@@ -100,6 +103,19 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         Some(Some(count)) => view.sentence(&format!("Successfully replaced provider for {count} resources")),
     }
     Ok(Exit::DONE)
+}
+
+/// Replaces the provider of resources without instances. Returns these resources.
+fn replace_of_bare(file: &mut StateFile, from: &ProviderSource, to: &ProviderSource) -> Vec<AbsResource> {
+    let mut bare = file.bare_resources();
+    bare.retain(|bare| bare.provider.source == *from);
+    for found in &bare {
+        file.outputs.remove(&found.to_string());
+        let provider = ProviderConfig { source: to.clone(), ..found.provider.clone() };
+        let replaced = BareResource { provider, ..found.clone() };
+        file.outputs.insert(replaced.to_string(), BareResource::record());
+    }
+    bare.into_iter().map(|bare| bare.resource).collect()
 }
 
 /// Prints the planned replacement. The text and colors are OpenTofu's, because scripts look for them.

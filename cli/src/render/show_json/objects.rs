@@ -60,15 +60,19 @@ impl Modules {
         Modules { order, objects: BTreeMap::new() }
     }
 
-    /// Adds an object. The objects of a module are listed in the selected order. Objects with equal addresses stay in
-    /// insertion order.
-    pub fn add(&mut self, address: &ResourceInstance, object: Map<String, Json>) {
-        // All ancestors are added, too, even if they contain only modules.
-        let mut module = Some(address.module.clone());
+    /// Adds a module and all of its ancestors, even if they contain only modules.
+    pub fn add_module(&mut self, module: &ModuleInstance) {
+        let mut module = Some(module.clone());
         while let Some(here) = module {
             module = here.parent();
             self.objects.entry(here).or_default();
         }
+    }
+
+    /// Adds an object. The objects of a module are listed in the selected order. Objects with equal addresses stay in
+    /// insertion order.
+    pub fn add(&mut self, address: &ResourceInstance, object: Map<String, Json>) {
+        self.add_module(&address.module);
         let order = match self.order {
             ObjectOrder::Texts => (address.to_string(), InstanceKey::None),
             ObjectOrder::Keys => (address.resource.to_string(), address.key.clone()),

@@ -39,6 +39,7 @@ pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTr
             modules.add(address, instance(address, record, object, Some(key.as_str()), schema));
         }
     }
+    state.bare_resources().iter().for_each(|bare| modules.add_module(&bare.resource.module));
     let mut values = Map::new();
     let mut outputs = state.named_outputs().peekable();
     if outputs.peek().is_some() {

@@ -1,0 +1,16 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+provider "lab" {
+  region = "west"
+}
+module "outer" {
+  source = "./outer"
+}
+output "wrong" {
+  value = tonumber("a")
+}

@@ -1,0 +1,13 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+module "inner" {
+  source = "./inner"
+  providers = {
+    lab = lab
+  }
+}

@@ -1,0 +1,10 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+resource "lab_thing" "first" {
+  name = "first"
+}

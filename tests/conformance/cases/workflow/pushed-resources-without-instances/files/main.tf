@@ -1,0 +1,15 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+resource "lab_thing" "a" {
+  name = "a"
+
+}
+resource "lab_thing" "z" {
+  name = "z"
+  count = 0
+}
