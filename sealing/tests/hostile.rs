@@ -166,7 +166,11 @@ fn metadata_cannot_cause_derivations_of_hours() {
     let sealing = simple(PASSPHRASE).sealing();
     let begun = Instant::now();
     for (from, to, expected) in [
-        ("\"iterations\":1", "\"iterations\":4000000000", "iterations is 4000000000, but at most 100000000 are accepted"),
+        (
+            "\"iterations\":1",
+            "\"iterations\":4000000000",
+            "iterations is 4000000000, but at most 100000000 are accepted",
+        ),
         ("\"iterations\":1", "\"iterations\":18446744073709551615", "at most 100000000 are accepted"),
         ("\"iterations\":1", "\"iterations\":18446744073709551616", "JSON of an unexpected form"),
         ("\"iterations\":1", "\"iterations\":0", "iterations is 0, but at least 1 are needed"),
