@@ -22,8 +22,8 @@ pub fn encryption_from_environment() -> Option<String> {
 /// A loaded module, its source files, and its problems.
 pub type LoadedRoot = (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>);
 
-/// Loads the configuration with `load`. The values of variables are read first. If the values cannot be read, nothing
-/// else is loaded.
+/// Loads the configuration by calling the parameter `load`. Files and options with values of variables are checked
+/// first. If one of them cannot be read, the configuration is not loaded.
 pub fn load(
     context: &Context,
     arguments: &Arguments,

@@ -128,8 +128,8 @@ async fn admit(guard: &Guard, mut request: Request) -> Result<Request, Status> {
     })
 }
 
-/// The identity of the caller: the owner of the connection's certificate or socket, or otherwise the owner of the
-/// token.
+/// The identity of the caller: the user at the other end of the Unix socket, or the owner of the connection's
+/// certificate. If the connection has neither, the owner of the token.
 async fn caller(guard: &Guard, peer: Peer, token: Option<String>) -> Result<Peer, Status> {
     let (Peer::Unknown, Some(tokens), Some(token)) = (&peer, &guard.tokens, token) else { return Ok(peer) };
     tokens.verify(&token).await.map(Peer::Token).map_err(|error| {

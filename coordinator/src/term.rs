@@ -240,8 +240,9 @@ pub(crate) async fn prepare(
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     }
     let mut snapshot = store.snapshot().await.map_err(stopped)?;
-    // A run that has begun may have created the state itself. While no state exists, its lineage is not final: a run
-    // that was killed before its first call may find a state with another lineage.
+    // The lineage of the state is not compared with the plan in two cases. A run that has begun operations may have
+    // created the state itself. While nothing has been written, the lineage of the state is not final, so a resumed run
+    // that was killed before its first call may find another lineage.
     let is_settled = view.ops.is_empty() && !(had_claims && snapshot.is_new());
     let planned = outline.lineage.as_deref().filter(|_| is_settled);
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {

@@ -34,9 +34,9 @@ pub enum Purpose {
 
 /// Questions about the configuration as a whole.
 impl Purpose {
-    /// Whether the references of the whole configuration are checked before evaluation. The check reports problems of
-    /// references with source ranges, so evaluation does not report them again. Planning relies on an earlier
-    /// validation.
+    /// Whether the references of the whole configuration are checked before evaluation. The check reports each problem
+    /// of a reference, with its source range, so evaluation does not report the problem again. Planning does not check
+    /// the references, because it relies on an earlier validation.
     pub(crate) fn checks_references(self) -> bool {
         self.is_validation()
     }

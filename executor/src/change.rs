@@ -222,8 +222,8 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// A write of a new object to the state. After an earlier attempt (`again`), the replaced object may be the current
-    /// object again.
+    /// The writes that store a new object in the state. If `again` is set, an earlier attempt may have restored the
+    /// replaced object as the current object, so the replaced object is first deposed.
     pub(crate) fn put(&self, object: Box<InstanceObject>, again: bool) -> TaskWrites {
         let aside = self.replaces.filter(|_| again).map(|key| self.write(ObjectChange::DeposeAs(key.clone())));
         let objects = aside.into_iter().chain([self.write(ObjectChange::Put(object))]).collect();

@@ -1,7 +1,7 @@
 //! The built-in functions. [`crate::function`] defines what a function is.
 //!
-//! The files under `functions/` group functions by topic. Each has `pub(super) fn functions() -> Vec<Function>`, and
-//! appears in the list at the end of this file.
+//! The files under `functions/` group functions by topic. Each file has `pub(super) fn functions() -> Vec<Function>`,
+//! and this function appears in the list at the end of this file.
 
 use std::sync::LazyLock;
 

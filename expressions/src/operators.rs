@@ -1,9 +1,10 @@
 //! Operators: their operand types, results and formulas.
 //!
-//! The rules are HCL's. Operands are converted to the operator's type. Null is an error, except for `==` and `!=`. If
-//! an operand is unknown, the result is unknown and not null. If one operand of `&&` or `||` decides the result, the
-//! value of the other operand does not matter, even if it is unknown or null. A null operand of `&&` decides like
-//! `false`. The result always has the marks of all operands.
+//! The rules are HCL's. Operands are converted to the operator's type. In general, a null operand is an error, and with
+//! an unknown operand, the result is unknown and not null. There are exceptions. `==` and `!=` accept null, and may be
+//! decided by the known parts of an operand. If one operand of `&&` or `||` decides the result, the value of the other
+//! operand does not matter, even if it is unknown or null. A null operand of `&&` decides like `false`. The bounds of
+//! an unknown number may decide a comparison. The result always has the marks of all operands.
 
 mod equality;
 

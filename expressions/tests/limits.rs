@@ -17,7 +17,7 @@ fn summary(expression: &str) -> Option<String> {
 }
 
 /// A chain of names: `a0` is `first`, and each further name is `step`, in which `@` stands for the previous name. The
-/// result is `last` of the final name.
+/// result is `last`, in which `@` stands for the final name.
 fn chain(length: usize, first: &str, step: &str, last: &str) -> String {
     let mut text = format!("[for a0 in [{first}] : ");
     for n in 1..length {

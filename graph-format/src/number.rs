@@ -105,9 +105,9 @@ impl Number {
     /// One, as an integer.
     pub const ONE: Number = Number::from_i64(1);
 
-    /// Parses a decimal number like cty's `ParseNumberVal`: an optional sign, digits with an optional point, an
-    /// optional exponent (`e` for powers of ten, `p` for powers of two), or `Inf`/`inf` with an optional sign. Spaces,
-    /// underscores and other bases are not accepted.
+    /// Parses a decimal number like cty's `ParseNumberVal`. The text has an optional sign. Then it has either `Inf` or
+    /// `inf`, or digits with an optional point and an optional exponent (`e` for powers of ten, `p` for powers of two).
+    /// Spaces, underscores and other bases are not accepted.
     pub fn parse(text: &str) -> Result<Number, NumberError> {
         parsing::parse(text)
     }

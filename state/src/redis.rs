@@ -86,8 +86,9 @@ const CLAIMS_AT_ONCE: usize = 2_000;
 const FIELDS_AT_ONCE: usize = 1_000;
 /// Journal lines per request.
 const LINES_AT_ONCE: usize = 5_000;
-/// The maximum number of runs of a workspace. Finished runs are removed, so most of these are unfinished. Lists read
-/// every header, and a user should clean up a state with more unfinished runs than this.
+/// The maximum number of runs of a workspace. Only the newest finished runs are kept, so nearly all of so many runs are
+/// unfinished. The limit exists because lists read every header, and because a user should clean up so many unfinished
+/// runs.
 const MOST_RUNS: usize = 10_000;
 /// Headers of runs per request.
 const HEADERS_AT_ONCE: usize = 1_000;

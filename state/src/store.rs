@@ -107,7 +107,7 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError>;
 
     /// CLAIM: claims everything that the plan changes or reads. A resumed run, which claims again, gets the union of
-    /// its old and new claims. Its own claims never conflict.
+    /// its old and new claims. Its new claims never conflict with its old ones.
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError>;
 
     /// Records steps of many operations, in order, with one wait for durability. Each step has its own answer. A

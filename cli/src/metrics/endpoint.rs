@@ -75,8 +75,8 @@ enum Listener {
     Unix(UnixListener),
 }
 
-/// Serves the output of `render` until the handle is aborted. Returns the address with its port. The function must be
-/// called in an asynchronous runtime.
+/// Serves the output of `render` until the returned handle is aborted. Also returns the address, with the port that was
+/// bound. Call `serve` in a Tokio runtime, because it starts a task.
 ///
 /// # Errors
 /// Returns an error if the address cannot be used, for example because it is in use.

@@ -154,8 +154,8 @@ impl Operations {
         *floor = attempt.max(*floor);
     }
 
-    /// Records that an attempt failed or was in doubt. A later attempt continues with the objects that the failed
-    /// attempt left behind.
+    /// Records that an attempt failed or was in doubt. A later attempt continues with the objects that this attempt
+    /// left behind.
     pub(super) fn was_in_vain(&mut self, position: Position) {
         self.operations[position].tried = true;
     }

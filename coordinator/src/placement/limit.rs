@@ -175,7 +175,7 @@ impl RetryRule {
     }
 }
 
-/// The effect of limits and retry rules on the shards of a plan, and warnings about rules that match nothing. If
+/// The effect of limits and retry rules on the shards of a plan, and warnings about limits that match no shard. If
 /// several limits define the same budget, the numbers of the first limit apply. The first retry rule that matches a
 /// shard is used.
 ///

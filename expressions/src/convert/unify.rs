@@ -90,8 +90,8 @@ fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
 /// A type that values of all these types can be converted to, or `None` if there is none.
 ///
 /// The rules are those of go-cty's unification. Collections of one kind unify their elements. Objects and tuples unify
-/// their parts, or become maps and lists if their shapes differ. Otherwise the result is the most general of the given
-/// types. An object never loses attributes.
+/// their parts, or become maps and lists if their shapes differ. For other combinations, the result is the most general
+/// of the given types to which all of them can be converted. An object never loses attributes.
 pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
     let first = types.first()?;
     if types.iter().all(|t| t == first) {

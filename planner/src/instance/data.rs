@@ -188,8 +188,9 @@ impl Planner {
         }
     }
 
-    /// Records a read data source for the state. Returns the record that must be stored before a read at apply, if
-    /// there is one.
+    /// Records a data source with this value for the state. If the data source belongs to a check block and apply will
+    /// read it, returns the record instead of adding it to the agenda: the record must be stored before that read.
+    /// Returns `None` in all other cases, and if the state already has the record.
     fn note_data(&self, desired: &DesiredInstance, value: &Value) -> Option<Record> {
         let address = &desired.address;
         let bare = without_provenance(value);

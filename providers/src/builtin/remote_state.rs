@@ -3,7 +3,7 @@
 //!
 //! States of the backend `local` are read here, and states of other backends through [`StateBackends`]. For a backend
 //! that Weft does not have, the settings are accepted, but reading a state is an error. As in OpenTofu, sensitive
-//! outputs are returned without a mark: the configuration marks them where it uses them.
+//! outputs are returned without a mark: the configuration that reads them must mark them where it uses them.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

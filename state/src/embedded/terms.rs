@@ -174,8 +174,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes the ledger to the state file, unless the file already has this content. The caller then adds
-    /// [`Event::Folded`] to the journal.
+    /// Writes the ledger to the state file, unless the file already has this content. In both cases, the caller adds
+    /// [`Event::Folded`] to the journal afterwards.
     fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
         if let Some(image) = live.image()? {
             live.append_now(&[live.announcement(&image)])?;

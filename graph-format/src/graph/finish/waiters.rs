@@ -1,6 +1,6 @@
 //! What operations wait for: origins are resolved to operations and waiters.
 //!
-//! Here, waiters contain numbers of drafts, and of waiters that were created before them.
+//! In this module, a waiter contains the numbers of drafts, and the numbers of waiters that are older than itself.
 
 use std::collections::BTreeSet;
 
