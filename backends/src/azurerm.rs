@@ -67,7 +67,7 @@ impl Backend for Azure {
             return Err(BackendError::DefaultStays("can't delete default state"));
         }
         let state = self.of(workspace);
-        // The service refuses to delete a state with a lock or with snapshots. In that case, this call fails before the
+        // The service refuses to delete a state that has a lock or snapshots. In that case, this call fails before the
         // journals are deleted.
         self.client.delete(DOING, &state.key).await?;
         Beside::new(&self.client, &state.key).remove_all(DOING).await

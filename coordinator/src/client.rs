@@ -69,8 +69,8 @@ pub struct WatchEnd {
 }
 
 impl WatchEnd {
-    /// The exit code of `apply` and `resume`: 0 when everything is done, 1 after errors or an early end, 3 with
-    /// operations in doubt.
+    /// The exit code of `apply` and `resume`: 3 with operations in doubt, even after errors. Otherwise 1 after errors
+    /// or an early end, and 0 when everything is done.
     pub fn exit_code(&self) -> u8 {
         let counts = self.run.as_ref().map(|run| run.counts).unwrap_or_default();
         let failed = counts.failed > 0 || counts.skipped > 0 || self.stopped || self.run.is_none();

@@ -13,8 +13,8 @@ const MAX_HANDSHAKES: usize = 1024;
 /// The maximum number of handshakes from one address while at least half of [`MAX_HANDSHAKES`] are running. While fewer
 /// are running, there is no limit for a single address.
 const MAX_OF_ADDRESS: usize = 128;
-/// The bits of an IPv6 address that name a network. Addresses of one network are counted together, because one machine
-/// may have all addresses of a network.
+/// The bits of an IPv6 address that identify its network. Addresses of one network are counted together, because one
+/// machine may have all addresses of a network.
 const NETWORK: u128 = !0 << 64;
 
 /// The running handshakes.

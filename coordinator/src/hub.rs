@@ -406,8 +406,8 @@ impl Hub {
         }
     }
 
-    /// Closes all connections after their frames have arrived. Connections that are being opened are closed too,
-    /// because a term may end before the greeting of its worker arrives.
+    /// Closes all connections after their frames have arrived. Later, each new connection is closed when its greeting
+    /// arrives, because the term may end before a worker has sent its greeting.
     pub(crate) fn hang_up(&self) {
         let mut state = self.state.lock();
         state.closed = true;

@@ -1,5 +1,5 @@
-//! Retries of operations whose calls the provider refused temporarily: which errors count, how often to retry, and how
-//! long to wait before each retry. Plain functions over data.
+//! Retries of operations whose calls the provider refused temporarily: which errors count, how many retries to make,
+//! and how long to wait before each retry. Plain functions over data.
 //!
 //! A retry is a new attempt, as after a resume: the FAIL of the previous attempt is durable before the retry begins,
 //! and the retry has its own intent. Only errors that a provider returned count. A create that left an object is not

@@ -154,8 +154,8 @@ impl Decoder {
         for (name, nested) in &schema.blocks {
             let found = items.remove(name.as_str()).unwrap_or_default();
             if let (true, Some(rule)) = (found.is_empty(), declared.attributes.get(name)) {
-                // An attribute whose `dynamic` blocks are empty is null. The provider checks whether the attribute is
-                // required.
+                // If the `dynamic` blocks of an attribute generate no blocks, the attribute is null. The provider
+                // checks whether the attribute is required.
                 fields.insert(name.clone(), Value::null(rule.ty.clone()));
                 continue;
             }
@@ -313,9 +313,9 @@ impl Decoder {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
                 let body = content(self, &iteration);
-                // It is not known yet whether the block exists. Its problems are reported only if it exists. A set with
-                // an unknown element is never empty and generates at least one block. So the problems of the block are
-                // reported now.
+                // It is not known yet whether the block exists, so its problems become a failure at apply. The
+                // exception is a set with an unknown element: such a set is never empty and generates at least one
+                // block, so the problems of the block are reported now.
                 let problems: Vec<Diagnostic> = match collection.open().1 {
                     Kind::Set(_) => Vec::new(),
                     _ => self.diagnostics.drain(before..).collect(),

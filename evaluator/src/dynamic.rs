@@ -58,8 +58,8 @@ struct DynamicReader<'a> {
 
 impl DynamicReader<'_> {
     /// Reads the block. Returns the problems of its unsupported arguments, and either the block or another error. If
-    /// there are unsupported arguments, only the label and `for_each` are also checked. If both are valid, the error is
-    /// `None`.
+    /// the label is invalid, only its error is returned. If there are unsupported arguments, nothing after `for_each`
+    /// is checked, and the error is `None` if `for_each` is valid.
     fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
         let label = match self.label() {
             Ok(label) => label,

@@ -26,8 +26,8 @@ pub enum Purpose {
     /// Answers questions about the current state: objects come from state, variables without a value are unknown, and
     /// impure functions run.
     Inspect {
-        /// Whether the state is complete. If so, a resource without stored objects has no instances. Otherwise, its
-        /// instances are unknown, because the resource may not be applied yet.
+        /// Whether the state is complete. If so, a resource without stored objects has no instances. Otherwise, the
+        /// instances of such a resource are unknown, because it is possibly not yet applied.
         settled: bool,
     },
 }

@@ -146,8 +146,8 @@ impl<'s> Change<'s> {
         Ok(Configuration { value, sensitive })
     }
 
-    /// Opens the provider. The caller must not hold another provider: two such callers could wait for each other
-    /// forever.
+    /// Opens the provider. The caller must not hold another provider: two callers that each hold one could wait for
+    /// each other forever.
     pub(crate) async fn begun(
         &self,
         shard: &Arc<Shard>,

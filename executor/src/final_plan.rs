@@ -33,7 +33,7 @@ pub(crate) struct FinalPlan {
 
 impl FinalPlan {
     /// The digest in the intent of the call. It is the blake3 hash of the planned value in the provider's own encoding,
-    /// and of the import id with which no object was found immediately before the call.
+    /// and of `absent`, if given: the import id with which no object was found immediately before the call.
     ///
     /// # Errors
     /// Returns an error if the value cannot be encoded for the provider.

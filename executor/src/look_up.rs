@@ -52,11 +52,12 @@ impl Change<'_> {
         Some(filled.map(|id| LookUp { target: ImportTarget::Id(id.clone()), id }))
     }
 
-    /// How to look up the object of a create: by the import id in the table of its type, or by its planned identity.
+    /// How to look up the object of a create: by the import id from the template in the table, or by the planned
+    /// identity of the object.
     ///
     /// # Errors
-    /// Returns the reason why the object cannot be looked up. The reason is empty if neither the table nor the plan has
-    /// an id for the object.
+    /// Returns the reason why the object cannot be looked up. The reason is empty if the object has neither a template
+    /// in the table nor a planned identity.
     pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, String> {
         match (self.named(plan), self.identified(plan)) {
             (Some(Ok(named)), _) => Ok(named),

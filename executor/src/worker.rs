@@ -193,8 +193,8 @@ impl Worker {
         }
     }
 
-    /// Writes all results without an acknowledgement to the spool, before the process ends. Returns the number of
-    /// results that could not be written and are lost.
+    /// Writes all unacknowledged results to the spool, before the process ends. Returns the number of results that
+    /// could not be written and are lost.
     pub async fn settle_spool(&mut self) -> usize {
         if let Some(spool) = &mut self.spool {
             spool.finish(self.desk.docket_mut()).await;
@@ -214,8 +214,9 @@ impl Worker {
         }
     }
 
-    /// Works for the coordinator at the other end of the channel until the connection ends. Running tasks continue, and
-    /// the next call reports their results. Must be called within a tokio runtime.
+    /// Works for the coordinator at the other end of the channel until the connection ends. Tasks that are running at
+    /// that time continue, and the next call of this function reports their results. Must be called within a tokio
+    /// runtime.
     pub async fn run(&mut self, channel: Channel) -> Ended {
         let Channel { mut incoming, outgoing } = channel;
         let greeting = WorkerFrame { greeting: Some(self.greeting()), ..WorkerFrame::default() };

@@ -137,8 +137,8 @@ impl Planner {
     }
 }
 
-/// The drift of an object, if the plan shows it. An object that moved to another type always differs from the state, so
-/// that difference does not count as drift.
+/// The drift of an object, if the plan shows it. An object that moved to another type always differs from the state.
+/// Its differences do not count as drift.
 fn drift(
     shown: Drift,
     address: &ResourceInstance,

@@ -7,10 +7,10 @@
 //! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
 //! - Every script checks incarnation and token first, and validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
-//! - Each journal line carries a link: the sha1 (which scripts can compute) of the previous link and the blake3 digest
-//!   of the event. After a reconnect, the last acknowledged link must still exist. A line also has digests of its own
-//!   fields and of the records that the event wrote. ACQUIRE compares these digests with the records of the run, and
-//!   freezes the run if they differ.
+//! - Each journal line carries the blake3 digest of its event, and a link. The link is the sha1 of two joined texts:
+//!   the previous link and this digest. Scripts can compute sha1. After a reconnect, the last acknowledged link must
+//!   still exist. A line also has digests of its own fields and of the records that the event wrote. ACQUIRE compares
+//!   these digests with the records of the run, and freezes the run if they differ.
 //! - A missing meta record is an error. It never means that the workspace is unused. Only [`RedisStore::connect`] with
 //!   `create` creates a meta record, and only if the workspace has no other key.
 

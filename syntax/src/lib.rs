@@ -6,8 +6,8 @@
 //! of recursion.
 //!
 //! Reading order: [`source`] is the text with its positions, and [`token`] divides the text into tokens without gaps.
-//! [`expression`] and [`body`] define the nodes. A [`tree`] contains all of these, and an [`Expression`] is a handle on
-//! one node that is cheap to clone. Methods of [`Expression`] read the expression as a traversal, call, list, map,
+//! [`expression`] and [`body`] define the nodes. A [`tree`] contains all of these. An [`Expression`] is a handle on one
+//! node. The handle is cheap to clone. Methods of [`Expression`] read the expression as a traversal, call, list, map,
 //! keyword or string without evaluating it, and [`references()`] returns its references. [`format()`] writes a file in
 //! the canonical style.
 //!

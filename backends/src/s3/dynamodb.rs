@@ -121,8 +121,8 @@ impl Client {
         }
     }
 
-    /// The digests of a state in the table. There are none if the caller may not read the table. As in OpenTofu, such a
-    /// caller can still read the state.
+    /// The digests of a state in the table. Empty if the user has no permission to read the table. As in OpenTofu, such
+    /// a user can still read the state.
     pub(super) async fn stored_digests(&self, key: &str) -> Result<StoredDigests, BackendError> {
         let item = match self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),

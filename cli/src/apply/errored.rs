@@ -20,8 +20,8 @@ const EARLIER: &str = "errored.tfstate.backup";
 /// The mode of the file: states may hold secrets.
 const PRIVATE: u32 = 0o600;
 
-/// Writes the newest state of a run whose store has failed. Returns the problem that says how to continue, or `None` if
-/// everything is saved.
+/// If the store of a run has failed, writes the newest state to a file, and returns the problem that says how to
+/// continue. Writes nothing and returns `None` if the store has not failed, or if it has already saved everything.
 pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome) -> Option<Diagnostic> {
     let error = outcome.store_error.as_ref()?;
     // The store has already written the state to a file, and the error names this file. No second file is needed.

@@ -16,7 +16,8 @@ use crate::variables;
 /// Values of variables that a plan does not contain, encoded for workers.
 pub type Inputs = BTreeMap<String, Vec<u8>>;
 
-/// The values of the variables that the plan does not contain, from the sources that planning uses.
+/// The values of the ephemeral variables. The plan does not contain these values, so they come from the sources that
+/// planning uses, or from the defaults of the variables.
 ///
 /// # Errors
 /// Returns an error for each variable without a value, or with a value of the wrong type.

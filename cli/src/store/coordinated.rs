@@ -1,5 +1,5 @@
-//! Updates the second copy of a state in Redis while a coordinator on another machine changes the state. The copy is in
-//! the backend of the configuration.
+//! Updates the second copy of a state while a coordinator on another machine changes the state. The state is in Redis,
+//! and the copy is in the backend of the configuration.
 //!
 //! The coordinator knows neither the configuration nor the credentials of the backend. The command has both, so the
 //! command writes the copy: at intervals while it watches the run, and at the end, before it reports success. If the

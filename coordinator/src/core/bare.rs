@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use weft_graph_format::address::{AbsResource, ResourceInstance};
 use weft_graph_format::bare::BareResource;
-use weft_state::{OutputWrite, StoredProvider};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_protocol::decode_diagnostics;
+use weft_state::{Opaque, OutputWrite, StoredProvider};
 
 use super::Position;
 use super::operation::State;
@@ -31,8 +33,18 @@ impl BareResources {
         BareResources { stored: stored.into_iter().collect(), reached: BTreeSet::new(), compared: false }
     }
 
-    /// Records that an operation failed without an intent.
-    pub(super) fn failed_before_call(&mut self, outline: &Outline, position: Position) {
+    /// Records that an operation failed with these diagnostics, without an intent. If an error is about the provider of
+    /// the operation, the provider could not be configured, and the run did not reach the object.
+    pub(super) fn failed(&mut self, outline: &Outline, position: Position, diagnostics: &Opaque) {
+        let provider = outline.shard(outline.at(position).shard).map(|shard| shard.key.provider_instance());
+        let about_provider = |told: &Diagnostic| told.is_error() && told.address.as_deref() == provider;
+        if !decode_diagnostics(diagnostics).iter().any(about_provider) {
+            self.failed_before_call(outline, position);
+        }
+    }
+
+    /// Records that the run reached an operation, but did not call the provider.
+    fn failed_before_call(&mut self, outline: &Outline, position: Position) {
         if makes_object(outline.at(position)) {
             self.reached.insert(position);
         }
@@ -167,6 +179,19 @@ mod tests {
         assert_eq!(written(&[], &[2], [Done, Done, FAILED, Done]), [(read, true)]);
         assert!(written(&[], &[0], [FAILED, FAILED, Done, Done]).is_empty(), "a failed call has removed the resource");
         assert!(written(&[], &[0], [FAILED, Done, Done, Done]).is_empty(), "the resource has an instance");
+    }
+
+    #[test]
+    fn a_provider_that_cannot_be_configured_was_not_passed() {
+        let outline = outline();
+        let provider = format!("{PROVIDER}.x[\"k\"]");
+        for (about, reached) in [(provider.as_str(), false), ("a.b[0]", true)] {
+            let mut resources = BareResources::new(Vec::new());
+            let told = [Diagnostic::error("x", "y").about(about)];
+            resources.failed(&outline, Position(0), &Opaque(encode_diagnostics(&told).into()));
+            let operations = operations([FAILED, State::Skipped, State::Skipped, State::Done]);
+            assert_eq!(resources.take_writes(&outline, &operations).is_empty(), !reached, "{about}");
+        }
     }
 
     #[test]

@@ -147,8 +147,8 @@ impl Coordinator {
         };
         let Some(work) = self.backlog.next(shard, self.roster.may_settle(index)) else {
             // The shard has the maximum number of tasks, or it has only doubts and the worker already settles the
-            // maximum number of doubts. So the worker cannot begin anything of this shard now. Only a shard with a
-            // task to begin counts as busy. When a task or a search for evidence ends, the shard is busy again.
+            // maximum number of doubts. So the worker cannot begin anything of this shard now, and the shard does not
+            // count as busy. When a task or a search for evidence ends, the shard counts as busy again.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);
@@ -215,8 +215,8 @@ impl Coordinator {
         self.operations.begin_attempt(position, worker, self.clock.now());
     }
 
-    /// Handles the report that a worker could not open a shard. The tasks of the shard are free again, and another
-    /// worker may try.
+    /// Handles the report that a worker could not open a shard. The tasks of the shard that this worker had can be
+    /// leased again, and another worker may try to open the shard.
     pub(super) fn shard_refused(&mut self, index: WorkerIndex, shard: ShardIndex, diagnostics: Opaque) -> Handled {
         let Some(open) = self.backlog.refuse(shard, index, diagnostics) else { return Ok(()) };
         self.roster.release(index, shard, open);

@@ -98,7 +98,7 @@ impl Coordinator {
             TaskResult::Failed { writes, diagnostics, absence_unproven } => {
                 let kind = failure_kind(self.outline.at(position), &writes, absence_unproven);
                 if !intended {
-                    self.at_end.bare.failed_before_call(&self.outline, position);
+                    self.at_end.bare.failed(&self.outline, position, &diagnostics);
                 }
                 self.take_failed(position, writes, diagnostics, kind, intended)
             }

@@ -12,8 +12,8 @@ use crate::reference::{Reference, Referent};
 /// The first name of references to provider configurations.
 const ROOT: &str = "provider";
 
-/// If a reference in a `provider` argument begins with one of these names, the argument is an expression. Any other
-/// first name is the local name of a provider.
+/// If a reference in a `provider` argument begins with one of these names, the argument is an expression. Otherwise,
+/// the reference begins with the local name of a provider.
 const VALUES: [&str; 9] = ["var", "local", "module", "each", "data", "count", "path", "terraform", ROOT];
 
 impl Compiling<'_> {

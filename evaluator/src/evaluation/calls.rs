@@ -221,8 +221,8 @@ impl ModuleNode {
         .collect()
     }
 
-    /// The origins that `depends_on` waits for. `own` is the resource with the argument, which does not wait for
-    /// itself. References to missing objects are skipped, because their problems have been reported.
+    /// The origins that `depends_on` waits for. `own` is the resource that has this `depends_on`. The resource does not
+    /// wait for itself. References to missing objects are skipped, because their problems have been reported.
     pub(crate) async fn depends_on_origin(
         self: &Arc<Self>,
         references: &[crate::reference::Reference],

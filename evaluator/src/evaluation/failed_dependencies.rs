@@ -35,8 +35,9 @@ impl ModuleNode {
         false
     }
 
-    /// Whether something that a resource depends on has failed: through arguments, conditions, triggers,
-    /// provisioners, connections or `depends_on`. Arguments that its type does not have are not dependencies.
+    /// Whether a dependency of a resource has failed. Dependencies are the references in arguments, conditions,
+    /// triggers, provisioners, connections and `depends_on`. Arguments that the resource type does not have are
+    /// ignored.
     pub(super) async fn has_failed_dependency(self: &Arc<Self>, block: &ResourceBlock) -> bool {
         let schema = self.schema_if_known(block).await;
         let unread: Vec<SourceRange> =

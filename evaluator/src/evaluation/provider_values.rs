@@ -1,4 +1,4 @@
-//! References to providers as values: the values of such expressions, and the provider that a `provider` argument
+//! References to providers as values: the values of these references, and the provider that a `provider` argument
 //! selects.
 
 use std::collections::BTreeMap;

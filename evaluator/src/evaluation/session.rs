@@ -94,8 +94,8 @@ impl Session {
         self.root.everything().await
     }
 
-    /// Evaluates an output of the root module that the plan leaves out, for an apply that evaluates the output.
-    /// Resources outside the selection have the values that the state contains.
+    /// Evaluates an output of the root module that a partial plan omits although apply evaluates it. Resources outside
+    /// the selection have the values that the state contains.
     ///
     /// # Errors
     /// Returns an error if the evaluation of the output failed. The cause has been reported.
@@ -154,8 +154,8 @@ impl Drop for Session {
     }
 }
 
-/// The argument of a `type(...)` call that is the whole expression, possibly in parentheses or as the only part of a
-/// template.
+/// The argument of `type(...)`, if the expression is only this call. The call may be in parentheses, or the only part
+/// of a template.
 fn type_question(expression: &Expression) -> Option<Expression> {
     let mut here = expression.clone();
     loop {

@@ -1,5 +1,5 @@
-//! Live values that formulas of a shard read: ephemeral objects, and values computed from these and from inputs. Live
-//! values are prepared before a formula runs, because formulas do not await.
+//! Live values that formulas of a shard read: ephemeral objects, and values computed from ephemeral objects or inputs.
+//! Live values are prepared before a formula runs, because formulas do not await.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

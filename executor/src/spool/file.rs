@@ -2,9 +2,9 @@
 //!
 //! Each frame of the file has the length of its payload (4 bytes, little-endian), a digest of the payload, and the
 //! payload. The payload is a sealed record. The record has the time in seconds since 1970 (8 bytes, little-endian) and
-//! a frame of the protocol. A frame with a greeting stores a result: the greeting names the process that made the
-//! result. A frame without a greeting lists tasks as [`Report::Returned`]: the results of these tasks are forgotten.
-//! Reading stops at an incomplete frame, because such a frame was never reported as durable.
+//! a protocol frame. A protocol frame with a greeting stores a result: the greeting names the process that made the
+//! result. A protocol frame without a greeting lists tasks as [`Report::Returned`]: the results of these tasks are
+//! forgotten. Reading stops at an incomplete frame of the file, because such a frame was never reported as durable.
 //!
 //! A lock file beside the spool is locked while the process lives, so that two processes never share a spool.
 

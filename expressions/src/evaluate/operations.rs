@@ -176,8 +176,8 @@ impl Evaluator<'_> {
     ) -> Value {
         let subject = self.span(yes.id).through(self.span(no.id));
         let failure = self.problem(problem, subject, id);
-        // If a whole branch fails at apply, it has no type that could conflict, so the other branch may be valid. A
-        // branch that fails only in a part still has a type.
+        // If a whole branch fails at apply, it has no type that could conflict, so the conditional may still be valid.
+        // A branch that fails only in a part still has a type.
         if ![yes, no].iter().any(|branch| branch.value.formula().is_some_and(Formula::can_fail)) {
             return failure;
         }

@@ -10,8 +10,8 @@ const SHORTEST: usize = 10;
 /// comparison is slow. All further words of at least [`SHORTEST`] characters are hidden.
 const MOST_WORDS: usize = 128;
 
-/// Hides each base64 word of a text that shares a piece with one of the secrets, and all long words after the first
-/// [`MOST_WORDS`]. Removes control characters, which could control a terminal.
+/// Hides parts of a text: each base64 word that shares a piece with one of the secrets, and all long words after the
+/// first [`MOST_WORDS`]. Removes control characters, which could control a terminal.
 pub(super) fn without(text: &str, secrets: &[&str]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut looked = 0;

@@ -249,8 +249,8 @@ impl JournalSink for LocalJournal {
     }
 }
 
-/// Frees the reserved room after the end of a journal whose process has died, because nothing appends to such a
-/// journal. If the journal cannot be opened, the room stays reserved until the run is removed.
+/// Frees the room that a journal has reserved behind its content. For a journal whose process has died, because nothing
+/// appends to such a journal. If the journal cannot be opened, the room stays reserved until the run is removed.
 fn free_room(journal: &Path) {
     if let Ok(file) = OpenOptions::new().write(true).open(journal)
         && let Ok(found) = file.metadata()
@@ -259,10 +259,11 @@ fn free_room(journal: &Path) {
     }
 }
 
-/// Appends a frame durably. If that fails, truncates the file durably to `offset`, so that no partial frame remains.
+/// Appends a frame durably. If the write fails, truncates the file durably to `offset`, so that no partial frame
+/// remains.
 ///
 /// # Errors
-/// Returns the first error. The caller must not append to this journal again.
+/// Returns an error unless the frame is durable. After an error, the caller must not append to this journal again.
 fn append(file: &File, offset: u64, frame: &[u8]) -> io::Result<()> {
     if let Err(error) = file.write_all_at(frame, offset) {
         file.set_len(offset)?;

@@ -6,8 +6,8 @@
 //! sealed: "WFJ2" | length of the rest u32 | the same | the same | crc32 of the record | lines as a sealed record
 //! line:   length u32 | event (postcard) | hash: blake3(hash of the line before, event)
 //! ```
-//! The journal of an encrypted state has sealed frames. Their checksum distinguishes two cases: a torn frame, which was
-//! never acknowledged, and a frame that the key does not decrypt.
+//! The journal of an encrypted state has sealed frames. The checksum of the record distinguishes two cases: a torn
+//! frame, which was never acknowledged, and a frame that the key does not decrypt.
 //!
 //! All numbers are little-endian. The chain runs through all terms of a run. Each group is written by one append and
 //! acknowledged after it is durable. So a crash can leave at most one bad frame, which is the last one.

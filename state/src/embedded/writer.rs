@@ -180,8 +180,8 @@ impl Drop for Writer {
     }
 }
 
-/// Reserves room up to `needed`, and beyond it as much of [`ROOM_STEP`] as the disk has. Returns the end of the
-/// reserved room.
+/// Reserves room up to the first multiple of [`ROOM_STEP`] that is at least `needed`. If the disk has less room,
+/// reserves less, but at least up to `needed`. Returns the end of the reserved room.
 ///
 /// # Errors
 /// Returns an error if there is no room up to `needed`.

@@ -62,7 +62,7 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Records that lost records were replayed.
+    /// Sets the flag which says that lost records were replayed.
     ///
     /// # Errors
     /// See [`RedisStore::front`].

@@ -192,8 +192,8 @@ impl TermFile {
     }
 }
 
-/// The digest of a record in the form of a state file. A record that was read from a copy may differ in white space,
-/// which this form removes.
+/// The digest of a state file that contains only `record`. A record that was read from a copy may differ in white
+/// space, and writing the state file removes such differences.
 pub(super) fn digest_of_record(record: &InstanceRecord) -> Digest {
     let instances = [(String::new(), record.clone())].into();
     let file = StateFile { lineage: String::new(), serial: 0, instances, ..StateFile::create() };

@@ -1,8 +1,8 @@
 //! Converts state files of versions 1 to 3, which Terraform before 0.12 wrote, to version 4.
 //!
-//! All three versions store attributes as flat maps of strings. Providers upgrade these objects when they read them. In
-//! version 1, outputs are strings, and there is no lineage. Source: OpenTofu 1.12,
-//! `internal/states/statefile/version3_upgrade.go`.
+//! All three versions store the attributes of an object as a flat map of strings. The converted state keeps these maps,
+//! and the provider of an object upgrades its map later. In version 1, outputs are strings, and there is no lineage.
+//! Source: OpenTofu 1.12, `internal/states/statefile/version3_upgrade.go`.
 
 use std::collections::BTreeMap;
 

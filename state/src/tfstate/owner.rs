@@ -1,8 +1,8 @@
-//! The provider that manages a resource according to a state file.
+//! The provider of a resource, as a state file names it.
 //!
 //! The address of the provider is on the resource or on each of its instances. Only an address on an instance may have
-//! an instance key, and all instances of a resource must name the same provider configuration. Files of Terraform 0.12
-//! have a short form.
+//! the key of a provider instance, and all instances of a resource must name the same provider configuration. In files
+//! of Terraform 0.12, the address on a resource may have a short form.
 
 use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance, ProviderParts, ProviderSource};
 

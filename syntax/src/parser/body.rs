@@ -347,7 +347,8 @@ impl Parser<'_> {
     }
 
     /// Skips the rest of a broken item, up to the end of the line on which all brackets of the item are closed. A
-    /// closing bracket also closes all brackets inside its partner. Without a partner, it closes all open brackets.
+    /// closing bracket also closes all brackets that were opened after its partner. If it has no partner, it closes all
+    /// open brackets.
     fn skip_item(&mut self) {
         self.recovery = true;
         self.newlines = true;

@@ -80,8 +80,8 @@ impl Parser<'_> {
 
     /// Enters recovery, and continues after the next unmatched closing bracket of the same family as the opening
     /// bracket at `open`. If the parser has already passed the partner of `open`, it continues after a bracket of an
-    /// outer construct. Brackets of other families do not count, because they are probably unbalanced. Without such a
-    /// bracket, the rest of the text is skipped.
+    /// outer construct. Brackets of other families do not count, because they are probably unbalanced. If there is no
+    /// unmatched closing bracket of the family, the rest of the text is skipped.
     pub(super) fn recover_behind(&mut self, open: usize) {
         let Some(Bracket::Opens(family)) = bracket(self.token(open).kind) else { return self.give_up() };
         self.skip_behind(family);

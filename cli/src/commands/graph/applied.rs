@@ -1,6 +1,7 @@
-//! The graph of an apply that has no plan file and makes no changes. The graph contains everything that outputs and
-//! checks read, the variables of the root module, and the end vertices of modules. Resources that only outputs of the
-//! root module read are omitted, because the state has their objects.
+//! The graph of an apply that has no plan file and makes no changes. The graph contains the outputs of the root module
+//! and the checks with everything that they read, the variables of the root module, and the end vertices of modules and
+//! of the providers in the graph. A resource is omitted if its only readers are outputs of the root module, because the
+//! state has its objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -83,8 +83,8 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
         })?,
         Some(target) => {
-            // The other file is written first. So an interruption can leave the objects in both files, but the objects
-            // are never lost.
+            // The target is written before the source. So an interruption can leave the objects in both states, but the
+            // objects are never lost.
             let seen = change(invocation, &source, |snapshot| {
                 super::present(snapshot)?;
                 Project::refuse_wrong(invocation)?;

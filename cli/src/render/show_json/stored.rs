@@ -17,9 +17,9 @@ use super::{TOFU_VERSION, checks};
 /// The version of the format.
 const FORMAT: &str = "1.0";
 
-/// The document of a state. Without a state, the document contains only the version of the format. The schemas decide
-/// which parts are sensitive, and how values of any type are decoded. An object without a schema is shown as it is
-/// stored.
+/// The document of a state. Without a state, the document contains only the version of the format. The state and the
+/// schemas decide which parts are sensitive. The schemas also decide how attributes of the dynamic type are decoded. An
+/// object without a schema is shown as it is stored.
 pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTreeMap<ProviderSource, S>) -> Json {
     // A state with only results of checks counts as no state.
     let Some(state) = state.filter(|state| !(state.instances.is_empty() && state.outputs.is_empty())) else {

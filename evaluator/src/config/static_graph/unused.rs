@@ -22,8 +22,9 @@ pub(crate) struct Unused {
 }
 
 impl StaticGraph {
-    /// Finds local values, and variables and outputs of called modules, that no output of the root module and no
-    /// resource, provider or check of any module needs. Also finds provider blocks that nothing uses.
+    /// Finds unused local values, and unused variables and outputs of called modules. A value is used if one of these
+    /// needs it: an output of the root module, or a resource, provider, check, validation or module call of any module.
+    /// A module call needs the values in its repetition and `depends_on`. Also finds provider blocks that nothing uses.
     pub(crate) fn unused(&self, root: &Arc<CompiledModule>) -> Unused {
         let is_needed = |node: &Node| match node {
             Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,

@@ -20,7 +20,7 @@ pub fn decode(text: &[u8], ty: &Type) -> Result<Value, DecodeError> {
 }
 
 /// Decodes any JSON, like `jsondecode`: objects become objects, arrays become tuples, and null has no type. If a key
-/// occurs twice, the last value is used; values of different types are an error.
+/// occurs twice, the last value is used. If the values of the key have different types, this is an error.
 pub fn decode_implied(text: &[u8]) -> Result<Value, DecodeError> {
     let json = parse(text)?;
     Decoder { position: Position::default() }.implied(&json)

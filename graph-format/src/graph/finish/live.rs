@@ -101,8 +101,8 @@ impl<'f> Templates<'f> {
 }
 
 impl Finish {
-    /// Turns each `evaluate` that depends on values that are never stored into an `evaluate_live`. Each shard that
-    /// reads the result computes it.
+    /// Replaces each `evaluate` that depends on live values by an `evaluate_live`. Each shard that reads the result of
+    /// an `evaluate_live` computes this result.
     pub(super) fn evaluate_live(&mut self, live: &[bool]) {
         for drafted in &mut self.operations {
             if let Operation::Evaluate { name, formula } = &drafted.operation
@@ -114,7 +114,7 @@ impl Finish {
     }
 
     /// Adds to each shard copies of the operations that the shard reads and whose results are never stored. Drops the
-    /// originals. Adds the reads of the copies to `reads`.
+    /// originals. Adds to `reads` what each copy reads.
     pub(super) fn localise(&mut self, reads: &mut Vec<Vec<u32>>) {
         if !self.operations.iter().any(|drafted| drafted.operation.is_live()) {
             return;

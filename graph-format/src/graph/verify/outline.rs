@@ -3,8 +3,8 @@
 use super::{Flaw, ascending};
 use crate::graph::{OperationId, OutlineRow, Waits};
 
-/// All flaws that are visible in an outline alone: every need must come before its operation and be in the outline.
-/// Takes time linear in the size of the outline, except for looking up operations.
+/// All flaws that are visible in an outline alone. For example, every operation that another one needs must be in the
+/// outline, and before the other one. Takes time linear in the size of the outline, except for looking up operations.
 ///
 /// `operations` is the number of operations of the whole graph, and `shards` the number of its shards.
 pub fn verify_outline(operations: u32, shards: usize, waiters: &[Waits], rows: &[OutlineRow]) -> Vec<Flaw> {
