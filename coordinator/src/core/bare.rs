@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use weft_graph_format::address::{AbsResource, ResourceInstance};
 use weft_graph_format::bare::BareResource;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_protocol::decode_diagnostics;
+use weft_protocol::diagnostics::decode_diagnostics;
 use weft_state::{Opaque, OutputWrite, StoredProvider};
 
 use super::Position;
@@ -129,6 +129,7 @@ fn provider(outline: &Outline, operation: &OutlineOperation, resource: &AbsResou
 mod tests {
     use super::*;
     use crate::outline::{OutlineShard, ShardKey};
+    use weft_protocol::diagnostics::encode_diagnostics;
 
     const PROVIDER: &str = "provider[\"a/b/c\"]";
 
@@ -182,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_cannot_be_configured_was_not_passed() {
+    fn a_resource_whose_provider_cannot_be_configured_is_not_reached() {
         let outline = outline();
         let provider = format!("{PROVIDER}.x[\"k\"]");
         for (about, reached) in [(provider.as_str(), false), ("a.b[0]", true)] {
             let mut resources = BareResources::new(Vec::new());
             let told = [Diagnostic::error("x", "y").about(about)];
-            resources.failed(&outline, Position(0), &Opaque(encode_diagnostics(&told).into()));
+            resources.failed(&outline, Position(0), &encode_diagnostics(&told));
             let operations = operations([FAILED, State::Skipped, State::Skipped, State::Done]);
             assert_eq!(resources.take_writes(&outline, &operations).is_empty(), !reached, "{about}");
         }
