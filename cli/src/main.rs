@@ -3,14 +3,14 @@
 //! Modules in reading order:
 //!
 //! - [`invocation`] parses the command line with [`options`] and [`command`], and calls one of [`commands`].
-//! - [`context`]: the context in which a command runs. [`view`]: its output. [`render`]: the format of the output.
-//!   [`exit`]: its exit code.
+//! - [`context`]: the context in which a command runs. [`view`]: the output of the command. [`render`]: the format of
+//!   the output. [`exit`]: the exit code of the command.
 //! - [`project`]: a configuration with its providers. [`modules`]: the manifest of installed modules. [`variables`]:
-//!   the values of variables. [`plan`] makes a plan file from them.
+//!   the values of variables. [`plan`] makes a plan file from the configuration and the values.
 //! - [`store`]: the location of state and runs. [`backend`]: the backend in the configuration.
 //! - [`apply`] applies a plan file in this process or on a coordinator, and shows the progress.
 //! - [`edits`] changes state outside of runs.
-//! - [`testing`] does all of this in memory, for tests of configurations.
+//! - [`testing`] plans and applies in memory, for tests of configurations.
 
 mod addresses;
 mod apply;

@@ -66,8 +66,8 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
     reader.gathered
 }
 
-/// The problems of variable files that cannot be read and of invalid options, with the files for their source lines.
-/// These problems are reported before the configuration is checked.
+/// The problems of invalid options, and of variable files that cannot be read, with the sources that the problems point
+/// into. These problems are reported before the configuration is checked.
 pub fn unreadable(arguments: &Arguments) -> (SourceFiles, Vec<Diagnostic>) {
     let mut sources = SourceFiles::default();
     let mut problems = Vec::new();
@@ -134,8 +134,9 @@ pub fn given_again<'a>(
         Ok(value) => drop(given.insert(name.into(), value)),
         Err(found) => problems.extend(found),
     };
-    // The type `any` is declared, or stands for a missing type. With a declared `any`, the text is an expression.
-    // Without a type, the text is a string. Therefore, text that is not an expression is used literally.
+    // In a plan file, the type `any` was declared, or stands for a missing type. With a declared `any`, the text is an
+    // expression. Without a type, the text is a string. The two cases look the same here, so the text is read as an
+    // expression, and is used literally if it is not one.
     let parsed = |name: &str, text: &str, source: &str| match types(name) {
         Some(Type::Dynamic) => {
             parsed(name, Some(&Type::Dynamic), text, source).or_else(|_| parsed(name, None, text, source))

@@ -21,8 +21,8 @@ use crate::plan::Unfit;
 pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
 
-/// How often the lease of another process is checked for renewals. More frequent checks would cost requests without a
-/// benefit, because the holder renews the lease less often.
+/// The interval at which the lease of another process is checked for renewals. The holder renews at longer intervals
+/// (`RENEW_INTERVAL`), so a shorter interval here would only cost requests.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Why a run cannot begin or be resumed.

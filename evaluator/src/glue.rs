@@ -166,8 +166,9 @@ pub struct DesiredInstance {
     /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
     pub direct: Vec<AbsResource>,
     /// Addresses of the configured resources that a data source or an ephemeral object waits for because of
-    /// `depends_on`. These are all resources that modules and values in its own `depends_on` need, and those that the
-    /// `depends_on` of calls need.
+    /// `depends_on`. These are the resources that the modules and values in the `depends_on` of its own block need. If
+    /// the call of its module, or a call around it, has a `depends_on`, these are also the resources that this
+    /// `depends_on` names, and everything that they need.
     pub awaited: Arc<[SmolStr]>,
     /// The object that is imported as this instance.
     pub import: Option<ImportWish>,

@@ -59,8 +59,8 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
     };
     let refused = |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false };
     // If the change cannot begin, the old object of a replacement stays deposed. The next plan creates the new object,
-    // and deletes the old object. There are three exceptions: if the provider cannot be opened, if the call cannot be
-    // sent, or if the provider has created nothing, the old object becomes the current object again.
+    // and deletes the old object. In three cases, the old object becomes the current object again instead: the provider
+    // cannot be opened, the call cannot be sent, or the provider has created nothing.
     let config = match change.configuration(&shard, &context.host).await {
         Ok(config) => config,
         Err(problems) => return refused(TaskWrites::default(), problems::not_begun(problems)),

@@ -10,8 +10,8 @@ const SHORT: usize = 4;
 /// The maximum length of names that are compared.
 const LONGEST: usize = 128;
 
-/// The nearest of `names` to `given`, if few edits separate them: letters omitted, added, replaced or swapped with
-/// their neighbour. Case is ignored. If several names are equally near, the first in the alphabet is returned.
+/// The nearest of `names` to `given`, if few edits separate the two. An edit omits, adds or replaces a letter, or swaps
+/// two neighbours. Case is ignored. If several names are equally near, the first in the alphabet is returned.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = folded(given);
     let most = match letters.chars().count() {

@@ -16,8 +16,9 @@
 //! states = ["team-a-prod"]
 //! ```
 //!
-//! A rule matches if its identity matches, or if all its claims match. All patterns may contain `*`. A caller has the
-//! roles of all matching rules. Without a policy file, certificates have the roles in their names, for every state.
+//! A rule matches if its `identity` matches the name in the caller's certificate, or if all claims in its `token` match
+//! the caller's token. All patterns may contain `*`. A caller has the roles of all matching rules. Without a policy
+//! file, certificates have the roles in their names, for every state.
 
 use std::collections::BTreeMap;
 use std::path::Path;

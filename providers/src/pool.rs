@@ -2,8 +2,8 @@
 //!
 //! One process serves one configured provider instance. The process is started and configured at the first use of the
 //! instance, is kept while there is room, and is restarted if it has died. If there is no room, the instance that has
-//! been idle longest is closed. If all instances are in use, the caller waits. Instances with a [`SharedBound`] also
-//! need room within that limit.
+//! been idle longest is closed. If all instances are in use, the caller waits. An instance with a [`SharedBound`] also
+//! needs room within this bound.
 //!
 //! A caller that holds a [`PooledProvider`] and asks for another instance may deadlock with another such caller. Take
 //! one instance at a time.

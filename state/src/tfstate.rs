@@ -1,9 +1,9 @@
 //! Reads and writes state files of version 4.
 //!
-//! Reading accepts anything that OpenTofu or Terraform writes and ignores unknown keys. Writing uses OpenTofu's own
-//! layout, byte for byte, so that users can alternate between the tools without noise in a diff. The order of keys is
-//! that of OpenTofu's version 4 writer. So is the rule for `provider`: it is on each instance if any instance of the
-//! resource has a provider instance key. The member `weft_providers` has the memories of provider instances; OpenTofu
+//! Reading accepts anything that OpenTofu or Terraform writes, and ignores unknown keys. Writing uses OpenTofu's own
+//! layout, byte for byte, so that users can alternate between the tools without noise in a diff. The order of keys, and
+//! the place of `provider`, are those of OpenTofu's version 4 writer: `provider` is on each instance if any instance of
+//! the resource has a provider instance key. The member `weft_providers` has the memories of provider instances; OpenTofu
 //! ignores this member and does not write it. Source: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;

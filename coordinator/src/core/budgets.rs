@@ -72,8 +72,8 @@ impl Budget {
         calls.saturating_mul(self.rule.tokens_per_call)
     }
 
-    /// The request for the needs of the waiting shards, with `demand` operations each. `None` if enough tokens are
-    /// reserved.
+    /// The request for the tokens that the waiting shards need. `demand` is the number of operations of a shard that
+    /// can start. `None` if enough tokens are reserved.
     fn request(&self, now: u64, demand: impl Fn(ShardIndex) -> u32) -> Option<TokenRequest> {
         // Tokens may be reserved for a limited time ahead. The next request is sent when the last reserved token
         // becomes free within half of that time, so that the new tokens arrive before they are needed.

@@ -1,5 +1,5 @@
-//! `backend` and `provider_meta` blocks: the configuration of the state's location, and values that a module sends to
-//! its providers. Their settings are static values.
+//! `backend` blocks configure the location of the state. `provider_meta` blocks contain values that a module sends to
+//! its providers. The settings of both kinds of blocks are static values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

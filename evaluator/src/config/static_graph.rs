@@ -271,10 +271,10 @@ impl StaticGraph {
     /// The selected parts. `None` if everything is selected.
     ///
     /// Targets include all their dependencies, and exclusions exclude all their dependents. If only some instances of a
-    /// resource are excluded, resources that depend on it are excluded too, but outputs are not. An output of the root
-    /// module is planned if it depends on resources and all of them are planned. A selection by targets also includes
-    /// the dependencies of the provider configurations in `wanted`: objects in the state that have no block in the
-    /// configuration need these provider configurations.
+    /// resource are excluded, all other resources that depend on it are excluded too. An output of the root module is
+    /// planned if it depends on resources, and each of them is planned, at least in part. A selection by targets also
+    /// includes the dependencies of the provider configurations in `wanted`: objects in the state that have no block in
+    /// the configuration need these provider configurations.
     pub(crate) fn selected(
         &self,
         root: &Arc<CompiledModule>,

@@ -11,8 +11,8 @@ pub fn attribute_at<'s>(block: &'s Block, path: &Path) -> Option<&'s Attribute> 
     in_block(block, &path.0)
 }
 
-/// The innermost attribute whose value is or contains the part at the path, and the path of the attribute. `None` for
-/// blocks and their elements.
+/// The innermost attribute whose value is, or contains, the part at `path`. The second result is the path of this
+/// attribute. `None` for blocks and their elements.
 pub fn attribute_above<'s>(block: &'s Block, path: &Path) -> Option<(&'s Attribute, Path)> {
     let lengths = (1..=path.0.len()).rev();
     let mut prefixes = lengths.map(|length| Path(path.0.iter().take(length).cloned().collect()));

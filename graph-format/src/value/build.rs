@@ -25,8 +25,8 @@ impl Value {
         Value::refined(ty, Refinement::default())
     }
 
-    /// An unknown value with a refinement. As in cty's refinement builder, some refinements of values that are not null
-    /// have another result: a length of zero gives an empty collection, equal inclusive bounds give a number, and the
+    /// An unknown value with a refinement. Some refinements that exclude null do not give an unknown value, as in cty's
+    /// refinement builder: a length of zero gives an empty collection, equal inclusive bounds give a number, and the
     /// known length of a list gives a list of unknown elements, unless the list would be too long.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
         if refinement.leaves_one_value(&ty) {

@@ -38,8 +38,9 @@ impl Planner {
             return Ok(());
         }
         if !self.is_module_gone(instance) {
-            // Parts of the stored value of the key may be hidden. If so, and if the block of the instance still exists,
-            // this is an error here. If the block was removed, evaluation reports the usual error.
+            // Parts of `each.value` of the instance may be missing from the memory. If parts are missing and the
+            // provider block still exists, this is an error. If the block was removed, evaluation reports the usual
+            // error.
             let hidden = memory.hidden_of_value();
             let lost = self.facts.root.has_provider_block(&instance.config()) && !hidden.is_empty();
             return if lost { Err(vec![problems::hidden_value(instance, &hidden)]) } else { Ok(()) };

@@ -45,8 +45,8 @@ pub(crate) fn leave_out(
 }
 
 /// The outputs that apply evaluates although a partial plan omits them. The plan omits an output that depends on
-/// resources outside the selection. Apply ignores unchanged resources, so it evaluates such an output if all of those
-/// resources are unchanged.
+/// resources outside the selection. Apply ignores unchanged resources, so it evaluates such an output if the resources
+/// outside the selection on which the output depends are all unchanged.
 pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<SmolStr> {
     if !facts.rules.makes_objects || *facts.selection() == Selection::All {
         return Vec::new();

@@ -48,8 +48,9 @@ struct Before {
     sensitive: bool,
 }
 
-/// The value of an output before the plan. In a destroy plan, this is the value computed from the refreshed objects
-/// (see the recorded case `workflow/show-text`). In any other plan, it is the stored value.
+/// The value of an output before the plan. In a destroy plan that refreshes, this is the value computed from the
+/// refreshed objects (see the recorded case `workflow/show-text`), if that value is wholly known and not null.
+/// Otherwise, it is the stored value.
 fn before(snapshot: &Snapshot, last: &RootOutputs, name: &str) -> Before {
     match last.get(name).map(|output| (without_provenance(&output.value), output.sensitive)) {
         Some((value, sensitive)) if value.is_wholly_known() && !value.is_null() => {

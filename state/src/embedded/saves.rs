@@ -110,8 +110,8 @@ impl Saves {
         }
     }
 
-    /// The failure since the last call, if there was one. If several saves fail in a row, only the
-    /// first failure is reported.
+    /// Takes the failure that was recorded since this function was last called, if there is one. If several saves fail
+    /// in a row, only the first failure is recorded.
     pub(super) fn take_trouble(&self) -> Option<StoreError> {
         self.pace().trouble.take()
     }

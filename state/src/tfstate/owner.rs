@@ -39,8 +39,9 @@ impl<'a> Owners<'a> {
         self.of_all.as_ref().map(ProviderInstance::config)
     }
 
-    /// The provider of one instance. `text` is the address of the provider on the instance. If this address is not
-    /// valid, or neither the instance nor the resource has an address, reports a problem and returns `None`.
+    /// The provider of one instance. `text` is the provider address that the file has for the instance. If this address
+    /// is not valid, or if the file has a provider address for neither the instance nor the resource, reports a problem
+    /// and returns `None`.
     pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<StoredProvider> {
         let own = match text.filter(|text| !text.is_empty()).map(parse) {
             Some(Ok(own)) => Some(own),

@@ -43,7 +43,7 @@ pub(super) fn is_template(text: &str) -> bool {
 /// A lone surrogate becomes U+FFFD, as in all JSON readers of OpenTofu.
 ///
 /// # Errors
-/// Returns the offset in the token of the first byte that is not valid in a JSON string.
+/// Returns the offset of the first byte that is not valid in a JSON string. The offset is relative to the token.
 pub(super) fn decode(token: &str, start: u32) -> Result<Decoded<'_>, u32> {
     let behind_quote = start.saturating_add(1);
     let inner = match token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {

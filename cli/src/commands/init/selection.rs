@@ -10,8 +10,8 @@ use crate::command::Invocation;
 use crate::context::{is_workspace_name, remember_workspace};
 use crate::prompt::Prompt;
 
-/// If the selected workspace does not exist, selects one that exists. Asks the user if there is more than one, or for
-/// the name of a first workspace of a `cloud` block.
+/// If the selected workspace does not exist, selects one that exists. If there are several, the user chooses. If there
+/// is none and the configuration has a `cloud` block, the user enters the name of the first workspace.
 ///
 /// # Errors
 /// Returns an error if there is no workspace, if the user cannot be asked, or if the answer is not valid.

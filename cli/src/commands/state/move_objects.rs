@@ -134,8 +134,8 @@ fn plan(
     let invalid_target = |what: String| vec![state_problems::invalid_move_target(what)];
     let mut found = from.of(source);
     if let StateSelector::Module(module) = from {
-        // Only this module instance is moved. Without a key, it is the only instance of a call that has neither `count`
-        // nor `for_each`.
+        // Only the module instance with this address is moved. An address without a key means the only instance of a
+        // call that has neither `count` nor `for_each`.
         found.retain(|address| address.module.0.starts_with(&module.0));
     }
     if found.is_empty() {

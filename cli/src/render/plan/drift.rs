@@ -22,8 +22,8 @@ pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
         .collect()
 }
 
-/// The old value, with the new values at the paths. Only steps into objects are followed. If a path leads into another
-/// container, the result has the new value of the whole container.
+/// The old value, with the new values at the paths. Only steps into objects are followed. If a path leads into a
+/// container of another kind, such as a list, the result has the new value of the whole container.
 fn masked(before: &Value, after: &Value, paths: &[&[ValueStep]]) -> Value {
     if paths.iter().any(|path| path.is_empty()) {
         return after.clone();

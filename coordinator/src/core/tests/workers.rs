@@ -69,7 +69,7 @@ fn a_shard_goes_to_the_worker_with_the_smallest_load() {
 #[test]
 fn a_late_result_of_a_superseded_attempt_is_a_stray() {
     // A late result from an earlier term is acknowledged, although another worker has completed the operation since. If
-    // the object of the late result differs, it is recorded as a stray.
+    // the object of the late result differs from the recorded object, the late object is recorded as a stray.
     let worker = WorkerId("other/1".to_owned());
     let record = OpRecord { status: OpStatus::Done, attempt: Attempt(2), worker, ..OpRecord::default() };
     let plan = outline(OperationKind::Update, &[&[], &[0]], 1);

@@ -226,8 +226,8 @@ impl Waiters {
         for (delete, reader) in std::mem::take(&mut self.before_delete) {
             waits.push((delete, users.tracked(reader, self)));
         }
-        // A group comes after the groups inside it. In reverse order, each group gets the readers of outer groups
-        // first.
+        // A group comes after the groups inside it. The loop runs in reverse order, so each group has the readers of
+        // its outer groups before it is handled.
         let mut inherited: Vec<Vec<Members>> = vec![Vec::new(); groups.len()];
         for (index, group) in groups.into_iter().enumerate().rev() {
             let own: Vec<Members> = group.readers.iter().map(|reader| users.tracked(*reader, self)).collect();

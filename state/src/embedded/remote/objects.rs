@@ -1,8 +1,8 @@
 //! The files of runs as objects: `runs/RUN/{header, plan, summary}`, and a journal as a numbered sequence of segments,
 //! `runs/RUN/journal.EPOCH.NUMBER`, one for each frame.
 //!
-//! A segment is created only if it is absent. An empty segment ends a journal: the process that writes it has taken
-//! over the lock. When a run finishes, each of its journals becomes one object, `journal.EPOCH`.
+//! A segment is created only if it is absent. A process that has taken over the lock ends the journal of the earlier
+//! holder with an empty segment. When a run finishes, each of its journals becomes one object, `journal.EPOCH`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
