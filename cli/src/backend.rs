@@ -1,6 +1,7 @@
 //! The backend of a configuration, which stores the states of its workspaces.
 //!
-//! `init` saves the settings as OpenTofu does. The other commands fail if the configuration has changed since then.
+//! `init` saves the settings of the backend as OpenTofu does. The other commands fail if the `backend` or `cloud` block
+//! has changed since then.
 
 mod hash;
 mod hosts;

@@ -26,9 +26,9 @@
 //! ```
 //!
 //! A rule matches a provider instance if all its patterns match; `*` matches any text. Each rule adds the labels,
-//! `concurrency` and `instances` that no earlier rule has set. All provider instances of a rule share its bound
-//! `instances`. A call takes tokens from every budget whose limit matches. The labels and budgets of a plan are fixed
-//! when the plan is made, and are stored in the plan file.
+//! `concurrency` and `instances` that no earlier rule has set. At each worker, `instances` limits how many provider
+//! instances of a rule are open, counted together. A call takes tokens from every budget whose limit matches. The
+//! labels and budgets of a plan are fixed when the plan is made, and are stored in the plan file.
 
 mod limit;
 mod rule;

@@ -3,8 +3,8 @@
 //! Reading accepts anything that OpenTofu or Terraform writes, and ignores unknown keys. Writing uses OpenTofu's own
 //! layout, byte for byte, so that users can alternate between the tools without noise in a diff. The order of keys, and
 //! the place of `provider`, are those of OpenTofu's version 4 writer: `provider` is on each instance if any instance of
-//! the resource has a provider instance key. The member `weft_providers` has the memories of provider instances; OpenTofu
-//! ignores this member and does not write it. Source: OpenTofu 1.12, `internal/states/statefile/version4.go`.
+//! the resource has a provider instance key. The member `weft_providers` has the memories of provider instances;
+//! OpenTofu ignores this member and does not write it. Source: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;
 mod earlier;
@@ -113,8 +113,8 @@ pub struct StateFile {
     pub serial: u64,
     /// A UUID that is created with the state. See [`StateFile::has_lineage`].
     pub lineage: String,
-    /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without instances
-    /// ([`BareResource`]). In the file, the memories have a separate key, and the resources are among the others.
+    /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without
+    /// instances ([`BareResource`]). In the file, the memories have a separate key, and the resources are among the others.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,

@@ -39,8 +39,8 @@ impl Checks {
         Checks { failures: BTreeMap::new(), stored, compared: false }
     }
 
-    /// Records the failure of a check. A false assertion of a check block is only a warning: its operation is done.
-    /// Returns whether there was a failure.
+    /// Records the failure of a check, if these diagnostics of its operation report one. Returns whether they do. A
+    /// false assertion of a check block is such a failure, although it is only a warning and its operation succeeds.
     pub(super) fn note(&mut self, kind: OperationKind, position: Position, diagnostics: &Opaque) -> bool {
         let failure = match kind {
             OperationKind::Read => unread(decode_diagnostics(diagnostics)),

@@ -55,8 +55,8 @@ impl Core {
         self.live()
     }
 
-    /// Recovers the work of a dead process: folds its journal, and restores the format digit of the state file unless a
-    /// run still guards the file.
+    /// Recovers the work of a dead process: folds its journal into the state file. Also restores the original digit of
+    /// the file's format version, so that OpenTofu accepts the file again, unless a run still guards the file.
     pub(super) fn recover(
         &self,
         live: &mut Live,
