@@ -113,8 +113,8 @@ pub fn joined(names: &[&str]) -> String {
 }
 
 impl<B: Bucket> Beside<B> {
-    /// The objects of the state with this key, stored apart from all states. Needed for services where a listing of
-    /// states would also list the objects beside the states.
+    /// The objects beside the state with this key, under a prefix apart from all states. Needed for services where a
+    /// listing of states would otherwise also list these objects.
     pub fn apart(bucket: &Arc<B>, key: &str) -> Beside<B> {
         Beside { bucket: Arc::clone(bucket), start: format!("{APART}{key}/") }
     }

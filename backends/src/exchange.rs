@@ -135,8 +135,9 @@ pub trait Authorize: Send + Sync {
     /// The headers to add, and the parameters to add to the query.
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError>;
 
-    /// Called after the service has rejected the headers or parameters from [`Authorize::authorize`]. Returns whether
-    /// the request is sent once more, because the next call of [`Authorize::authorize`] can return other credentials.
+    /// Called after the service has rejected the headers or parameters from [`Authorize::authorize`]. Returns `true` if
+    /// the next call of [`Authorize::authorize`] can return other credentials. In this case, the request is sent once
+    /// more.
     async fn rejected(&self) -> bool {
         false
     }

@@ -131,8 +131,8 @@ impl Invocation<'_> {
         Ok(())
     }
 
-    /// Prints a document as JSON. With `-json`, the document is the only output. With `-json-into`, the document is
-    /// written to a file in addition to the text output. Returns true if the caller must not print text.
+    /// Writes a document as JSON if an option requests it. `-json` prints the document as the only output. `-json-into`
+    /// writes the document to a file, in addition to the text output. Returns true if the caller must not print text.
     pub fn document(&self, make: impl FnOnce() -> String) -> Result<bool, Exit> {
         let json = self.arguments.switch("json", false);
         let Some(path) = self.arguments.value("json-into") else {

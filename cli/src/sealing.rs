@@ -297,10 +297,11 @@ pub fn plan_reader(sealing: &Sealing, path: &str) -> Result<PlanReader, PlanUnre
 }
 
 /// The decrypted bytes of a plan file. A file that is not sealed is returned unchanged if it is not a plan, or if the
-/// settings do not encrypt plans.
+/// settings accept unencrypted plans.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read or decrypted.
+/// Returns an error if the file cannot be read or decrypted, or if it is a sealed state. Also returns an error if it is
+/// an unencrypted plan that the settings do not accept.
 pub fn plan_bytes(sealing: &Sealing, path: &str) -> Result<Vec<u8>, PlanUnread> {
     let bytes = std::fs::read(path).map_err(PlanFileError::from)?;
     if is_sealed_state(&bytes) {

@@ -210,7 +210,7 @@ impl StoreLocation {
     }
 
     /// The store for a command that changes the state outside of runs. Processes that wait for the lock show
-    /// `operation`. With `dated`, each previous state is saved in its own file.
+    /// `operation`. With `dated`, each previous state is saved in its own file, unless `-backup=PATH` names the file.
     ///
     /// # Errors
     /// Returns the exit code. The problems have been reported.
@@ -244,8 +244,8 @@ impl StoreLocation {
         remote.options.state.runs_here().await.map_err(|error| of_backend(&error))
     }
 
-    /// Checks that the service of the state knows the format of the states that Weft writes. The options can turn this
-    /// check off.
+    /// Checks that the service of the state knows the format of the states that Weft writes. With the option
+    /// `-ignore-remote-version`, the problem is only a warning.
     ///
     /// # Errors
     /// Returns the exit code. The problems have been reported.
@@ -379,7 +379,7 @@ pub fn names_backend(arguments: &Arguments) -> bool {
 }
 
 /// Whether options or environment select a store that is not a backend. If so, the backend of the configuration has the
-/// second copy of the state.
+/// second copy of the state, unless the backend is `local`.
 pub fn names_store(arguments: &Arguments) -> bool {
     store_url(arguments).is_some() && !names_backend(arguments)
 }
@@ -415,8 +415,8 @@ fn named(
     Ok(Some(StoreLocation::Redis { server: Box::new(server), workspace, sealing, folder, notices, copy }))
 }
 
-/// The backend of the configuration, for the second copy of a state in Redis. A backend that this build does not
-/// support is ignored.
+/// The backend of the configuration, which stores the second copy if Redis stores the state. A backend that this build
+/// does not support is ignored.
 fn behind(
     context: &Context,
     arguments: &Arguments,

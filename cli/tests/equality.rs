@@ -1,4 +1,4 @@
-//! A test that a plan file computes the same values as the configuration once everything is known.
+//! Tests whether a plan file computes the same values as the configuration, once everything is known.
 //!
 //! The test plans generated expressions over results of resources while the results are unknown, and applies the plan
 //! file. Then the test plans the same configuration again with everything known. That plan must be empty.

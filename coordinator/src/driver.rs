@@ -465,8 +465,8 @@ impl Driver {
     }
 }
 
-/// Sends a batch until the store answers. After an error, it is unknown whether the steps took effect, and the same
-/// steps may be sent again.
+/// Sends a batch, and sends it again after each temporary error until the store answers. After such an error, it is
+/// unknown whether the steps took effect, so the store may receive the same steps twice. Returns any other error.
 async fn patient_batch(
     store: Arc<dyn RunStore>,
     lease: Lease,

@@ -406,8 +406,9 @@ impl Hub {
         }
     }
 
-    /// Closes all connections after their frames have arrived. Later, each new connection is closed when its greeting
-    /// arrives, because the term may end before a worker has sent its greeting.
+    /// Closes each connection after the frames that were already sent over it have arrived at the worker. Later, each
+    /// new connection is closed when its greeting arrives, because the term may end before a worker has sent its
+    /// greeting.
     pub(crate) fn hang_up(&self) {
         let mut state = self.state.lock();
         state.closed = true;

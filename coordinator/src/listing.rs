@@ -97,10 +97,12 @@ impl RunListing {
 /// The maximum number of runs whose operations are read to count their changes for a list. The operations are read only
 /// for runs whose totals are not in the store.
 const COUNTED_RUNS: usize = 20;
-/// The maximum number of finished operations of a run whose changes are counted. Reading more would make the list slow.
+/// The changes of a run are counted only if the run has at most this number of finished operations. Reading more
+/// operations would make the list slow.
 const COUNTED_OPERATIONS: u32 = 10_000;
 
-/// All runs of a store, newest first. The changes of a run are included if they can be counted quickly.
+/// All runs of a store, newest first. The numbers of changes of a run are included if they are stored, or if they can
+/// be counted quickly.
 ///
 /// # Errors
 /// Returns an error if the store does not respond.
@@ -237,8 +239,8 @@ pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// The decisions that are possible for an operation in doubt with this action. A provisioner leaves no object that
-/// could be adopted, and the object of a delete is known.
+/// The decisions that are possible if an operation with this action is in doubt. A provisioner leaves no object that
+/// could be adopted, and the state already has the object of a delete.
 pub fn fitting(action: &str) -> &'static [&'static str] {
     match action {
         "provision" | "delete" => &["absent", "retry", "forget"],

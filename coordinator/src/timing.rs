@@ -47,8 +47,8 @@ pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
 /// suffices for workers that reconnect, or start at the same time as the coordinator.
 pub const LABELS_WAIT: Duration = Duration::from_secs(5);
 
-/// The time after which a run with work reports that no worker is connected. Within this time, workers that start at
-/// the same time as the run connect, and the user does not yet wonder about the silence.
+/// The time after which a run with work reports that no worker is connected. This time suffices for workers that start
+/// together with the run, and is so short that the user does not yet wonder about the silence.
 pub const NO_WORKER_NOTICE: Duration = Duration::from_secs(5);
 
 /// The interval of ticks for the state machine: a fraction of the times above, except [`GATHER_CONNECTED`].
@@ -78,12 +78,12 @@ pub const REQUEST_BYTES: usize = 8 << 20;
 /// The capacity of the queues of frames to and from a worker. When a queue is full, its sender waits.
 pub const CHANNEL_FRAMES: usize = 1024;
 
-/// The capacity of the queue of events for a watcher. If the queue overflows, the watcher misses events, and receives
-/// the current state instead.
+/// The capacity of the queue of events for a watcher. If the queue overflows, the watcher misses events. A client of
+/// the coordinator receives a summary of the run instead.
 pub const WATCH_EVENTS: usize = 65_536;
 
-/// If this number of events waits for a watcher, lines of provisioners are no longer sent to watchers. Lines must not
-/// displace events of operations.
+/// If this number of events waits for the slowest watcher, lines of provisioners are dropped for all watchers. Lines
+/// must not displace events of operations.
 pub const WATCH_LINES: usize = WATCH_EVENTS / 4;
 
 /// The time to wait for results of providers after the second signal. A request that a provider cancels ends within

@@ -423,8 +423,8 @@ impl CompiledModule {
         alias.zip(required).is_some_and(|(alias, required)| required.whole_aliases.contains(alias))
     }
 
-    /// Whether this name refers to a configuration with `for_each`. The module declares this configuration itself, or
-    /// callers pass it as a whole.
+    /// Whether this name refers to a provider configuration with `for_each`. Either the module declares this provider
+    /// configuration itself, or callers pass it with all its instances.
     pub fn has_provider_keys(&self, local_name: &SmolStr, alias: Option<&SmolStr>) -> bool {
         let block = self.providers.get(&(local_name.clone(), alias.cloned()));
         block.is_some_and(|block| block.for_each.is_some()) || self.promises_whole(local_name, alias)

@@ -2,7 +2,7 @@
 //!
 //! Only constants are evaluated: an expression becomes its constant value or the names of its references. [`document`]
 //! builds the whole document, `expressions` describes expressions and bodies, and `providers` describes the provider
-//! configurations of all modules, and finds the configuration that each resource uses.
+//! configurations of all modules, and finds the provider configuration that each resource uses.
 
 mod expressions;
 mod providers;

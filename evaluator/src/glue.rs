@@ -166,9 +166,10 @@ pub struct DesiredInstance {
     /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
     pub direct: Vec<AbsResource>,
     /// Addresses of the configured resources that a data source or an ephemeral object waits for because of
-    /// `depends_on`. These are the resources that the modules and values in the `depends_on` of its own block need. If
-    /// the call of its module, or a call around it, has a `depends_on`, these are also the resources that this
-    /// `depends_on` names, and everything that they need.
+    /// `depends_on`, without the resources that its own block names. They include the resources that the modules and
+    /// values in the `depends_on` of its own block need. If the call of its module, or a call around that call, has a
+    /// `depends_on`, they also include the resources that this `depends_on` names, and everything that those resources
+    /// need.
     pub awaited: Arc<[SmolStr]>,
     /// The object that is imported as this instance.
     pub import: Option<ImportWish>,

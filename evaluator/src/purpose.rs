@@ -26,8 +26,9 @@ pub enum Purpose {
     /// Answers questions about the current state: objects come from state, variables without a value are unknown, and
     /// impure functions run.
     Inspect {
-        /// Whether the state is complete. If so, a resource without stored objects has no instances. Otherwise, the
-        /// instances of such a resource are unknown, because it is possibly not yet applied.
+        /// Whether the state is complete. If so, a resource with repetition but without stored objects has no
+        /// instances. Otherwise, the instances of such a resource are unknown, because the resource is possibly not yet
+        /// applied.
         settled: bool,
     },
 }
@@ -70,8 +71,8 @@ impl Purpose {
 
 /// Questions about values.
 impl Purpose {
-    /// Whether values come from a plan or from the state. Otherwise, an unknown value stands for every value that the
-    /// configuration may have, and unknown values are not reported.
+    /// Whether values come from a plan or from the state. Otherwise, an unknown value stands for all values that are
+    /// possible in its place, and unknown values are not reported.
     pub(crate) fn has_values(self) -> bool {
         !self.is_validation()
     }

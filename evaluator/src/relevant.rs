@@ -27,7 +27,8 @@ pub struct Changed {
 }
 
 /// The attributes that contribute to changes. An empty path is the whole object. An instance without a key stands for
-/// all instances of a resource with `count` or `for_each`. Arguments of types without a schema are skipped.
+/// all instances of a resource with `count` or `for_each`. If the type of a resource has no schema, the arguments of
+/// the resource are not searched for references.
 pub fn relevant_attributes(
     root: &Arc<CompiledModule>,
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,

@@ -84,8 +84,8 @@ impl Selection {
         }
     }
 
-    /// Whether an instance of a planned resource is not selected: targets name only other instances, or an exclusion
-    /// names this instance.
+    /// Whether an instance of a planned resource is not selected: targets name only other instances of its resource or
+    /// of its module, or an exclusion names this instance.
     pub fn leaves_out(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::All => false,

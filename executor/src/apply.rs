@@ -22,8 +22,8 @@ use crate::subject::{Problems, has_errors};
 enum Prepared {
     /// No call is needed: the operation is done.
     Done(Done),
-    /// A call is needed. The last field is the import id that a look-up before the call used, if there was a look-up.
-    /// No object had this id.
+    /// A call is needed. The last field is the import id of a look-up before the call that found no object. `None` if
+    /// there was no such look-up.
     Call(Begun, FinalPlan, Option<String>),
 }
 
@@ -58,9 +58,10 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         Err(problems) => return TaskOutcome::failed(problems),
     };
     let refused = |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false };
-    // If the change cannot begin, the old object of a replacement stays deposed. The next plan creates the new object,
-    // and deletes the old object. In three cases, the old object becomes the current object again instead: the provider
-    // cannot be opened, the call cannot be sent, or the provider has created nothing.
+    // If a replacement fails and has created no object, the old object stays deposed. The next plan creates the new
+    // object, and deletes the old object. There are three exceptions, in which the old object becomes the current
+    // object again: the provider cannot be opened, the call cannot be sent, or the provider reports that it has created
+    // nothing.
     let config = match change.configuration(&shard, &context.host).await {
         Ok(config) => config,
         Err(problems) => return refused(TaskWrites::default(), problems::not_begun(problems)),

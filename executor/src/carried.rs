@@ -49,7 +49,7 @@ pub fn encode_value(value: &Value) -> Result<Vec<u8>, CarryError> {
 /// Decodes the bytes of [`encode_value`].
 ///
 /// # Errors
-/// Returns an error if the bytes contain no value, or stand for a withheld value.
+/// Returns an error if the bytes contain no value, or stand for a value that must not leave its process (`withheld`).
 pub fn decode_value(bytes: &[u8]) -> Result<Value, CarryError> {
     carried(bytes)?.ok_or(CarryError::NoValue)
 }
@@ -71,8 +71,9 @@ pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     }
 }
 
-/// The value, reduced to the parts that the paths lead to. Other attributes and keys are removed, and other elements of
-/// lists and tuples are null. Each path leads to the same part in the original value and in the reduced value.
+/// The value, reduced to the parts that the paths lead to. Other attributes and keys are removed. Other elements of
+/// lists and tuples are null, or are removed if no part that a path leads to follows them. Each path leads to the same
+/// part in the original value and in the reduced value.
 pub(crate) fn only(value: &Value, paths: &[Path]) -> Value {
     let steps: Vec<&[ValueStep]> = paths.iter().map(|path| path.0.as_slice()).collect();
     only_steps(value, &steps)

@@ -1,5 +1,5 @@
-//! The context of a task: its run, its shard and the permission to make its call. The events of the task go to the
-//! desk.
+//! The context of a task: its run, its shard and the permission to make its call. The events of the task go to the desk
+//! ([`crate::desk`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

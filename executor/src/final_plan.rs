@@ -66,8 +66,8 @@ pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result
     plan_again(change, begun, &reviewed_value).await
 }
 
-/// Validates a configuration that was unknown in the plan. A configuration that was known in the plan has not changed,
-/// and planning has validated it.
+/// Validates the configuration of the object if a part of it was unknown in the plan. A configuration that was wholly
+/// known has not changed, and planning has validated it.
 async fn validate_again(change: &Change<'_>, begun: &mut Begun) -> Result<(), Problems> {
     if change.planned.config_known {
         return Ok(());

@@ -3,7 +3,8 @@
 //!
 //! Invariants:
 //! - A task is called at most once.
-//! - A task is called only if a grant arrives while the task waits for it, and only if the intent of the task is young.
+//! - A task is called only if a grant arrives while the task waits for it, and only if the intent of the task is not
+//!   too old ([`is_young`]).
 //! - A result is kept until it is acknowledged. A task whose call was made is not forgotten before its result is
 //!   acknowledged.
 //!

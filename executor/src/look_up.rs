@@ -1,9 +1,9 @@
 //! Looking up the object of a create by the attributes that are planned for it.
 //! `docs/decisions/2026-11-26-looking-up-creates.md` describes what a look-up proves.
 //!
-//! There are three methods of looking up an object. The first uses the import id in the description of the type. With
-//! this id, the description promises strongly consistent look-ups. The second, for types without this promise, uses the
-//! import id from the tables of [`weft_graph_format::lookups`]. The third uses the identity of the object.
+//! There are three methods of looking up an object. The first uses the import id in the description of the type. The
+//! description promises that look-ups by this id are strongly consistent. The second, for types without this promise,
+//! uses the import id from the tables of [`weft_graph_format::lookups`]. The third uses the identity of the object.
 
 use weft_graph_format::codec::json;
 use weft_graph_format::digest::Digest;
@@ -52,12 +52,12 @@ impl Change<'_> {
         Some(filled.map(|id| LookUp { target: ImportTarget::Id(id.clone()), id }))
     }
 
-    /// How to look up the object of a create: by the import id from the template in the table, or by the planned
+    /// How to look up the object of a create: by the import id from the template in `lookup_table`, or by the planned
     /// identity of the object.
     ///
     /// # Errors
     /// Returns the reason why the object cannot be looked up. The reason is empty if the object has neither a template
-    /// in the table nor a planned identity.
+    /// in this table nor a planned identity.
     pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, String> {
         match (self.named(plan), self.identified(plan)) {
             (Some(Ok(named)), _) => Ok(named),
@@ -76,9 +76,9 @@ impl Change<'_> {
         Some(LookUp { target: ImportTarget::Identity(identity), id })
     }
 
-    /// Checks whether the name of a create is free, before the call. If no object has the name, returns the import id
-    /// that was looked up. The result does not prevent the call: the provider decides what to do about an existing
-    /// object.
+    /// Before the call of a create, checks whether an object already has the name of the object to create. If no object
+    /// has the name, returns the import id that was looked up. The result does not prevent the call: the provider
+    /// decides what to do about an existing object.
     pub(crate) async fn look_before(&self, begun: &mut Begun, plan: &FinalPlan) -> Option<String> {
         if matches!(*begun.provider, Provider::StoodInFor(_)) {
             return None;

@@ -66,8 +66,8 @@ pub struct WorkerOptions {
     pub files: Arc<dyn Files>,
     /// The base of relative file names.
     pub base_directory: PathBuf,
-    /// Receives the events and diagnostics of ephemeral objects. Set only if a command such as `weft apply` runs the
-    /// worker in its own process. If it is set, provisioners wait while the queue of their output lines is full,
+    /// Receives the events and diagnostics of ephemeral objects. Set only if the worker runs in the process of a
+    /// command such as `weft apply`. If it is set, provisioners wait while the queue of their output lines is full,
     /// because such a command shows every line.
     pub said: Option<mpsc::Sender<HostMessage>>,
     /// Stores results without an acknowledgement, so that they outlive the process.

@@ -1,8 +1,8 @@
 //! The spool: a file with results that no coordinator has acknowledged, so that they outlive the worker's process.
 //!
 //! While no coordinator is connected, a result is written to the spool at once. Otherwise, a result is written only if
-//! it is not acknowledged soon. A later process of the same name finds the result, and hands it over as a report of the
-//! process that made it.
+//! it is not acknowledged soon. A later process of the same worker finds the result, and hands it over as a report of
+//! the process that made the result.
 
 mod file;
 

@@ -16,8 +16,8 @@ use crate::options::WorkerOptions;
 use crate::spool_writer::{ACKNOWLEDGEMENT, SpoolWriter};
 use crate::unsent::Unsent;
 
-/// A worker's end of its connection: two channels in one process. For a network connection, the host of the worker
-/// forwards frames between the connection and these channels.
+/// A worker's end of its connection: two channels in one process. For a network connection, the program that runs the
+/// worker forwards frames between the connection and these channels.
 #[derive(Debug)]
 pub struct Channel {
     /// Encoded `CoordinatorFrame`s. The connection ends when this channel ends.

@@ -71,8 +71,8 @@ enum Action {
     Constant(Value),
     /// Computed from the values of all operands.
     Strict(Compute),
-    /// The operands are the condition and the two results. The chosen result is converted to the type. If the type is
-    /// open, the other result is computed too, because both results determine the type.
+    /// The operands are the condition and the two results. The chosen result is converted to the type. If a part of the
+    /// type is not determined, the other result is computed too, because both results determine the type.
     Conditional {
         /// The type of the result, as far as it was determined during planning.
         ty: Type,

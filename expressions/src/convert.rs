@@ -276,8 +276,8 @@ impl Target {
 }
 
 /// Finds the common type of elements that were converted to `element`, which may contain dynamic parts, and converts
-/// the elements to that type. It is an error if they still have several types then: `[{ e = 1 }, { e = [] }]` is no
-/// list of objects with an attribute of any type.
+/// the elements to that type. It is an error if the converted elements still have several types. For example,
+/// `[{ e = 1 }, { e = [] }]` cannot be converted to `list(object({ e = any }))`.
 fn one_type(
     mut items: Vec<Value>,
     element: &Type,

@@ -72,8 +72,8 @@ fn failed_value(problem: &Diagnostic) -> Value {
     Value::unknown(Type::Dynamic).with_formula(Some(formula))
 }
 
-/// Whether a failed expression also fails at apply, for all values of its live parts. This is the case if a part of the
-/// value is an error.
+/// Whether a failed expression also fails at apply, for all values that its parts may then have. This is the case if a
+/// part of `value`, the value of the expression, is an error.
 fn fails_for_certain(value: &Value) -> bool {
     certain_failure(value).is_some()
 }
@@ -103,9 +103,9 @@ struct Evaluator<'s> {
     /// The elements of the surrounding splats, innermost last.
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
-    /// The number of errors so far that apply might not repeat, because they come from unknown types or values. After
-    /// such an error, the plan does not know the result of `try` or `can`. Errors of live values are not counted, since
-    /// a plan treats live values as known.
+    /// The number of errors so far that might not occur again at apply, because they come from unknown types or values.
+    /// After such an error, the plan does not know the result of `try` or `can`. Errors of live values are not counted,
+    /// since a plan treats live values as known.
     reopened: u64,
     /// The number of steps, including those of the expression around a template. See [`limits`].
     steps: u64,
@@ -183,8 +183,9 @@ impl<'s> Evaluator<'s> {
         self.fail(problem.diagnostic(), subject, id)
     }
 
-    /// Like [`Evaluator::fail`], for an operation on operands. If an operand is live or has an open type, the operation
-    /// may still succeed at apply, so its formula stays.
+    /// Like [`Evaluator::fail`], for an operation on operands. If an operand is live, or its type is known only at
+    /// apply, the operation may still succeed at apply. In this case, the returned value has the formula of the
+    /// operation.
     fn fail_on(
         &mut self,
         problem: Diagnostic,

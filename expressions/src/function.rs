@@ -91,14 +91,14 @@ pub enum Symbolic {
     /// origins.
     Structural,
     /// The result is a new value (`join`, `upper`), or depends on the content of the arguments (`contains`, `distinct`,
-    /// `coalesce`). The result depends on everything in the arguments.
+    /// `coalesce`). In both cases, the result gets the origins of everything in the arguments.
     Opaque,
     /// The result is the argument with marks removed (`nonsensitive`). Like `Structural`, unless the argument is
     /// marked.
     Unmarking,
     /// The result comes from evaluating a template with variables (`templatefile`, `templatestring`). The formulas and
-    /// origins of the result come from this evaluation. The first argument is the path or the text of the template. If
-    /// this argument is symbolic, the result gets the formula of the call.
+    /// origins of the result come from this evaluation. Exception: if the first argument (the path or the text of the
+    /// template) is symbolic, the result gets the formula of the call.
     Inlined,
     /// Each call has a different result (`uuid`). The plan does not run the call. An occurrence number identifies the
     /// call.
@@ -108,8 +108,8 @@ pub enum Symbolic {
 /// Computes the type of the result. The arguments are converted and checked for null, and may be unknown.
 pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
 
-/// Computes the result of a call. The arguments fit the parameters. The last argument is the type of the result. This
-/// type was computed before.
+/// Computes the result of a call from the arguments of the call, which fit the parameters, and from the type of the
+/// result, which was computed before.
 pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
 
 /// Computes the refinement of an unknown result of this type.

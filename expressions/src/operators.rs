@@ -67,8 +67,8 @@ pub fn convert_operand(operator: BinaryOperator, side: Side, operand: &Value) ->
     convert(operand, &operand_type(operator)).map_err(|e| OperatorError::Operand { side, message: e.to_string() })
 }
 
-/// The result of `&&` or `||` if this converted operand alone decides the result: `false` or null for `&&`, `true` for
-/// `||`. Ignores marks.
+/// The result of `&&` or `||` if this converted operand alone decides the result. An operand that is `false` or null
+/// decides that `&&` is `false`. The operand `true` decides that `||` is `true`. Ignores marks.
 pub fn decided_by(operator: BinaryOperator, operand: &Value) -> Option<bool> {
     match (operator, operand.open().1) {
         (BinaryOperator::And, Kind::Bool(false) | Kind::Null(_)) => Some(false),

@@ -1,4 +1,4 @@
-//! Compares what a plan knows about expressions over unknown values with OpenTofu's record `unknowns.json`.
+//! Compares OpenTofu's record `unknowns.json` with what a plan knows about expressions over unknown values.
 //!
 //! `tests/conformance/unknowns.todo` lists the differences, in the format of `expressions.todo`.
 

@@ -1,5 +1,5 @@
-//! Calls functions with strings, numbers and lists. The input selects the function by a number. Zero bytes separate the
-//! arguments.
+//! Calls functions with strings, numbers and lists. The input selects the function by a number. The arguments are
+//! separated by NUL bytes.
 #![no_main]
 
 use std::sync::atomic::AtomicU32;

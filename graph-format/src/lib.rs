@@ -10,7 +10,7 @@
 //!   providers.
 //! - [`graph`] is the work of an apply, [`changes`] is what a reviewer reads, and [`plan_file`] is the file with both.
 //! - [`placement`] says which workers may run which operations, [`limits`] how often providers may be called, and
-//!   [`lookups`] how objects are found by name.
+//!   [`lookups`] by which import ids objects are found.
 //! - [`stored`], [`run`], [`digest`], [`shown`] and [`checks`] are data that states, runs and plans share.
 
 pub mod address;

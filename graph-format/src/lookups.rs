@@ -1,8 +1,8 @@
 //! Tables of import ids, by which planned objects can be found.
 //!
-//! There is one table for each provider source. A line contains a type and the import id of its objects, with planned
-//! attributes in braces. An entry is a promise about the type: the plan determines each part of the id, and at most one
-//! object has the id at any time. `tests/aws/lookups` checks the entries for AWS with the provider itself.
+//! A table belongs to one or more provider sources. A line contains a type and the import id of its objects, with
+//! planned attributes in braces. Each line is a promise about the type: the plan determines each part of the id, and at
+//! most one object has the id at any time. `tests/aws/lookups` checks the lines for AWS with the provider itself.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,9 +1,9 @@
 //! The source of a module: the argument `source` of a `module` block.
 //!
-//! A *local* source is a path inside the package of the calling module. A *registry* source refers to a module in a
-//! registry, which has versions. Every other source is *remote*: a package that is downloaded as a whole, optionally
-//! with a folder inside it. Short forms (`github.com/..`, `git@host:..`, an absolute path) are converted to the form
-//! that OpenTofu writes to its list of installed modules. Sources print in that form.
+//! A *local* source is a path inside the package of the calling module. A *registry* source refers to a module with
+//! versions in a registry. Every other source is *remote*: a package that is downloaded as a whole, optionally with a
+//! folder inside it. Short forms (`github.com/..`, `git@host:..`, an absolute path) are converted to the form that
+//! OpenTofu writes to its list of installed modules. Sources print in that form.
 
 mod registry;
 mod remote;

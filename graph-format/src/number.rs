@@ -1,8 +1,8 @@
 //! Numbers as in cty: binary floating point, each with its own precision, and the two infinities.
 //!
 //! Invariants:
-//! - A finite number is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`] bits. So each
-//!   value has one representation, apart from its precision.
+//! - A finite number other than zero is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`]
+//!   bits. So each value has one representation, apart from its precision.
 //! - An integer that fits into `i64` is always stored inline, whatever its precision. Negative zero is never stored
 //!   inline.
 //! - Equality, order and hash ignore the precision. The precision only determines how results are rounded and how many

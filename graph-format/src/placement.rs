@@ -21,7 +21,7 @@ impl ShardPlacement {
 }
 
 /// The maximum number of provider instances that each worker has open at the same time, for one placement rule. All
-/// shards to which the rule applies share it.
+/// shards to which the rule applies share this maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceBound {
     /// The number of the rule in its file, beginning with 1.

@@ -70,8 +70,8 @@ pub enum PathStep {
 }
 
 impl PathStep {
-    /// The index step of a canonical key. OpenTofu requires the type beside the key, so this adds the type to a bare
-    /// key.
+    /// The index step of a key in canonical JSON. OpenTofu requires the type beside the key. If the type is missing,
+    /// this function adds it.
     pub fn index(key: RawJson) -> PathStep {
         let word = match key.as_str().as_bytes().first() {
             Some(b'"') => "string",

@@ -185,8 +185,8 @@ impl<'a> Drafting<'a> {
         operation
     }
 
-    /// Drafts the change of a memory as an operation for an output. The state forgets a provider instance only after
-    /// all other operations of the plan that use this instance.
+    /// Drafts the change of the memory of a provider instance as an `output`. The state forgets a provider instance
+    /// only after all other operations of the plan that use this instance.
     fn remember(&mut self, memory: MemoryChange) {
         let name = SmolStr::from(memory.instance.to_string());
         let Some(value) = memory.value else {

@@ -4,7 +4,7 @@
 //!
 //! A memory is stored as an object with these members:
 //! - `each_value`: the value of `each.value`, if the provider instance has a key
-//! - `configuration`: the configuration without its null arguments, if the block is in a called module
+//! - `configuration`: the arguments of the provider block that are not null, if the block is in a called module
 //! - `hidden`: the parts that are not stored, by path. These are sensitive or ephemeral parts, by their value or by the
 //!   schema, and arguments from root variables. For each path, the value is the variable that provides the part, such
 //!   as `var.token`, or an empty string.

@@ -79,8 +79,8 @@ impl Planner {
         self.agenda().records.push(record);
     }
 
-    /// Plans the move of an object to its address, before any other step. If this is called again for the same address,
-    /// the object of the first call is used.
+    /// If the state has the object of `address` at another address, plans its move to `address`, before any other step.
+    /// If this function is called again for the same address, the object of the first call is used.
     pub(crate) fn move_first(&self, address: &ResourceInstance, prior: Option<&Prior>, provider: &ProviderInstance) {
         if self.facts.previous(address).is_none() {
             return;
@@ -122,9 +122,9 @@ impl Planner {
     }
 
     /// Whether a data source or an ephemeral object waits for a resource that is about to change. Resources count if
-    /// the block refers to them directly, or requires them by `depends_on`. If the block has conditions, any of its
-    /// dependencies counts. If the plan reads before it deletes, only direct references and the targets of the block's
-    /// own `depends_on` count.
+    /// the block refers to them directly, or if they are required by a `depends_on` of the block or of a module call
+    /// around it. If the block has conditions, any of its dependencies counts. If the plan reads before it deletes,
+    /// only direct references and the targets of the block's own `depends_on` count, with or without conditions.
     pub(crate) fn waits_for_others(&self, desired: &DesiredInstance) -> bool {
         let agenda = self.agenda();
         if self.facts.rules.reads_first {

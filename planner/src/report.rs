@@ -43,8 +43,8 @@ impl Report {
         Ok(())
     }
 
-    /// Like `accept`, for diagnostics of a provider about the configuration or an object of the prior state. These
-    /// count as diagnostics of evaluation.
+    /// Like `accept`, for diagnostics of a provider about the configuration of a resource, or about an object of the
+    /// prior state. These diagnostics count as diagnostics of evaluation.
     pub(crate) fn accept_evaluated(&self, said: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
         if has_errors(&said) {
             return Err(said);

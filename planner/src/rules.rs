@@ -39,8 +39,8 @@ pub(crate) struct Rules {
     /// Whether a partial plan covers the objects in `Facts::going`, which follow from the selection and the
     /// dependencies in the state. Otherwise, it covers the objects that the selection names.
     pub(crate) covers_what_goes: bool,
-    /// Whether data sources and ephemeral objects are read before objects are deleted. If so, they wait only for
-    /// objects that would have to be created.
+    /// Whether data sources and ephemeral objects are read before objects are deleted. If so, data sources and
+    /// ephemeral objects wait only for resources that the normal plan would change.
     pub(crate) reads_first: bool,
     /// Whether a plan with a refresh starts from the refreshed objects instead of the state, and destroys the refreshed
     /// objects.
@@ -94,8 +94,8 @@ const DESTROY: Rules = Rules {
 const REFRESH_ONLY: Rules =
     Rules { replaces: false, makes_objects: false, drift: Drift::DifferencesAndMoves, looks_again: true, ..NORMAL };
 
-/// The rules of imports. The rest of the configuration may be unfinished, so such a plan does not list attributes that
-/// it depends on.
+/// The rules of import plans. The configuration may be unfinished, apart from the imported resources. So an import plan
+/// does not list the attributes that the plan depends on.
 const IMPORT: Rules = Rules {
     validates: false,
     plans_orphans: false,

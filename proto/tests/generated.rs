@@ -1,8 +1,9 @@
 //! The Rust code in `src/generated` equals the output for the `.proto` files. `WEFT_UPDATE=1 cargo test -p weft-proto`
 //! updates it.
 //!
-//! The files end with `.rs.in`, because they are included, and tools must not treat them as handwritten code. The files
-//! are stored in the repository, so that a build needs neither `protoc` nor crates that replace it.
+//! The names of the generated files end with `.rs.in`, because the files are included with `include!`, and tools must
+//! not treat them as handwritten code. The generated files are stored in the repository, so that a build needs neither
+//! `protoc` nor crates that replace it.
 
 use std::error::Error;
 use std::fs;

@@ -3,9 +3,9 @@
 //! Nothing in an archive is trusted. Names that lead out of the target, links, special files, and sizes beyond the
 //! limits are refused before or during unpacking. No file of a refused archive is kept.
 //!
-//! `registry` unpacks the archives of modules. These archives may have links and may repeat names, so `registry` has
-//! its own rules for writing their files. It uses the limits, the check of names and the reading of zip files from this
-//! module: [`Quota`], [`inside`], [`zip_entry`].
+//! The crate `registry` unpacks the archives of configuration modules. These archives may have links and may repeat
+//! names, so `registry` has its own rules for writing their files. It uses three parts of this Rust module: the limits
+//! ([`Quota`]), the check of names ([`inside`]) and the reading of zip files ([`zip_entry`]).
 
 mod entry;
 mod limits;

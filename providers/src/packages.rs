@@ -308,7 +308,8 @@ pub fn find(
     })))
 }
 
-/// Unpacks an archive to the folder of a package, replacing its contents atomically.
+/// Unpacks an archive to the folder of a package. Unpacks to a temporary folder first. When this is complete, it
+/// replaces the folder of the package.
 ///
 /// # Errors
 /// Returns an error if the archive is damaged, or the folder cannot be written.

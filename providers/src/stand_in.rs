@@ -22,8 +22,8 @@ pub trait StandIns: Debug + Send + Sync {
     /// Whether the stand-in replaces the objects of a resource.
     fn covers(&self, provider: &ProviderConfig, resource: &ConfigResource) -> bool;
 
-    /// The complete object for a configuration. The object is unknown only where the configuration is unknown. Neither
-    /// the object nor the configuration is null.
+    /// The complete object for the arguments of a resource instance (`config`). The object is unknown only where
+    /// `config` is unknown. Neither the object nor `config` is null.
     fn object(
         &self,
         provider: &ProviderConfig,

@@ -329,8 +329,8 @@ async fn protocol_5_has_the_legacy_type_system() {
     flat.insert("size".to_owned(), "2".to_owned());
     let upgraded = session.upgrade_resource_state("oldlab_box", 0, RawState::Flatmap(flat)).await.unwrap();
     assert_eq!(attribute(&upgraded.value, "name"), Value::string("old"));
-    // The legacy SDK does not plan a destroy unless it is asked to. The planned value is null, and the private data is
-    // the prior private data.
+    // Plugins of the legacy SDK are asked for a plan of a destroy only if they request this. So there is no such plan
+    // here: the planned value is null, and the private data is the prior private data.
     let deletion = ApplyRequest {
         address: address("oldlab_box"),
         type_name: "oldlab_box".into(),

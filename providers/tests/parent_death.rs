@@ -1,7 +1,7 @@
 //! A plugin dies with the process that started it, even if that process is killed with SIGKILL.
 //!
-//! This program plays all roles: the test, the process that dies, and the guard between that process and the plugin.
-//! The plugin is a script that only waits, so the test needs no other program.
+//! This program plays all roles: the test, the process that dies, and the guard, through which that process starts the
+//! plugin. The plugin is a script that only waits, so the test needs no other program.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and additional files: the sources of packages
-//! and modules, and the credentials for these sources.
+//! The settings in the CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and in additional files. The
+//! settings are the sources of packages and modules, and the credentials for these sources.
 
 mod deadlines;
 mod method;

@@ -91,8 +91,8 @@ struct Placed {
     package: Package,
     /// Further checksums to lock, beside the package's own.
     trusted: BTreeSet<Checksum>,
-    /// Whether the lock file will have only checksums of this package, and none of the packages for other platforms.
-    /// The provider can then not be installed on other platforms.
+    /// Whether the lock file will have checksums of this package only, and no checksums of the packages for other
+    /// platforms. If so, the provider cannot be installed on other platforms.
     incomplete: bool,
 }
 

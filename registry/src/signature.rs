@@ -103,8 +103,8 @@ pub fn verify(
     Err(problem)
 }
 
-/// The id of the primary key of a certificate, if this key or a subkey made the signature, or why the signature is
-/// refused. `None` if no key of the certificate made the signature.
+/// The id of the primary key of a certificate, if this key or a subkey made the signature. An error if such a signature
+/// is refused. `None` if no key of the certificate made the signature.
 fn by(
     certificate: &SignedPublicKey,
     signature: &Signature,

@@ -72,8 +72,8 @@ impl Input {
     }
 }
 
-/// Runs a command of the protocol with this `magic`. Returns its output after the first line. Longer output than `most`
-/// bytes is an error.
+/// Runs a command of the protocol with this `magic`. Returns the output that follows the first line. More than `most`
+/// bytes of output are an error.
 pub(crate) fn run(
     command: &[String],
     magic: &'static str,

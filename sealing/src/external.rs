@@ -22,8 +22,8 @@ pub const KEY_PROVIDER_MAGIC: &str = "OpenTofu-External-Key-Provider";
 /// The `magic` of a method's command.
 pub const METHOD_MAGIC: &str = "OpenTofu-External-Encryption-Method";
 
-/// The maximum size of the output of a key provider's command, in bytes. The output has the key to encrypt, the key to
-/// decrypt, and the metadata. The metadata has a limit of its own.
+/// The maximum size of the output of a key provider's command, in bytes. The output has the key for encryption, the key
+/// for decryption, and the metadata. The metadata has a limit of its own.
 pub const MOST_KEYS_OUTPUT: u64 = 1 << 20;
 
 /// The maximum size of the output of a method's command, in bytes. The output has the base64 of a sealed payload, as an

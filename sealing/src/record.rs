@@ -125,8 +125,8 @@ impl RecordKey {
         Ok(RecordKey { cipher: cipher_of(plain)?, prefix, budget: Budget::whole() })
     }
 
-    /// Reduces the budget of the key by one seal of `bytes` bytes. Returns `false` if the rest of the budget is too
-    /// small. The first seal of a key is always allowed.
+    /// Reduces the budget of the key by the encryption of one record of `bytes` bytes. Returns `false` if the rest of
+    /// the budget is too small. The first encryption with a key is always allowed.
     pub(crate) fn may_seal(&self, bytes: u64, first: bool) -> bool {
         self.budget.take(bytes, first)
     }

@@ -216,7 +216,8 @@ impl Sealing {
         self.seal_record(&self.kept_plan_target(), context, plain)
     }
 
-    /// Opens the plan of a run, even if the settings had fewer targets when the plan was sealed.
+    /// Opens the plan of a run. Earlier settings may have sealed it for the target `plan` although the current settings
+    /// use the target `state`, or the other way round. So both targets are tried.
     ///
     /// # Errors
     /// Returns the reason: see [`OpenError`].

@@ -2,9 +2,9 @@
 //!
 //! Invariants, regardless of the moment when the process dies:
 //! - The store answers only after the journal line of the answer is on the disk. One fsync serves all waiting answers.
-//! - Before the first intent, the format digit of the state file changes to one that OpenTofu refuses. The original
-//!   digit is restored as the last step, after the journal is folded into the file. It is restored only if no run of
-//!   the file can continue or is in doubt.
+//! - Before the first intent, the format digit of the state file ([`crate::tfstate::FormatDigit`]) changes to one that
+//!   OpenTofu refuses. The original digit is restored as the last step, after the journal is folded into the file. It
+//!   is restored only if no run of the file can continue or is in doubt.
 //! - The state file is written in place, through the one locked descriptor, and only after its complete new content is
 //!   in the journal.
 //!   The exception is an edit outside of any run, which has no journal: another file beside the state file holds the
@@ -164,7 +164,7 @@ impl EmbeddedStore {
         EmbeddedStore::read_on(Arc::new(medium), name, options.mode())
     }
 
-    /// Like [`EmbeddedStore::open`], for a state in a backend. Takes over a lock that a dead run of this state holds.
+    /// Like [`EmbeddedStore::open`], for a state in a backend. Takes over the lock of a dead process of Weft.
     ///
     /// # Errors
     /// See [`EmbeddedStore::open`]. Errors of the backend.

@@ -163,7 +163,7 @@ enum Expect {
 }
 
 /// Converts one JSON value to its canonical form: no white space, and one spelling for each string. Only the characters
-/// that JSON requires are escaped, each with its shortest escape.
+/// that JSON requires to be escaped are escaped, each with its shortest escape.
 ///
 /// # Errors
 /// Returns an error if the text is not exactly one JSON value.

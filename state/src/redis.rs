@@ -5,7 +5,8 @@
 //!   an append-only file with `always`. The store refuses a server that does not fit and says why. The settings are
 //!   checked again while the connection is in use.
 //! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
-//! - Every script checks incarnation and token first, and validates everything before its first write.
+//! - Every script first checks the incarnation (the identity of the store) and the token, and validates everything
+//!   before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
 //! - Each journal line carries the blake3 digest of its event, and a link. The link is the sha1 of two joined texts:
 //!   the previous link and this digest. Scripts can compute sha1. After a reconnect, the last acknowledged link must
@@ -86,9 +87,9 @@ const CLAIMS_AT_ONCE: usize = 2_000;
 const FIELDS_AT_ONCE: usize = 1_000;
 /// Journal lines per request.
 const LINES_AT_ONCE: usize = 5_000;
-/// The maximum number of runs of a workspace. Only the newest finished runs are kept, so nearly all of so many runs are
-/// unfinished. The limit exists because lists read every header, and because a user should clean up so many unfinished
-/// runs.
+/// The maximum number of runs of a workspace. Only the newest finished runs are kept, so if a workspace has this many
+/// runs, nearly all of them are unfinished. The limit exists because lists read every header, and because a user should
+/// clean up so many unfinished runs.
 const MOST_RUNS: usize = 10_000;
 /// Headers of runs per request.
 const HEADERS_AT_ONCE: usize = 1_000;

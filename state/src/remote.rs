@@ -342,9 +342,8 @@ pub trait Objects: Send + Sync + fmt::Debug {
     /// Writes an object, whether it exists or not.
     async fn put(&self, name: &str, content: Bytes) -> Result<ObjectVersion, BackendError>;
 
-    /// Writes a new object. If it is unknown whether the service respects the conditions of writes, tests the
-    /// conditions with this object. The default method is for services that always respect conditions, and tests
-    /// nothing.
+    /// Writes a new object. If it is unknown whether the service respects the conditions of writes, finds this out by
+    /// writing the object. The default method is for services that always respect conditions, and tests nothing.
     ///
     /// # Errors
     /// Returns an error if the service ignores conditions. Errors of a write.

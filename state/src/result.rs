@@ -51,8 +51,8 @@ pub struct CommitRecord {
     pub attempt: Attempt,
     /// The worker.
     pub worker: WorkerId,
-    /// Whether the operation has an intent, which must match in operation, attempt and worker. `false` for operations
-    /// that change nothing outside and need no intent: reads, evaluations, outputs.
+    /// Whether the operation has an intent. If so, the intent must have the same operation, attempt and worker as this
+    /// record. `false` for operations that change nothing outside and need no intent: reads, evaluations, outputs.
     pub intended: bool,
     /// The changes to the state.
     pub writes: Writes,

@@ -20,7 +20,7 @@ pub struct Acquire {
     /// same lease again.
     pub term: u128,
     /// The lease to take over. The requesting process has seen this lease unchanged for a whole TTL of its own clock.
-    /// The embedded store ignores this field, because only the lock of the operating system decides.
+    /// The embedded store ignores this field, because only the lock of the state decides.
     pub unmoved: Option<LeaseView>,
 }
 

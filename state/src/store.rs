@@ -20,7 +20,7 @@ use crate::tfstate::StateFile;
 
 /// A state store with its runs. Every step checks incarnation, run and token first, and validates everything before its
 /// first write. When a method returns, its answer is durable. An `Err` does not say whether the steps took effect: send
-/// the same steps again. Resent steps answer `Ok` with `repeated`.
+/// the same steps again. A step that had taken effect before answers `Ok` with `repeated`.
 #[async_trait]
 pub trait RunStore: Send + Sync + fmt::Debug {
     /// The location of the store for display, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.

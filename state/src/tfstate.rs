@@ -114,7 +114,8 @@ pub struct StateFile {
     /// A UUID that is created with the state. See [`StateFile::has_lineage`].
     pub lineage: String,
     /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without
-    /// instances ([`BareResource`]). In the file, the memories have a separate key, and the resources are among the others.
+    /// instances ([`BareResource`]). In the file, the memories have a separate key, and the resources without instances
+    /// are in the list of all resources.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,

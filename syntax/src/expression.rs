@@ -252,7 +252,7 @@ pub enum Key {
 pub struct Splat {
     /// The collection.
     pub source: ExprId,
-    /// Whether the notation is `[*]`. A `.*` applies only the attributes and legacy indices that directly follow it to
+    /// Whether the notation is `[*]`. After `.*`, only the attributes and legacy indices that directly follow apply to
     /// each element. Later indices in brackets apply to the list that the splat returns.
     pub full: bool,
     /// The expression for each element. In this expression, `element` stands for the element.

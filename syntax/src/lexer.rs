@@ -2,7 +2,7 @@
 //!
 //! Invariants: the tokens cover the text without gaps or overlaps, and the last token is [`TokenKind::End`]. The
 //! meaning of a character depends on its context (outside, in a string, in a heredoc, in an interpolation), so the
-//! lexer keeps a stack of modes on the heap. The lexer never looks back and reads each byte a bounded number of times.
+//! lexer keeps a stack of modes on the heap. The lexer never looks back. It reads each byte a bounded number of times.
 
 use crate::source::{Span, offset};
 use crate::token::{SyntaxToken, TokenKind};

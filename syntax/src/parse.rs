@@ -52,8 +52,8 @@ pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic
     (Arc::new(tree), diagnostics)
 }
 
-/// Parses the bytes of a file in JSON syntax. If the bytes are not UTF-8, this is the only error, and the tree contains
-/// the readable part.
+/// Parses the bytes of a file in JSON syntax. If the bytes are not UTF-8, this is the only error that is reported, and
+/// the tree contains the readable parts.
 pub fn parse_json_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_json_file)
 }

@@ -4,9 +4,9 @@
 //! so deep nesting uses memory but no stack. Each step consumes a token, or pushes or pops a frame.
 //!
 //! The parser reports an error once, enters recovery, and skips each open construct up to and including its closing
-//! bracket. Further reports of unexpected tokens in the same text are suppressed, because they are probably
-//! consequences of the first error. The parser skips the same text as OpenTofu, because the problems of later items
-//! depend on the skipped part.
+//! bracket. Further reports of unexpected tokens are suppressed up to the end of the source text, because they are
+//! probably consequences of the first error. The parser skips the same tokens as OpenTofu, because the problems of
+//! later items depend on the skipped part.
 
 mod body;
 mod brackets;

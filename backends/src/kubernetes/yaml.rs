@@ -1,7 +1,7 @@
 //! A YAML reader with the features that kubeconfig files need: one document of mappings, sequences and scalars.
 //!
-//! Plain `true`, `false` and `null` become bools and null. All other scalars become strings: the fields of a kubeconfig
-//! are strings and bools.
+//! Plain `true` and `false` become bools. Plain `null`, `~` and empty scalars become null. All other scalars become
+//! strings: the fields of a kubeconfig are strings and bools.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 use serde_json::{Map, Value as Json};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 /// The maximum nesting of sequences and mappings. Kubeconfig files have five levels, and extensions some more.
 const DEEPEST_NESTING: usize = 64;
 
-/// Parses a string. An empty string is null.
+/// Reads a document. An empty text is null.
 ///
 /// # Errors
 /// Returns a message if the text is not YAML, or has features that kubeconfig files do not have.

@@ -75,8 +75,8 @@ impl Rows<'_> {
         }
     }
 
-    /// The digests of the state. There are none if the caller may not read the table. As in OpenTofu, such a caller can
-    /// still read the state.
+    /// The digests of the state. There are none if the caller is not allowed to read the table. As in OpenTofu, such a
+    /// caller can still read the state.
     pub(super) async fn stored_digests(&self) -> Result<StoredDigests, BackendError> {
         let [digest, next] = match self.table.get("reading the digest", &self.digest_name(), [MD5, NEXT]).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),

@@ -62,8 +62,8 @@ impl<'a> BucketName<'a> {
     }
 }
 
-/// Whether a string has the form of a KMS key id: the id of a key, or an alias. As in OpenTofu, an id may be followed
-/// by other text, and an alias may be preceded by other text.
+/// Whether a string has the form of a KMS key id: a UUID, the id of a multi-region key, or an alias. As in OpenTofu,
+/// other text may follow a UUID, surround the id of a multi-region key, or precede an alias.
 pub(super) fn is_key_id(text: &str) -> bool {
     let alias = |at: usize| text.get(at..).is_some_and(is_alias);
     text.get(..UUID.len()).is_some_and(is_uuid)

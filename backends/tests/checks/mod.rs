@@ -25,8 +25,8 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts the program that the variable names, or else the program with this name. `{port}` in the arguments is
-    /// replaced by the port. `None`, with a loud message, if the program does not exist.
+    /// Starts the program that the environment variable `variable` names, or `name` if the variable is not set.
+    /// `{port}` in the arguments is replaced by the port. `None`, with a loud message, if the program does not exist.
     pub async fn start(variable: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Server> {
         let program = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
         // Another process may take the port before the server does. The test must not mistake the responses of that

@@ -10,8 +10,8 @@ use weft_graph_format::types::Type;
 /// The number of significant digits, as in Go's `%.10g`.
 const DIGITS: i32 = 10;
 
-/// The CRC-32 (IEEE) of the type of a backend, its arguments and its blocks, in the order of their names. Missing
-/// arguments are null. Settings of `-backend-config` are not part of the hash.
+/// The CRC-32 (IEEE) of a backend's type, arguments and blocks. The arguments and blocks are in the order of their
+/// names. Missing arguments are null. Settings of `-backend-config` are not part of the hash.
 pub fn block_hash(kind: &str, schema: &Block, settings: &BackendSettings) -> u32 {
     let mut text = String::from("<");
     write_quoted(kind, &mut text);

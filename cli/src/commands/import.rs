@@ -141,8 +141,8 @@ async fn imported(
     if !found.instances.contains_key(&name) {
         return Err(one(problems::no_instance(&name)));
     }
-    // The plan has also read data sources and outputs. The results of checks in the plan are not stored, because they
-    // are about the objects before the import.
+    // The plan has also read data sources and evaluated outputs, and the edit stores both. The results of checks in the
+    // plan are not stored, because they are about the objects before the import.
     let mut file = StateFile { checks: None, ..found };
     for (name, change) in &outputs {
         if change.action == Action::Delete {

@@ -21,7 +21,8 @@ pub struct Placing {
 }
 
 impl Placing {
-    /// Reads the file of `-placement`, or the default file in the working directory. `None` if there is no file.
+    /// Reads the file of `-placement`, or the default file in the working directory. `None` if the option is absent and
+    /// the default file does not exist.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is invalid.

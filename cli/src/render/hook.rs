@@ -12,8 +12,8 @@ pub struct Hook {
     pub deposed: Option<DeposedKey>,
     /// `create`, `update`, `delete`, `read`...
     pub action: String,
-    /// The `id` or `name` of the object with its value. `None` if the object has neither attribute, or if the value is
-    /// sensitive.
+    /// The attribute `id` or `name` of the object: the name of the attribute, and its value. `None` if the object has
+    /// neither attribute, or if the value is sensitive.
     pub id: Option<ShownName>,
     /// The seconds since the operation began.
     pub elapsed_seconds: u64,

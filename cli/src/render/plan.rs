@@ -1,7 +1,7 @@
-//! A plan as text: the changes, and the lines about an apply that scripts match.
+//! A plan as text: the changes, and the lines about an apply. Scripts match these lines.
 //!
 //! [`human`] is the whole text. `resource` renders one change, `outputs` the changes to outputs, and [`lines`] single
-//! lines. The fixed texts are OpenTofu's, including its name, because pipelines look for them.
+//! lines. The fixed texts are those of OpenTofu, and contain the name OpenTofu, because pipelines look for them.
 
 mod by_provider;
 mod compact;
@@ -148,8 +148,8 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
     format!("{heading}{}\n", style.wrapped(words))
 }
 
-/// The detected changes. A refresh-only plan shows all of them, other plans only the ones that affect the plan. Changes
-/// to objects that will be destroyed anyway are not shown.
+/// The detected changes. A refresh-only plan shows all of them. A destroy plan shows none, because it destroys the
+/// objects anyway. Other plans show only the changes that affect the plan.
 fn drift(plan: &PlanFile, style: &Style) -> String {
     if plan.manifest.ui_mode == UiMode::Destroy {
         return String::new();

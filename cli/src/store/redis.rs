@@ -1,6 +1,6 @@
 //! The credentials for Redis. Passwords, and the paths of files with passwords, certificates and keys, come from the
-//! environment, not from addresses. The reason is that plans record addresses, and that other users can see the
-//! arguments of a process.
+//! environment. The address in `WEFT_STORE` may contain a password. An address in an argument must not, because other
+//! users can see the arguments of a process. Plans record addresses without user and password.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Secret;

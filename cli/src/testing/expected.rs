@@ -1,5 +1,5 @@
-//! Expected failures of a run. Expected failures that happen are removed from the problems of the run. Missing failures
-//! are reported as errors.
+//! Expected failures of a `run` block. Expected failures that happen are removed from the problems of the block's run.
+//! Missing failures are reported as errors.
 
 use super::problems;
 use weft_evaluator::config::test_file::ExpectedFailure;

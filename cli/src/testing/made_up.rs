@@ -3,8 +3,8 @@
 //! If an attribute is not in the configuration and a provider could compute it, the test may set it. All other computed
 //! attributes are made up: strings of 4 to 15 letters and digits, the number 0, false, and empty collections. The same
 //! type and configuration always give the same object, so that a plan and its apply agree. Two resources of one type
-//! get equal strings if they set the same attributes. The values are equal to OpenTofu's (reference: `mock_provider` in
-//! OpenTofu 1.12).
+//! get equal strings if they set the same attributes, even to different values. The made-up values are equal to
+//! OpenTofu's (reference: `mock_provider` in OpenTofu 1.12).
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;

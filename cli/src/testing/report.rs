@@ -60,8 +60,8 @@ impl LeftOver {
 pub struct Interrupted {
     /// The objects of the configuration.
     pub state: Vec<LeftOver>,
-    /// The objects of modules that a run tests in place of the configuration. Each entry has the run that last changed
-    /// the objects of a module, and the source of this module.
+    /// The objects of modules that a `run` block tests in place of the configuration. Each entry has the name of the
+    /// `run` block that last changed the objects of a module, and the source of this module.
     pub states: Vec<(String, String, Vec<LeftOver>)>,
     /// The objects that were being created.
     pub planned: Vec<String>,

@@ -189,8 +189,8 @@ impl FileRunner<'_> {
         Ok(())
     }
 
-    /// The tested configuration of a run, the values of its variables, and the warnings. The cleanup reports the
-    /// warnings again.
+    /// The tested configuration of a `run` block, the values of its variables, and the warnings. The cleanup reports
+    /// the warnings again.
     async fn prepare(
         &self,
         number: usize,
@@ -225,7 +225,7 @@ impl FileRunner<'_> {
     }
 
     /// The configuration with evaluated keys of its providers. As in OpenTofu, the keys are evaluated with the variable
-    /// values that are given for all tests, without the values of the test file or the run.
+    /// values that are given for all tests, without the variable values in the test file or its `run` blocks.
     async fn with_settled_keys(&self, root: &Arc<CompiledModule>) -> Arc<CompiledModule> {
         let keyed: Vec<(ProviderName, String)> = root
             .providers

@@ -1,5 +1,5 @@
-//! The configuration that a run tests. It is the loaded configuration with three changes: its providers are those of
-//! the test, overridden modules have only their outputs, and variables that only the test declares are added.
+//! The configuration that a `run` block tests. It is the loaded configuration with three changes: its providers are
+//! those of the test, overridden modules have only their outputs, and variables that only the test declares are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Shards: which operations of each shard can start, which worker has each shard, and which shards need a worker.
 //!
-//! A shard with work is in one of three states: it is assigned to a worker, it is offered to workers, or it is an
-//! orphan. No connected worker is suitable for an orphan. Each change preserves this invariant for the shards that it
-//! affects, so no step visits all shards.
+//! Invariant: a shard with work is assigned to a worker, offered to workers, or an orphan, which no connected worker is
+//! suitable for. Each change preserves this invariant for the shards that the change affects, so no step visits all
+//! shards.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -259,7 +259,7 @@ impl Backlog {
     }
 
     /// Takes a shard from a worker that could not open it, so that another worker may try. Returns the number of the
-    /// shard's open operations, or `None` if the shard is not assigned to the worker.
+    /// shard's operations that are not at rest, or `None` if the shard is not assigned to the worker.
     pub(super) fn refuse(&mut self, shard: ShardIndex, worker: WorkerIndex, diagnostics: Opaque) -> Option<u32> {
         let shard = self.shards.get_mut(shard).filter(|shard| shard.worker == Some(worker))?;
         shard.worker = None;

@@ -1,7 +1,7 @@
 //! Resources without instances in the state. They are written together when a term ends.
 //!
-//! As in OpenTofu, a run that fails lists the resources that it reached before the failure, even if they have no object,
-//! and a run that succeeds removes all resources without instances.
+//! As in OpenTofu, a run that fails adds to the state the resources that it reached before the failure, even those that
+//! have no object. A run that succeeds removes all resources without instances from the state.
 
 use std::collections::BTreeSet;
 

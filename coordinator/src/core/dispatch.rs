@@ -95,8 +95,8 @@ impl Coordinator {
         last.or_else(|| self.roster.least_loaded(fits))
     }
 
-    /// Handles a shard for which no connected worker is suitable. If a worker failed to open the shard, the operations
-    /// of the shard fail with the diagnostics of that worker. Otherwise the operations wait.
+    /// Handles a shard for which no connected worker is suitable. If a worker failed to open the shard, the ready
+    /// operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait.
     fn orphaned(&mut self, shard: ShardIndex) -> Handled {
         if let Some(refusal) = self.backlog.refusal(shard) {
             return self.fail_shard(shard, refusal);
@@ -215,7 +215,7 @@ impl Coordinator {
         self.operations.begin_attempt(position, worker, self.clock.now());
     }
 
-    /// Handles the report that a worker could not open a shard. The tasks of the shard that this worker had can be
+    /// Handles the report that a worker could not open a shard. The tasks that this worker had from the shard can be
     /// leased again, and another worker may try to open the shard.
     pub(super) fn shard_refused(&mut self, index: WorkerIndex, shard: ShardIndex, diagnostics: Opaque) -> Handled {
         let Some(open) = self.backlog.refuse(shard, index, diagnostics) else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Workers that return as another process of the same name, with the results that they found in their spools. Such a
 //! worker is the *heir* of the process that made the results. Its results count as reports of that process, so one rule
-//! still holds: an attempt is settled by the process that made the attempt. If a dead worker has a spool, the run waits
-//! for an heir, as it waits for a disconnected worker.
+//! still holds: the result of an attempt counts only if it is from the process that made the attempt. If a dead worker
+//! has a spool, the run waits for an heir, as it waits for a disconnected worker.
 
 use std::collections::BTreeMap;
 

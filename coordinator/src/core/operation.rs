@@ -97,8 +97,8 @@ impl State {
         }
     }
 
-    /// Whether the run plans no further step for an operation in this state. An operation in doubt is at rest only
-    /// after the search for evidence has ended.
+    /// Whether the coordinator has nothing more to do for an operation in this state. An operation in doubt is at rest
+    /// only after the search for evidence has ended.
     pub(super) fn is_at_rest(self) -> bool {
         matches!(self, State::Done | State::Failed { .. } | State::Skipped | State::InDoubt(Doubt::Unsettled))
     }

@@ -123,10 +123,10 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles the doubts about tasks of this worker that the worker does not list after its reconnect. The worker is
-    /// alive. If the worker did not report the doubt itself, it made no call, and this fact settles the doubt. If it
-    /// did report the doubt, it was later ordered to forget the task. In this second case, a doubt that still waits for
-    /// this worker needs other evidence.
+    /// Handles each doubt about a task of this worker, if the task is missing in the list that the worker sent after
+    /// its reconnect. The worker is alive. If the worker never reported the doubt, it made no call, and this fact
+    /// settles the doubt. If the worker reported the doubt, it was later ordered to forget the task. In this second
+    /// case, a doubt that still waits for this worker needs other evidence.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);
@@ -224,8 +224,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Reports that no worker is connected, once in each period without workers. Does nothing in a single process,
-    /// because its worker is about to connect.
+    /// Reports that work waits while no worker is connected. Each such period is reported once, after some seconds.
+    /// Does nothing in a single process, because its worker is about to connect.
     fn tell_of_absence(&mut self) {
         let waiting = self.backlog.first_waiting().filter(|_| !self.options.fixed_workers);
         if !self.roster.is_absence_news(waiting.is_some(), &self.clock) {
@@ -236,8 +236,8 @@ impl Coordinator {
         }
     }
 
-    /// Stops waiting for a worker that did not reconnect in time. Operations that the worker had not begun are free,
-    /// and calls that it may have made are in doubt.
+    /// Stops waiting for a worker that did not reconnect in time. Operations that the worker had not begun can be
+    /// leased again, and calls that it may have made are in doubt.
     fn give_up(&mut self, index: WorkerIndex) -> Handled {
         self.take_unbegun(index)?;
         for position in self.roster.tasks(index) {

@@ -39,7 +39,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Checks the rules that deserialization does not check.
+    /// Checks the requirements for a rule that deserialization does not check.
     ///
     /// # Errors
     /// Returns the problem, as the rest of a sentence about the rule.
@@ -71,7 +71,7 @@ impl Rule {
     /// Checks only the labels.
     ///
     /// # Errors
-    /// Returns the same errors as [`Rule::check`].
+    /// Returns the problem of a label, in the form of [`Rule::check`].
     pub(super) fn check_labels(&self) -> Result<(), String> {
         if self.labels.keys().any(String::is_empty) {
             return Err("has a label without a name".to_owned());

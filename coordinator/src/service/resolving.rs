@@ -82,9 +82,9 @@ impl Service {
         Ok(ResolveAnswer { status, reason })
     }
 
-    /// Looks for evidence about the operations in doubt of a run, unless a term is running: such a term has already
-    /// looked for evidence. The search needs a connected worker. It is a separate term that does nothing else. Returns
-    /// what is known about the remaining doubts, by the numbers of their operations.
+    /// Looks for evidence about those operations of a run that are in doubt, unless a term is running: such a term has
+    /// already looked for evidence. The search needs a connected worker. It is a separate term that does nothing else.
+    /// Returns what is known about the remaining doubts, by the numbers of their operations.
     ///
     /// # Errors
     /// Returns an error if the run does not exist, or the store does not respond.

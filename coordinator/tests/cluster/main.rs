@@ -301,8 +301,8 @@ async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
     let mut client = first.client().await;
     let plan = Submission { plan: b"2 10".to_vec(), ..Submission::default() };
     let run = client.submit(plan).await.unwrap();
-    // No worker has connected to the coordinator, and now its server stops. The task of the run is not aborted with the
-    // server and continues to renew the lease. So a second coordinator must not take over the run.
+    // No worker has connected to the coordinator, and now its server stops. The Tokio task that drives the run does not
+    // stop with the server. It continues to renew the lease, so a second coordinator must not take over the run.
     let header = store.runs().await.unwrap().remove(0);
     assert_eq!(header.status, RunStatus::Running);
     first.serving.abort();

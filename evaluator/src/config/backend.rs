@@ -47,8 +47,8 @@ impl BackendBlock {
     /// The settings as an object with all attributes and blocks of a schema.
     ///
     /// # Errors
-    /// Returns errors for arguments that are not known before planning. Without such errors, returns an error for secret
-    /// values, or errors for missing, unsupported and invalid arguments and blocks.
+    /// Returns errors for arguments of the schema whose values cannot be evaluated before planning. Without such
+    /// errors, returns an error for secret values, or errors for missing, unsupported and invalid arguments and blocks.
     pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
         let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
         let unknown = self.problems.iter().filter(|(name, _)| known(name)).map(|(_, problem)| problem.clone());

@@ -248,7 +248,7 @@ impl<'a> Loader<'a> {
     }
 
     /// If the module requires a version of OpenTofu that Weft does not implement, drops the other problems of the
-    /// module: the diagnostics after the first `before`.
+    /// module. `before` is the number of diagnostics that were reported before this module.
     fn only_versions(&mut self, module: &CompiledModule, before: usize) {
         let unmet: Vec<Diagnostic> = module.settings.required_versions.iter().filter_map(unmet).collect();
         if !unmet.is_empty() {

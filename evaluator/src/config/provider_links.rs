@@ -94,8 +94,8 @@ fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports default configurations that a module passes on although the module does not have them. `caller` is the
-/// calling module and its call.
+/// Reports default provider configurations that a module passes on although the module does not have them. `caller` is
+/// the calling module and its call.
 fn check_passed_on(
     module: &CompiledModule,
     caller: Option<(&CompiledModule, &ModuleCall)>,
@@ -169,8 +169,9 @@ fn address(module: &CompiledModule, (name, alias): &Name) -> ProviderConfig {
     ProviderConfig { module: module.path.clone(), source, alias: alias.clone() }
 }
 
-/// Checks the references to configurations of the same module. Reports a key if the configuration has no `for_each`,
-/// and a missing key if the configuration has `for_each`.
+/// Checks the references to provider configurations of the same module. Reports a key if the provider configuration has
+/// no `for_each`, and a missing key if it has `for_each`. Exception: a module call may omit the key, to pass the
+/// provider configuration as a whole.
 fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |reference: &ProviderReference, user: User| {
         let (name, alias) = (&reference.local_name, reference.alias.as_ref());

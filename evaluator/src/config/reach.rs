@@ -196,8 +196,8 @@ impl StaticGraph {
     ///
     /// Apply keeps the `active` resources, the outputs of the root module, variables with validations, everything that
     /// check blocks refer to, and everything that a kept node refers to. There are two exceptions. An output of the
-    /// root module does not keep resources and repetitions of modules. A reference to a whole module keeps the outputs
-    /// of the module, but not its resources and repetitions.
+    /// root module keeps neither resources nor the repetitions of modules. A reference to a whole module keeps the
+    /// outputs of the module, but neither its resources nor its repetitions.
     pub(super) fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let modules = root.all();

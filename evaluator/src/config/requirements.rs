@@ -134,8 +134,8 @@ impl Compiling<'_> {
         Some(text)
     }
 
-    /// Reads a version constraint in an object. The constraint must be a string, because values in such an object are
-    /// not converted.
+    /// Reads the version constraint of an entry that is an object. The constraint must be a string, because values in
+    /// the objects of `required_providers` are not converted.
     fn quoted_version(&mut self, entry: &Expression) -> Option<SmolStr> {
         if constant_text(entry, false).is_none() {
             self.report(problems::versions::not_a_string(entry.range()));

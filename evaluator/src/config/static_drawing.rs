@@ -106,8 +106,8 @@ impl Pen<'_> {
         }
     }
 
-    /// The vertex for the given value of a variable. It is separate from the vertex for the value after validation,
-    /// which readers wait for.
+    /// The vertex for the given value of a variable. Readers of the variable wait for another vertex, which stands for
+    /// the value after validation.
     fn given(&mut self, module: &Module, name: &SmolStr) -> usize {
         let name = within(module, &format!("var.{name}"));
         match module.is_root() {

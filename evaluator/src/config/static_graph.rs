@@ -216,8 +216,8 @@ impl StaticGraph {
         }
     }
 
-    /// Adds edges from provider names in a child to the caller's configurations. A name stands for the configuration
-    /// that the call passes, or for the caller's default configuration of the same provider.
+    /// Adds edges from provider names in a child to the caller's provider configurations. A name stands for the
+    /// provider configuration that the call passes, or for the caller's default configuration of the same provider.
     fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
         let mut names = provider_names(child);
         // A provider function, or a reference to a provider as a value, may use any configuration.
@@ -271,10 +271,10 @@ impl StaticGraph {
     /// The selected parts. `None` if everything is selected.
     ///
     /// Targets include all their dependencies, and exclusions exclude all their dependents. If only some instances of a
-    /// resource are excluded, all other resources that depend on it are excluded too. An output of the root module is
-    /// planned if it depends on resources, and each of them is planned, at least in part. A selection by targets also
-    /// includes the dependencies of the provider configurations in `wanted`: objects in the state that have no block in
-    /// the configuration need these provider configurations.
+    /// resource are excluded, all other resources that depend on this resource are excluded too. An output of the root
+    /// module is planned only if it depends on at least one resource and all resources that it depends on are planned,
+    /// at least in part. A selection by targets also includes the dependencies of the provider configurations in
+    /// `wanted`: objects in the state that have no block in the configuration need these provider configurations.
     pub(crate) fn selected(
         &self,
         root: &Arc<CompiledModule>,

@@ -1,5 +1,6 @@
 //! Static values: values that are needed before planning, such as module sources, `for_each` of providers, backend
-//! settings, and `const` variables. Static values can only use variables, locals, functions and paths.
+//! settings, and `const` variables. Their expressions can use only variables, locals, built-in functions, paths and the
+//! name of the workspace.
 //!
 //! Static values are evaluated on demand while the tree is loaded, callers first. Each named value is evaluated once.
 
@@ -156,7 +157,7 @@ impl StaticValues {
     }
 
     /// Like `evaluate`, but returns the value even if the expression itself has errors. The second part of the result
-    /// says whether it has errors.
+    /// says whether the expression has errors.
     pub(super) fn attempt(
         &mut self,
         module: &Module,

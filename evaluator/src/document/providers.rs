@@ -52,8 +52,8 @@ impl ProviderConfigs {
         found
     }
 
-    /// The key of the configuration that is used under a key. For a passed configuration, this is the key of the
-    /// original.
+    /// If a caller passes the provider configuration with this key, the key of the original configuration. Otherwise,
+    /// `key` itself.
     pub(super) fn used(&self, key: &str) -> String {
         let from = self.0.get(key).and_then(|config| config.from.as_ref());
         from.filter(|from| self.0.contains_key(*from)).map_or(key, String::as_str).to_owned()

@@ -337,8 +337,8 @@ impl ModuleNode {
     }
 }
 
-/// Whether a message is invalid, and its diagnostic. A valid message that cannot be shown has a diagnostic of the
-/// severity `hidden`.
+/// Whether a message is invalid, and its diagnostic. The parameter `hidden` is the severity of the diagnostic for a
+/// valid message that cannot be shown.
 pub(super) fn message_problem(
     message: &Value,
     block: &config::Condition,

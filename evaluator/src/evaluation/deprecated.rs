@@ -109,7 +109,7 @@ impl ModuleNode {
     }
 
     /// Removes the deprecation marks of a value. Returns a warning for each mark that was not yet reported for this
-    /// source range.
+    /// `user` and for the source range that `place` returns for the mark.
     pub(super) fn deprecated_in(
         &self,
         value: &Value,

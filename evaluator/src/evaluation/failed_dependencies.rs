@@ -1,5 +1,5 @@
 //! Finds dependencies that failed. If a dependency failed, validation reports no problems of its dependents, because
-//! fixing the dependency may change them.
+//! these problems may change when the dependency is fixed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

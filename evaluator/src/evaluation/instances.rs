@@ -310,8 +310,9 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
 /// The value of a reference to all instances: a single value, a tuple, or an object by key.
 ///
 /// Missing instances are left out, with three exceptions. For the missing instance of a resource or module without
-/// repetition, `gap` returns a placeholder. It also does so for an instance of `count` that is missing before other
-/// instances in the tuple. A missing instance of `enabled` is null. If `enabled` is false, the value is a null of the type that `disabled` returns.
+/// repetition, `gap` returns a placeholder. `gap` also returns a placeholder for each instance of `count` that is
+/// missing before other instances in the tuple. For the missing instance of a resource or module with `enabled`, the
+/// value is a null of the type that `disabled` returns.
 pub(crate) fn assemble(
     kind: ExpansionKind,
     mut instances: Vec<(InstanceKey, Value)>,

@@ -23,8 +23,8 @@ pub(crate) struct Caller {
     pub(crate) call: Arc<ModuleCall>,
     /// The values of `each` and `count` in this instance.
     pub(crate) repeated: RepetitionData,
-    /// The origins that all content of the module waits for: repetition and `depends_on` of this call and of the calls
-    /// of its callers.
+    /// The origins that all content of the module waits for: the origins of the repetition and of `depends_on` of this
+    /// call, and of the calls around it.
     pub(crate) waits: Option<Origin>,
 }
 

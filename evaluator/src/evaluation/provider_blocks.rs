@@ -179,8 +179,8 @@ impl ModuleNode {
                 if node.evaluation.purpose().accepts_modules_alone()
                     && node.config.promises(&local_name, alias.as_ref())
                 {
-                    // The module is validated without a caller, but only a caller can pass this configuration. So it is
-                    // accepted without instances.
+                    // The module is validated without a caller, but only a caller can pass this provider configuration.
+                    // So the reference is accepted, and the provider configuration has no instances here.
                     let instances = BTreeMap::new();
                     let keyed = node.config.promises_whole(&local_name, alias.as_ref());
                     let blocks = Arc::new(ProviderInstances::new(keyed, instances, None));

@@ -112,8 +112,8 @@ impl ModuleNode {
         if names.is_empty() { String::from("values") } else { names.join(" and ") }
     }
 
-    /// The configuration that the caller passes as a value: a reference, or a map of references if the name stands for
-    /// all instances.
+    /// The provider configuration that the caller passes as a value: a reference, or a map of references if the name
+    /// stands for all instances.
     pub(super) async fn passed_value(
         self: &Arc<Self>,
         local_name: &SmolStr,

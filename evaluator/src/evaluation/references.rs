@@ -1,5 +1,5 @@
-//! Checks references without values, when schemas are available: whether the target of a reference exists, and whether
-//! the form of the reference is right.
+//! Checks references without evaluating them, when schemas are available: whether the target of a reference exists, and
+//! whether the form of the reference is right.
 //!
 //! The check runs once for each configured module, before evaluation. If a block has invalid references, its evaluation
 //! fails without another diagnostic.

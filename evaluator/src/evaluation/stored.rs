@@ -27,8 +27,8 @@ impl ModuleNode {
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
                 let settled = self.evaluation.purpose().has_whole_state();
                 let missing = || match &block.repetition {
-                    // Unknown attributes with types are enough to answer questions about the type of a resource without
-                    // objects.
+                    // If a resource has no objects, unknown attributes with types are enough to answer questions about
+                    // the type of the resource.
                     Repetition::Single if !settled => unknown_attributes(&schema.block, Type::clone)
                         .unwrap_or_else(|| Value::unknown(schema.block.implied_type())),
                     _ => self.evaluation.glue.missing(),

@@ -1,5 +1,5 @@
-//! Blocks with invalid references. These blocks are not evaluated. Their problems are reported only if none of their
-//! dependencies has failed, because fixing a dependency may resolve the problems.
+//! Blocks with invalid references. These blocks are not evaluated. The errors of a block are reported only if none of
+//! its dependencies has failed, because fixing a dependency may resolve the errors. Warnings are always reported.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

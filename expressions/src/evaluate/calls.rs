@@ -181,9 +181,10 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a failed call. If a part of an argument is an error, the call also fails at apply, and that error
-    /// replaces the call. Otherwise, if arguments are live, if their types are open, or if `failure` is not an error,
-    /// the call may succeed at apply, so the value has the formula of the call.
+    /// The value of a call that failed with the value `failure`. If a part of an argument is an error, the call also
+    /// fails at apply, and that error replaces the call. Otherwise, if arguments are live, if their types are open, or
+    /// if no part of `failure` is an error, the call may succeed at apply, so the value has the formula of the call.
+    /// In all other cases, the value is `failure`.
     fn failed_arguments(
         &self,
         failure: Value,

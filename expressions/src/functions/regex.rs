@@ -142,7 +142,7 @@ fn replace(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
 }
 
 /// Appends `template` with `$1`, `$name` and `${name}` replaced by groups, and `$$` by a dollar sign. Returns `false`
-/// if the text exceeds the maximum length.
+/// if `out` exceeds the maximum length.
 fn expand(template: &str, pattern: &Pattern, captures: &Captures<'_>, out: &mut String) -> bool {
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('$') {

@@ -1,7 +1,7 @@
 //! Parses JSON text into a tree. Numbers keep their digits.
 //!
 //! The parser accepts what Go's `encoding/json` accepts, with the same error messages. An escaped surrogate without its
-//! partner becomes U+FFFD. Control characters and a byte order mark are errors.
+//! partner becomes U+FFFD. Control characters in strings and a byte order mark are errors.
 
 use std::fmt::Write;
 

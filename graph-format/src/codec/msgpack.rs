@@ -7,7 +7,7 @@
 //!   4: the lower and the upper bound of a number, and whether each bound is inclusive. Keys 5 and 6: the minimum and
 //!   the maximum number of elements.
 //! - A set is an array in set order. Keys of maps and attributes of objects are sorted.
-//! - Where the type is dynamic: an array of the type as JSON, and the value.
+//! - Where the type is dynamic, a value is an array with two elements: its type as JSON, and the value itself.
 
 mod decode;
 mod encode;
@@ -22,8 +22,8 @@ const REFINED_EXTENSION: i8 = 12;
 /// The maximum length of an encoded refinement, in bytes. cty's decoder refuses longer refinements.
 const MAX_REFINEMENT_LENGTH: usize = 1024;
 
-/// The maximum length of an encoded prefix, in bytes. The same as in cty. With this limit, the rest of the refinement
-/// fits into [`MAX_REFINEMENT_LENGTH`].
+/// The maximum length of an encoded prefix, in bytes. The same as in cty. With this limit, the whole refinement fits
+/// into [`MAX_REFINEMENT_LENGTH`].
 const MAX_PREFIX_LENGTH: usize = 256;
 
 const _: () = assert!(MAX_PREFIX_LENGTH + 16 <= MAX_REFINEMENT_LENGTH);

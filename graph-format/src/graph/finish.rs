@@ -2,7 +2,7 @@
 //! orders, numbers and divides the operations.
 //!
 //! Properties of the result:
-//! - The order of drafting does not matter. Even the numbers of parameters and waiters do not depend on it.
+//! - The order of drafting does not matter. Even the numbers that identify parameters and waiters do not depend on it.
 //! - If N operations read or wait for the same M operations, this costs N + M edges. A shared formula that reads many
 //!   results becomes an `evaluate` operation, and a shared set of operations becomes a waiter.
 //! - Rows and waiters wait for tracked operations only. If a draft waits for an untracked operation (a `desired`, an

@@ -91,7 +91,8 @@ impl Decimal {
         }
     }
 
-    /// The fewest digits that differ from the number by at most half a unit of the last bit of its precision.
+    /// The shortest decimal that differs from the number by at most half a unit of the last bit of the number's
+    /// precision.
     ///
     /// Like Go, this uses the same distance in both directions even at powers of two.
     fn shortest(float: &Float) -> Decimal {

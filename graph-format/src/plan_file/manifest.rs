@@ -184,8 +184,9 @@ pub struct Manifest {
     pub claims: Vec<Claim>,
     /// The results of checks, ordered by address.
     pub checks: Vec<CheckResult>,
-    /// The operations that must succeed before apply evaluates the conditions of an object. The map's keys are
-    /// addresses of objects, without instance keys.
+    /// The prerequisites of each object with conditions: the addresses of the resources, outputs and variables that
+    /// must succeed before apply evaluates these conditions. The map's keys are addresses of objects, without instance
+    /// keys.
     pub check_needs: BTreeMap<String, Vec<String>>,
     /// Warnings about the configuration. Apply reports them again.
     pub warnings: Vec<Diagnostic>,

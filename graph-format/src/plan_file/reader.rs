@@ -131,7 +131,8 @@ impl PlanReader {
     /// Opens a plan file in memory.
     ///
     /// # Errors
-    /// Returns an error if the header or the table of sections is damaged.
+    /// Returns an error if the header, the table of sections, the seal or the contents section is damaged, or if a
+    /// section is missing.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<PlanReader, PlanFileError> {
         let bytes = bytes.into();
         let length = bytes.len() as u64;

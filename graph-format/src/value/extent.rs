@@ -19,8 +19,8 @@ pub const MOST_TEXT: u32 = 512 << 20;
 /// The maximum length of a single text, in bytes.
 pub const LONGEST_TEXT: usize = 64 << 20;
 
-/// The maximum depth of a value during evaluation. Documents that people write stay below a hundred. Files and messages
-/// to providers have the lower limit of [`crate::codec`].
+/// The maximum depth of a value during evaluation. Documents that people write stay below a hundred. In files, and in
+/// messages to providers, the maximum is smaller: see [`crate::codec`].
 ///
 /// Values are walked and dropped by recursion. This many levels fit into half of the smallest stack of a thread.
 pub const DEEPEST: u16 = 768;

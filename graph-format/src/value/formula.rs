@@ -15,7 +15,7 @@ use crate::path::Path;
 use crate::source::SourceRange;
 use crate::types::Type;
 
-/// A symbolic parameter: the name of the current key or value in the body of a `for` or splat.
+/// A symbolic parameter: a number that stands for the current key or value in the body of a `for` or splat.
 ///
 /// Numbers are unique within one planning session, so that bodies may be nested and shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use crate::quoting::write_quoted;
 /// `big.Float.String`.
 const ORDER_DIGITS: usize = 10;
 
-/// Compares two elements of a set. Strings are ordered by bytes, numbers by size, and false precedes true. Other types
+/// Compares two elements of a set. Strings are ordered by bytes, numbers by value, and false precedes true. Other types
 /// are ordered by a text made from their content. Unknown elements follow all known elements, and nulls are last.
 ///
 /// The texts of two elements are equal if their numbers differ only after the tenth digit. Such elements are ordered by

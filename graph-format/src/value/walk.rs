@@ -180,8 +180,9 @@ impl Value {
         Some(found.mark(self.marks()).add_origin(self.origin()))
     }
 
-    /// Rebuilds the value from the outside in. `enter` may replace any part, which is then not visited. Unchanged parts
-    /// stay shared. If no replacement changes a type, the types of lists, sets and maps stay the same.
+    /// Rebuilds the value from the outside in. `enter` may replace any part; the parts of this part and of its
+    /// replacement are then not visited. Unchanged parts stay shared. If no replacement changes a type, the types of
+    /// lists, sets and maps stay the same.
     #[must_use]
     pub fn transform(&self, enter: &mut dyn FnMut(&Path, &Value) -> Transform) -> Value {
         transform_into(self, enter, &mut Path(Vec::new()))

@@ -61,7 +61,7 @@ impl Effects {
     }
 
     /// Whether the target of a trigger changes. The target is already planned, so the answer for a whole resource is
-    /// cached. `is_there` returns whether a managed resource, or the named instance, is desired or in the state.
+    /// cached. `is_there` returns whether the target is managed, and is desired or in the state.
     ///
     /// # Errors
     /// Returns an error if the target is not in the plan: a missing instance, a resource without instances, or a data

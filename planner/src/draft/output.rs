@@ -35,8 +35,8 @@ pub(crate) fn outputs(
             None => [output.waits.clone(), value.deep_origin()],
         };
         let formula = settled.map_or_else(|| value.to_formula(), Formula::constant);
-        // The formula may have a dynamic type although the value does not. If so, the output takes the type of the
-        // formula's result.
+        // The formula may have a dynamic type although the value does not. If so, the type of the output stays dynamic
+        // in the plan, and the formula's result determines it at apply.
         let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
         let waits = Origin::union(waits.into_iter().flatten());
         let after = change.after.clone();

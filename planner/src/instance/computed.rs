@@ -34,9 +34,9 @@ impl Planner {
         replaced.add_origin(Some(&Origin::after(operation)))
     }
 
-    /// Moves impure calls of a configuration into operations of their own. So all later reads of the object use the
-    /// same values, even after a crash. Calls of functions of configured providers are moved, too, because those
-    /// providers may be open on another worker.
+    /// Moves the impure calls in the arguments of an object or provisioner (`config`) into operations of their own. So
+    /// everything that uses these arguments at apply gets the same values, even after a crash. Calls of functions of
+    /// configured providers are moved, too, because those providers may be open on another worker.
     pub(crate) fn impure_apart(&self, address: &dyn Display, config: Value) -> Value {
         self.apart(address, config, |found| found.impure || found.instance.is_some())
     }

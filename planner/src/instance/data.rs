@@ -91,7 +91,7 @@ impl Planner {
     }
 
     /// Plans a read at apply for a data source of a check block, if this data source could not be read now. Until that
-    /// read, the attributes that the provider sets are null. A refresh-only plan has no such read.
+    /// read, the state has null for the unknown attributes. A refresh-only plan has no such read.
     fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         self.forget_data(desired);
         if self.facts.rules.empties_state {
@@ -158,8 +158,8 @@ impl Planner {
         }
     }
 
-    /// The record that removes a stored value from the state before apply reads the data source, because the value came
-    /// from another configuration. If the read fails or is never reached, the state has no value.
+    /// The record that removes a stored value from the state before apply reads the data source. The value is removed
+    /// because it came from another configuration. If the read fails or is never reached, the state has no value.
     fn left_before_read(&self, desired: &DesiredInstance) -> Option<Record> {
         self.facts.state.get(&desired.address)?;
         Some(Record { address: desired.address.clone(), object: None, provider: desired.provider.clone() })
@@ -188,9 +188,9 @@ impl Planner {
         }
     }
 
-    /// Records a data source with this value for the state. If the data source belongs to a check block and apply will
-    /// read it, returns the record instead of adding it to the agenda: the record must be stored before that read.
-    /// Returns `None` in all other cases, and if the state already has the record.
+    /// Records a data source with this value, so that it is stored in the state. If the data source belongs to a check
+    /// block, apply will read it, and the state does not have the record yet, returns the record instead of adding it
+    /// to the agenda: the record must be stored before that read. Otherwise, returns `None`.
     fn note_data(&self, desired: &DesiredInstance, value: &Value) -> Option<Record> {
         let address = &desired.address;
         let bare = without_provenance(value);

@@ -322,8 +322,8 @@ fn step(
     }))
 }
 
-/// The formula of a configuration. It includes the source ranges of arguments that are only references, for diagnostics
-/// at apply.
+/// The formula of the arguments of one block, with source ranges added to the arguments that are only references, for
+/// diagnostics at apply.
 pub(super) fn placed(config: Formula, places: &Places) -> Formula {
     let FormulaOp::Object(parts) = config.op() else { return config };
     let part = |(name, part): &(SmolStr, Formula)| {

@@ -103,9 +103,9 @@ impl Planner {
         Ok(Managed { value: readers.see(result, &desired.schema), created })
     }
 
-    /// Plans to write the refreshed or imported object to the state before the object is changed, with the options of
-    /// its block. So the state has them even if the change fails or never starts. An imported object has no options
-    /// yet. `record` is the new record of the instance.
+    /// Plans to write the refreshed or imported object to the state before the change of the object. A refreshed object
+    /// is written with the options of its block, so the state has these options even if the change fails or never
+    /// starts. An imported object has no options yet. `record` is the new record of the instance.
     fn write_first(&self, desired: &DesiredInstance, record: &StateRecord) {
         let address = &desired.address;
         let found = self.found();
@@ -155,8 +155,8 @@ impl Planner {
     }
 
     /// Updates the dependencies in the prior state. An unchanged instance gets the dependencies from the configuration.
-    /// A changing instance also keeps its stored dependencies until it is written. Without a refresh, it has no others
-    /// until then. An imported object has no stored dependencies yet.
+    /// A changing instance keeps its stored dependencies until it is written. If it was refreshed, those from the
+    /// configuration are added to the stored ones. An imported object has no stored dependencies yet.
     fn note_dependencies(&self, desired: &DesiredInstance, outcome: &mut InstancePlan) {
         let action = outcome.change.action;
         let refreshed = self.ask.refresh && self.facts.state.get(&desired.address).is_some();

@@ -14,8 +14,8 @@ use crate::prior::raw_state;
 use crate::problems::Problems;
 
 impl Ask {
-    /// Asks the provider to convert a stored object of another type. `owner` is the provider instance of the stored
-    /// object.
+    /// Asks `provider`, the provider of the desired instance, to convert a stored object of another type. `owner` is
+    /// the provider instance of the stored object.
     pub(crate) async fn with_new_type(
         &self,
         desired: &DesiredInstance,

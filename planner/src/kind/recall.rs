@@ -26,7 +26,7 @@ impl Planner {
     /// memory.
     ///
     /// # Errors
-    /// Returns an error if a part of the configuration is not stored and cannot be found elsewhere.
+    /// Returns an error if a part of the provider configuration is not stored and cannot be found elsewhere.
     pub(crate) async fn recall(&self, instance: &ProviderInstance) -> Result<(), Problems> {
         let Some(memory) = self.facts.memories.get(instance) else { return Ok(()) };
         let providers = &self.ask.providers;

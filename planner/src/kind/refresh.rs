@@ -85,8 +85,9 @@ async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     Ok(if prior.value.is_null() { unknown() } else { with_schema_marks(&prior.value, &desired.schema) })
 }
 
-/// Records the update of the state for an instance that was read. Its record gets the options of the block, and the
-/// dependencies of both if it was refreshed. An imported object has no options yet.
+/// Records the update of the state for an instance that was read. If the instance was in the state before, its record
+/// gets the options of the block, and after a refresh also the dependencies of the block, in addition to its own. The
+/// record of an imported object does not change yet.
 pub(super) fn note_read(planner: &Planner, desired: &DesiredInstance, prior: &Prior) {
     let address = &desired.address;
     let mut record = prior.record.clone();

@@ -56,8 +56,8 @@ pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[Reso
     outputs.filter(|name| !evaluated.outputs.contains_key(name)).collect()
 }
 
-/// The outputs that are stored by a plan that creates no objects. If the plan is partial, outputs with unknown values
-/// keep their stored values.
+/// The outputs that apply stores, for a kind of plan that creates no objects. If the plan is partial, outputs with
+/// unknown values are left out, so that they keep their stored values.
 fn settled_outputs(
     selection: &Selection,
     outputs: &BTreeMap<SmolStr, OutputChange>,

@@ -10,8 +10,8 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::inputs::PlanKind;
 
-/// The state of the plan. An import adds each evaluated resource that has no instances, as in OpenTofu. It removes each
-/// entry without instances whose resource now has desired instances.
+/// The state of the plan. A plan to import adds each evaluated resource that has no instances, as in OpenTofu. It also
+/// removes each entry without instances whose resource now has desired instances.
 pub(crate) fn with_bare(facts: &Facts, evaluated: &Evaluated, found: &BTreeSet<BareResource>) -> Arc<Snapshot> {
     let snapshot = facts.state.snapshot();
     if facts.options.kind != PlanKind::Import {

@@ -73,7 +73,7 @@ fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
 /// Applies the moves of the configuration to the state.
 ///
 /// # Errors
-/// Returns an error if statements contradict each other.
+/// Returns an error if `moved` blocks contradict each other.
 pub(crate) fn apply_moves(
     root: &Arc<CompiledModule>,
     declared: &Declared,

@@ -68,8 +68,9 @@ pub(crate) enum DeleteKind {
 /// An operation, and the operations that it additionally waits for.
 pub(crate) type Wait = (OperationId, Option<Origin>);
 
-/// Operations by the configured resource that they depend on. Instances of a module are independent of each other, so a
-/// dependent in the same module depends only on its own module instance. `None` stands for all module instances.
+/// Operations by the configured resource that they depend on. Instances of a module are independent of each other, so
+/// an operation in the module of the resource depends only on the resource's objects in its own module instance. In
+/// this case, the key contains the module instance. `None` stands for all module instances.
 #[derive(Debug, Default)]
 struct Dependents(FxHashMap<(Arc<ConfigResource>, Option<ModuleInstance>), Vec<OperationId>>);
 
@@ -151,10 +152,10 @@ impl DeleteOrder {
     /// The plan first deletes those dependents of an object that are to be deleted. Next, it deletes the object, and
     /// last, it changes the remaining dependents. There are two exceptions: if the replacement of an object is created
     /// before the delete, or if the state records the resource as create-first, the object is deleted last. A data
-    /// source that is read at apply refers to resources. It waits until their objects are deleted, except for objects
-    /// that are replaced or are deleted last. Data sources of check blocks also wait for all operations that are not
-    /// reads. The waits of all instances of a resource share one set of operations, so the number of edges is linear in
-    /// the number of instances.
+    /// source that is read at apply waits for the deletes of objects of the resources that it refers to. It does not
+    /// wait for the deletes of objects that are replaced or are deleted last. Data sources of check blocks also wait
+    /// for all operations that are not reads. The waits of all instances of a resource share one set of operations, so
+    /// the number of edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();

@@ -120,8 +120,8 @@ pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutput
 }
 
 /// The deletes of all outputs in a destroy plan, with the last values of the outputs as the values before. The result
-/// is the same for a partial plan, although a partial plan keeps the outputs. The refresh removes outputs that are null
-/// now.
+/// is the same for a partial plan, although a partial plan keeps the outputs. An output that is null now is included
+/// too, although the refresh removes it.
 pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
     let removed = || Before { value: Value::null(Type::Dynamic), existed: true, sensitive: false };
     let change = |name: &SmolStr| match is_removed(outputs, name) {

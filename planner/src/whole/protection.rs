@@ -31,7 +31,7 @@ pub(crate) enum RemovalVerdict {
 }
 
 /// The protection of an instance. If its module instance no longer exists, the protection comes from another instance
-/// of the module. If there is no other instance, it comes from the block, if the value in the block is a constant.
+/// of the module. Without another instance, the value in the block is used, but only a constant value.
 pub(crate) fn protection(evaluated: &Evaluated, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
     if let Some(found) = evaluated.protection(address) {
         return Some(found.clone());

@@ -18,8 +18,8 @@ use crate::memory::remembered;
 use crate::prior::{with_schema_marks, without_provenance};
 use crate::providers::Registered;
 
-/// The changes of memories. A plan that changes no object changes no memory either, because a change of a memory alone
-/// is no reason for an apply.
+/// The changes of memories. A plan that neither changes nor moves an object, and updates no record of one, changes no
+/// memory either, because a change of a memory alone is no reason for an apply.
 pub(crate) fn memory_changes(
     facts: &Facts,
     evaluated: &Evaluated,
@@ -55,8 +55,9 @@ pub(crate) fn memory_changes(
     changes
 }
 
-/// The provider instances that have managed objects after the plan. Also those whose last object moves to another
-/// provider, or is a deposed object that the plan deletes. The next plan does not include these two kinds.
+/// The provider instances with managed objects after the plan. Also the provider instances whose last object moves to
+/// another provider instance, or is a deposed object that the plan deletes. The next plan no longer counts provider
+/// instances of these two kinds.
 fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
     let leaves = |step: &PlannedStep| match step {
         PlannedStep::Delete(leaving) | PlannedStep::Forget(leaving) => leaving.deposed.is_none(),

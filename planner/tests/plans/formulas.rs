@@ -1,6 +1,6 @@
 //! The rules for formulas and origins, as far as a plan shows them. Each test fails when its rule is broken.
 //!
-//! The tests of rules that need no plan are in `expressions/tests/rules.rs`. They are marked with (E) here.
+//! Some tests of these rules need no plan. These tests are in `expressions/tests/rules.rs`, and marked with (E) here.
 //!
 //! 1. Origins decide when to wait. All other dependencies come from static references:
 //!    `rule_1_origins_wait_references_are_stored`; (E) `each_leaf_waits_for_its_own_operation`.

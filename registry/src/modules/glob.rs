@@ -22,7 +22,8 @@ pub fn has_wildcards(subdir: &str) -> bool {
     subdir.contains(['*', '?', '['])
 }
 
-/// The only path in a package that matches a pattern with `*`, `?` and `[..]`. A path without wildcards need not exist.
+/// The only path in a package that matches the pattern `subdir`, which may contain the wildcards `*`, `?` and `[..]`.
+/// If the pattern has no wildcards, the path need not exist.
 ///
 /// # Errors
 /// Returns an error if no path matches, or if several paths match.
@@ -58,8 +59,8 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, GlobError> {
     }
 }
 
-/// Whether a name matches a pattern. `*` stands for any characters, `?` for one character, and `[a-z]` and `[^a-z]` for
-/// one character of a set.
+/// Whether a name matches a pattern. `*` stands for any characters, `?` for one character, `[a-z]` for one character of
+/// a set, and `[^a-z]` for one character outside a set.
 fn fits(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
     let (mut at, mut from) = (0, 0);

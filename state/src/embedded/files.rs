@@ -63,8 +63,9 @@ impl LocalFiles {
         sync_folder(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")))
     }
 
-    /// Takes the lock of this directory, for a state that is stored elsewhere. The lock is held until the returned
-    /// value is dropped. The returned value also contains the text that the last holder wrote.
+    /// Takes the lock of the directory that contains the directory of runs, for a state that is stored elsewhere. The
+    /// lock is held until the returned value is dropped. The returned value also contains the text that the last holder
+    /// wrote.
     ///
     /// # Errors
     /// [`StoreError::Locked`] if another process has the lock.

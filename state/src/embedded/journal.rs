@@ -9,8 +9,8 @@
 //! The journal of an encrypted state has sealed frames. The checksum of the record distinguishes two cases: a torn
 //! frame, which was never acknowledged, and a frame that the key does not decrypt.
 //!
-//! All numbers are little-endian. The chain runs through all terms of a run. Each group is written by one append and
-//! acknowledged after it is durable. So a crash can leave at most one bad frame, which is the last one.
+//! All numbers are little-endian. The chain of hashes runs through all terms of a run. Each group is written by one
+//! append and acknowledged after it is durable. So a crash can leave at most one bad frame, which is the last one.
 
 use std::path::Path;
 

@@ -109,7 +109,7 @@ impl Live {
     }
 
     /// Records the claims of a run. If each append to the journal is a request to a service, and the run will write the
-    /// state file, [`Self::guard`] runs at the same time. Otherwise, it runs before the first intent.
+    /// state file, [`Self::guard`] runs while the claims are appended. Otherwise, it runs before the first intent.
     pub(super) fn claimed(&mut self, claims: Vec<Claim>) -> Result<(), StoreError> {
         let is_early = claims.iter().any(|claim| claim.mode == ClaimMode::Exclusive)
             && self.term.as_ref().is_some_and(|term| term.writer.gathers());

@@ -25,8 +25,8 @@ use crate::tfstate::{FormatDigit, find_format_digit};
 /// the second descriptor would release the lock of the first one.
 static LOCKED_HERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The first pause between two attempts to lock. It doubles up to [`LONGEST_PAUSE`]. It is short enough for a waiting
-/// user and long enough to avoid a busy loop.
+/// The first pause between two attempts to lock. Each further pause is twice as long, up to [`LONGEST_PAUSE`]. The
+/// first pause is short enough for a waiting user and long enough to avoid a busy loop.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause between two attempts to lock.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);

@@ -204,8 +204,9 @@ fn effective_content(
     let found = state_digest(content);
     let digit = find_format_digit(content, "");
     if let Some(image) = &unfolded.image {
-        // A torn write leaves the guarded digit or unreadable content. If the file is complete, unguarded and
-        // different, another program has written it.
+        // After a torn write, the file is unreadable, or has the format version 9, which means that a run guards it. If
+        // the file is readable, has another version, and has neither the content from before the run nor the new
+        // content, another program has written it.
         let torn = digit.map_or(true, |digit| digit.is_guarded());
         if is_same_state(content, found, base, seals) || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));

@@ -145,7 +145,7 @@ impl RemoteMedium {
     }
 
     /// Releases a lock that an earlier process of this machine left behind. The current process has the lock of the
-    /// directory, so no other process uses the lock of the backend now.
+    /// directory, so the earlier process no longer uses the lock of the backend.
     fn release_left(&self, left: Option<&str>, wanted: &LockInfo) -> Result<(), StoreError> {
         let Some(left) = left else { return Ok(()) };
         let (remote, info) = (Arc::clone(&self.options.state), wanted.clone());

@@ -17,8 +17,9 @@ use crate::tfstate::StateFile;
 
 impl EmbeddedStore {
     /// Sets aside a run that cannot be recovered. Either its journal is damaged, or the state file is not the one that
-    /// the run began from. Moves the directory of the run to `.weft/set-aside/RUN`. The state file stays as it is, and
-    /// other tools can use it again, unless another run guards it.
+    /// the run began from. Moves the directory of the run to `.weft/set-aside/RUN`. The state in the state file stays
+    /// as it is. If there is no other unfinished run, the guard of the file (format version 9) is removed, so that
+    /// other tools can use the file again.
     ///
     /// Returns the new directory, and every object that the run had an intent or a result for. The state file may be
     /// wrong about these objects. The file `state` in the new directory has the objects as the run wrote them.
@@ -43,9 +44,9 @@ impl EmbeddedStore {
         set_aside(&medium, &folders, run)
     }
 
-    /// Replaces a state that is guarded by a run whose files are not on this machine. Removes the guard. `decide`
-    /// receives the state, and returns the new state or the reason for keeping the current one. Returns `None` if no
-    /// run guards the state, or if the files of an unfinished run exist.
+    /// Replaces a state that is guarded (format version 9) by a run whose files are not on this machine. The new state
+    /// is not guarded. `decide` receives the state, and returns the new state or the reason for keeping the current
+    /// one. Returns `None` if no run guards the state, or if the files of any unfinished run exist.
     ///
     /// # Errors
     /// Returns an error if another process has the lock, or if the state is unreadable. [`StoreError::Io`].

@@ -1,5 +1,5 @@
-//! Decides when the state is saved during a run. One save is in progress at a time. The end of a term waits for this
-//! save, so that no save overwrites the last state.
+//! Decides when the state is saved during a run. At most one save is in progress at a time. The end of a term waits for
+//! a save in progress, so that this save does not overwrite the final state.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

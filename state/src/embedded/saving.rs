@@ -1,7 +1,8 @@
 //! Saves the state during a run whose journal is on this machine only. Other machines then find the results up to the
 //! last save, even if this machine is lost.
 //!
-//! - A saved state has the guard digit, so that OpenTofu refuses it, and its serial rises.
+//! - A saved state has the format version [`GUARDED_FORMAT`], so that OpenTofu refuses it. Each save increases the
+//!   serial of the state.
 //! - A line of the journal announces each save with its serial and digest, before the document is written. Recovery
 //!   accepts the state that the term began from and every announced state. It applies the whole journal of the term to
 //!   the accepted state. Steps that the document already contains change nothing.

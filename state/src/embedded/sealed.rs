@@ -36,8 +36,8 @@ impl Seals {
         self.0.seals(&TargetName::State)
     }
 
-    /// Parses the state in a file. The digit of the state's format version may be the one with which a run guards the
-    /// file. `path` names the file in errors.
+    /// Parses the state in a file. Also accepts a file in which a run has changed the digit of the format version, so
+    /// that OpenTofu refuses the file. `path` names the file in errors.
     ///
     /// # Errors
     /// Returns an error if the content cannot be decrypted, or is not a state.
@@ -50,8 +50,8 @@ impl Seals {
         Ok(OpenedState { file: StateFile::parse(&plain, &place)?, outdated })
     }
 
-    /// The plain text of the state in a file. Its format digit is the one that every tool accepts, even if a run guards
-    /// the file.
+    /// The plain text of the state in a file. The format version in this text is 4, which every tool accepts, even if a
+    /// run guards the file with the version 9.
     ///
     /// # Errors
     /// See [`Seals::parse`].

@@ -56,7 +56,8 @@ impl Core {
     }
 
     /// Recovers the work of a dead process: folds its journal into the state file. Also restores the original digit of
-    /// the file's format version, so that OpenTofu accepts the file again, unless a run still guards the file.
+    /// the file's format version, so that OpenTofu accepts the file again. While a run can continue or has operations
+    /// in doubt, the digit is not restored, so that OpenTofu refuses the file.
     pub(super) fn recover(
         &self,
         live: &mut Live,

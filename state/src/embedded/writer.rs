@@ -27,8 +27,8 @@ const ROOM_STEP: u64 = 16 * 1024 * 1024;
 const BUSY: usize = 8;
 /// A busy journal pauses before its next write. The pause is the duration of the last write, divided by this number.
 const RESTS: u32 = 2;
-/// Before each write, steps gather for the duration of the last write, divided by this number. Results that arrive
-/// together, and the intents that follow these results, then need one request.
+/// Before each write, steps gather for the duration of the last write, divided by this number. So results that arrive
+/// together, and the intents that follow these results, need only one request.
 const GATHERS: u32 = 8;
 /// The maximum time for which lines gather before they are written.
 const LONGEST_GATHERING: Duration = Duration::from_millis(100);

@@ -50,7 +50,7 @@ impl RedisStore {
         Ok((Front { lineage: meta.text(0), serial, fresh, copied, replayed }, marks))
     }
 
-    /// Records the marks of copies.
+    /// Records which copies of the state were written, or are being written.
     ///
     /// # Errors
     /// See [`RedisStore::front`].

@@ -1,5 +1,5 @@
-//! The requirements on a server, checked before anything is written: version, settings, permissions, replicas. Settings
-//! and replicas are checked again during runs.
+//! The requirements on a server: version, settings, permissions and replicas. They are checked before anything is
+//! written. Settings and replicas are checked again during runs.
 
 use std::collections::BTreeMap;
 
@@ -133,8 +133,8 @@ fn wrong(found: &BTreeMap<String, String>) -> Option<(Requirement, String)> {
 }
 
 /// Waits until the replicas have confirmed everything that the connection has written, or until the wait times out.
-/// Returns the number of replicas that have confirmed everything, or 0 if the server itself must confirm it, too, and
-/// has not.
+/// Returns the number of replicas that have confirmed everything. If the server itself must also confirm everything and
+/// has not done so, returns 0.
 ///
 /// # Errors
 /// Returns an error if the connection is broken.

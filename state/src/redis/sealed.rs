@@ -1,4 +1,4 @@
-//! The encrypted parts of a store in Redis: records of the state, results, failures, plans and reasons of doubts. The
+//! The encrypted parts of a store in Redis: results, failures, plans, reasons of doubts, and records of the state. The
 //! encryption binds each part to its name. Data that scripts use stays unencrypted: addresses, revisions, statuses,
 //! names of workers, and digests.
 
@@ -140,8 +140,8 @@ impl RecordSeal {
 /// The number of records that are resealed by one edit. Such an edit blocks the server for some milliseconds.
 const RESEALED_AT_ONCE: usize = 500;
 
-/// Writes that change only the seal of these records, up to the maximum for one edit. `None` if there are no such
-/// records.
+/// Writes that only store these records again, sealed as the settings now require, up to the maximum for one edit.
+/// `None` if there are no such records.
 pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
     let mut writes = Writes::default();
     for subject in outdated.iter().take(RESEALED_AT_ONCE) {

@@ -73,7 +73,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, LoginFault>
 /// The name that a certificate must have.
 ///
 /// # Errors
-/// Returns an error if the text is not a host name.
+/// Returns an error if the text is neither a host name nor an IP address.
 pub(super) fn server_name(name: &str) -> Result<ServerName<'static>, LoginFault> {
     ServerName::try_from(name.to_owned()).map_err(|error| LoginFault::Other(format!("{name:?}: {error}")))
 }

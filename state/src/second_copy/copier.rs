@@ -180,7 +180,7 @@ impl Copier {
     /// Replaces the state in Redis with the copy. Returns `false` if the state has changed in the meantime.
     ///
     /// # Errors
-    /// Returns an error if a run holds a part of the state.
+    /// Returns an error if a run has claimed a part of the state.
     async fn read(&self, front: &Front, copy: &ReadCopy) -> Result<bool, StoreError> {
         match self.replace(front, copy).await? {
             EditAnswer::Edited => Ok(true),
@@ -273,8 +273,7 @@ impl Copier {
                 _ => None,
             }) {
                 let here = snapshot.instance(address).map(|stored| &stored.record);
-                // A difference between the state and the copy means that the copy has the result of a call that the
-                // store has lost.
+                // A difference between the state and the copy means that the copy has a result that the store has lost.
                 let settled = here != copy.file.instances.get(address) || done.contains(address.as_str());
                 if !settled {
                     lost.uncertain.push(address.clone());

@@ -82,8 +82,8 @@ async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Com
 }
 
 /// The lease of the term. If the store has lost the beginning of the term, and the lease with it, acquires the lease
-/// again. `None` if another term keeps the lease, or if the journal in the store neither contains the beginning of this
-/// term nor ends directly before it.
+/// again. `None` if another term keeps the lease, if the run is frozen, or if the journal in the store neither contains
+/// the beginning of this term nor ends directly before it.
 async fn lease(
     redis: &RedisStore,
     file: &TermFile,

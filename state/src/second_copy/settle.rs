@@ -15,7 +15,7 @@ use crate::store::RunStore as _;
 /// The maximum number of times that the state is read, if it changes in the meantime.
 const LOOKS: u32 = 5;
 
-/// Compares the files that dead processes left behind with the store, and restores what the store has lost. An empty
+/// Compares the store with the files that dead processes left behind, and restores what the store has lost. An empty
 /// store gets the state from files of an earlier store only if `adopt` is set. If `adopt` is not set, these files stay
 /// for a later call, because the empty store may still begin from a copy. Returns whether the state was changed.
 ///

@@ -106,9 +106,9 @@ impl TermFile {
         open.into_values().collect()
     }
 
-    /// The part of the file that this state lacks. An instance without its last record is included if its record in the
-    /// state is the record before the run, or an earlier record of the run. Outputs and check results are included
-    /// unless an instance was changed outside of the run.
+    /// The part of the file that this state lacks. If the state does not have the last record of an instance in the
+    /// file, that record is included, provided that the state has the record from before the run, or an earlier record
+    /// of the run. Outputs and check results are included unless an instance was changed outside of the run.
     pub(super) fn additions(&self, state: &Snapshot) -> Additions {
         let bases = self.bases();
         let mut written: BTreeMap<&str, Vec<Option<&InstanceRecord>>> = BTreeMap::new();

@@ -6,8 +6,8 @@ use crate::json::{JsonToken, Tokens, decode};
 /// The format version of a state file that any tool may use.
 pub const FORMAT: u8 = b'4';
 
-/// The format version while a run is open. OpenTofu 1.12.6 and Terraform 1.11.4 were tested to refuse it, even with
-/// `-lock=false`, and to leave the file unchanged.
+/// The format version while a run is open. As tests have shown, OpenTofu 1.12.6 and Terraform 1.11.4 refuse a file with
+/// this version, even with `-lock=false`, and leave the file unchanged.
 pub const GUARDED_FORMAT: u8 = b'9';
 
 /// The format version of an encrypted state file that any tool may use: "v0" of OpenTofu's envelope.

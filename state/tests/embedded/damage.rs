@@ -91,7 +91,7 @@ async fn damage_before_the_end_freezes() {
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
     // The remedy is to set the run aside. `set_aside` returns the objects that the run touched, as far as its journal
-    // can be read, and removes the guard from the file.
+    // can be read, and sets the format version of the state file back to 4, so that other tools can use the file.
     let (touched, _) = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
     assert_eq!(touched, [address(0)]);
     assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());

@@ -1,7 +1,7 @@
 //! The layout of lines: their indentation, and the alignment of their cells.
 //!
-//! A line has up to three cells: the start, an assignment from its equals sign on, and a comment at its end. In
-//! consecutive lines, the second cells begin in the same column, and so do the third cells.
+//! A line has up to three cells: the start, an assignment from its equals sign on, and a comment at the end of the
+//! line. In consecutive lines, the second cells begin in the same column, and so do the third cells.
 
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -269,8 +269,8 @@ impl Parser<'_> {
         Next::Operand
     }
 
-    /// Parses the names of a `for` and the word `in`, for expressions and directives. If they are invalid, reports the
-    /// problem and returns `None`.
+    /// Parses the names of a `for` expression or `for` directive, and the word `in`. If a name or `in` is missing,
+    /// reports the problem and returns `None`.
     pub(super) fn for_names(&mut self, form: ForForm, context: Option<Span>) -> Option<(Option<Name>, Name)> {
         let wrong = |parser: &mut Self, problem: fn(ForForm) -> Diagnostic| {
             let span = parser.peek().span;

@@ -1,7 +1,7 @@
 //! The server. Modules in reading order:
 //!
 //! - [`config`]: the configuration file.
-//! - [`object`]: the kinds of objects. [`range`]: their addresses.
+//! - [`object`]: the kinds of objects. [`range`]: ranges of IPv4 addresses.
 //! - [`world`]: the rules of the cloud, as plain functions over data.
 //! - [`store`]: makes effects durable.
 //! - [`fault`] and [`limit`]: injected failures and rate limits.

@@ -58,7 +58,8 @@ pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
     files(dir, &[".rs"])
 }
 
-/// All files with Rust code below a directory, sorted: also the files `*.rs.in`, which other files include.
+/// All files with Rust code below a directory, in sorted order. These include the files `*.rs.in`, which other files
+/// include with `include!`.
 ///
 /// # Panics
 /// Panics if a directory cannot be read.

@@ -73,8 +73,8 @@ impl Foreknown {
     }
 }
 
-/// The labels that placement rules require, by provider instance. Operations that run at home need no labels, because
-/// they already have a worker.
+/// The labels that placement rules require, by provider instance. The labels of home operations are not included,
+/// because these operations have no provider instance.
 fn labels(plan: &PlanFile) -> BTreeMap<String, String> {
     let demanded = plan.graph.fragments.iter().enumerate().filter_map(|(index, fragment)| {
         let Shard::Provider(instance) = &fragment.shard else { return None };

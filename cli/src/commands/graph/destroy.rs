@@ -42,8 +42,8 @@ pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
     drawing
 }
 
-/// Whether two objects are in different instances of the same module. Recorded dependencies do not name instances, so
-/// an object seems to depend on the objects of all instances. There is no edge between two instances of the same
+/// Whether two objects are in different instances of the same module. Recorded dependencies have no keys, so an object
+/// seems to depend on objects in all instances of a module. The graph omits such edges between two instances of one
 /// module.
 fn are_apart(one: &ResourceInstance, other: &ResourceInstance) -> bool {
     one.module != other.module && one.module.config() == other.module.config()

@@ -60,7 +60,7 @@ fn one_of(selected: &str, all: &[String]) -> Result<String, Diagnostic> {
     index.and_then(|index| all.get(index)).cloned().ok_or_else(problems::not_a_workspace_number)
 }
 
-/// The new name of the workspace `default`, because the new backend cannot have a workspace of this name. If the new
+/// A new name for the workspace `default`, for a new backend that cannot have a workspace named `default`. If the new
 /// backend is a `cloud` block without tags and with only one workspace, the name of that workspace is used. Otherwise
 /// the user is asked.
 ///

@@ -282,8 +282,8 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The doubts as a JSON document. If the user adds a decision to each entry, the entries are valid in a file of
-/// decisions.
+/// The doubts as a JSON document. The fields `address` and `deposed` have the same form as in a file of decisions. Such
+/// a file refuses the other fields.
 fn document(run: Option<&RunId>, doubts: &[OpenDoubt]) -> String {
     let entry = |doubt: &OpenDoubt| {
         let mut entry = json!({

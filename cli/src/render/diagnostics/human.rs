@@ -11,7 +11,8 @@ use super::super::style::Style;
 use super::SourceLines;
 use super::snippet::Snippet;
 
-/// The box of one diagnostic, with a final newline. Without boxes, the contents follow an empty line:
+/// The text of one diagnostic, with a final newline. Without boxes, the text is an empty line and then the contents.
+/// With boxes:
 ///
 /// ```text
 /// ╷

@@ -1,5 +1,5 @@
-//! The cleanup after the runs of a file. The cleanup destroys everything that the runs have created, and writes the
-//! remaining objects to a state file.
+//! The cleanup after the runs (`run` blocks) of a test file. The cleanup destroys everything that the runs have
+//! created, and writes the remaining objects to a state file.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

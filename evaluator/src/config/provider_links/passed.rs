@@ -74,8 +74,8 @@ impl Handover<'_> {
     fn missing(&self) -> impl Iterator<Item = Diagnostic> {
         let is_missing = |name: &&Name| {
             let configured = self.child.providers.get(*name).is_some_and(|block| block.is_configured());
-            // An entry with an invalid key on its left side may have been intended for this configuration. In this
-            // case, the configuration is not reported as missing.
+            // An entry with an invalid key on its left side may have been intended for this provider configuration. So
+            // no configuration is reported as missing if there is such an entry.
             !configured && !self.passed.contains_key(*name) && self.call.keyed_providers.is_empty()
         };
         self.aliases.iter().filter(is_missing).map(|name| {

@@ -163,8 +163,8 @@ pub(super) fn whole_for_single(ours: &str, name: &str, alias: Option<&str>, at: 
     of_user(User::Call, &detail, at)
 }
 
-/// A single configuration, or one instance of a configuration with `for_each`, is passed to a module that needs all
-/// instances of a configuration.
+/// A provider configuration without `for_each`, or one instance of a provider configuration with `for_each`, is passed
+/// to a module that needs all instances of a provider configuration.
 pub(super) fn single_for_whole(child: &Module, ours: &str, theirs: &str, keyed: bool, at: &SourceRange) -> Diagnostic {
     let found = match keyed {
         true => format!("this key chooses one instance of {ours}. Remove the key"),
@@ -206,8 +206,9 @@ pub(super) fn required_not_passed(source: &ProviderSource, name: &str, at: &Sour
     Diagnostic::error(MISSING_CONFIGURATION, detail).at(at.clone())
 }
 
-/// A call that passes a configuration under a name which the child does not declare. This is only a warning if the name
-/// is that of a default provider, which needs no declaration.
+/// A call that passes a provider configuration under a name which the child does not declare. If the name stands for a
+/// provider with a default source in the child, this is a warning, because such a provider needs no declaration.
+/// Otherwise, this is an error.
 pub(super) fn undeclared_in_child(child: &Module, source: &ProviderSource, name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!(
         "{child} does not declare a provider with the local name {name:?}. Add the provider to required_providers in \

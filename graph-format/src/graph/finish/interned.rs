@@ -135,8 +135,8 @@ impl Interned {
         open.into_iter().collect()
     }
 
-    /// Moves each wide row ([`WIDE_FORMULA`]) that several operations use out of the formulas that contain the row. The
-    /// caller adds an operation for each of these rows. The formulas then read the result of the operation.
+    /// If several operations use a wide row ([`WIDE_FORMULA`]), moves the row out of the formulas that contain it. The
+    /// caller adds an operation for each moved row. The formulas then read the result of this operation.
     ///
     /// A row that may fail stays in place if a formula may skip it, because the row is in the branch of a conditional,
     /// in `try`, or in the body of a `for`. As an operation, the row would always be computed, and would report its
@@ -213,8 +213,8 @@ impl Interned {
         Ok(live)
     }
 
-    /// For each row, the operation that uses it ([`SEVERAL`] if there is more than one), and whether some user may skip
-    /// the row.
+    /// For each row, the operation that uses it ([`SEVERAL`] if there is more than one), and whether an operation
+    /// that uses the row may skip it.
     fn users(&self, operations: &[Drafted]) -> (Vec<u32>, Vec<bool>) {
         let mut owner = vec![NOBODY; self.rows.len()];
         let mut spared = vec![false; self.rows.len()];
@@ -249,8 +249,8 @@ impl Interned {
 
     /// For each operation, the operations whose results its formulas read, in ascending order.
     ///
-    /// The list of these operations is computed once for each shared row. Rows with one user have no list of their own:
-    /// they are traversed with their user.
+    /// The results below a shared row are listed once. A row that is used only once has no list of its own: it is
+    /// traversed together with the row or operation that uses it.
     pub(super) fn results_read(&self, operations: &[Drafted]) -> Vec<Vec<u32>> {
         let mut uses = vec![0u32; self.rows.len()];
         for row in &self.rows {

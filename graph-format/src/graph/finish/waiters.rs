@@ -171,9 +171,9 @@ impl Waiters {
         Members { operations: Vec::new(), waiters: vec![self.groups.len() as u32 - 1] }
     }
 
-    /// Where an operation or a waiter names an untracked operation, replaces this name by the tracked operations that
-    /// the untracked operation depends on. Makes each delete wait for the readers of its object. Then gathers the needs
-    /// of an untracked operation in a waiter if the operation has several users and many needs.
+    /// If an operation or a waiter waits for an untracked operation, replaces this wait by waits for the tracked
+    /// operations that the untracked operation depends on. Makes each delete wait for the readers of its object. Then
+    /// gathers the needs of an untracked operation in a waiter if several operations use it and it has many needs.
     pub(super) fn settle(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
         self.name_tracked_only(operations, reads);
         self.wait_for_readers(operations, reads);

@@ -1,5 +1,5 @@
-//! The record of the holder of a lock: a small object beside the state, named after the lock and rewritten while the
-//! process is alive.
+//! The record of the holder of a lock: a small object beside the state, named after the lock. The holder rewrites the
+//! record at intervals as long as it is alive.
 //!
 //! The record distinguishes a dead holder from a slow one. It only decides whether a lock may be taken over. The
 //! journal makes sure that a slow holder does no harm afterwards.

@@ -13,8 +13,8 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::is_identifier;
 
 /// The formatted text of a block, without a trailing newline. `provider` is the reference in its `provider` argument,
-/// if it needs one. For a null object, the block has every argument that may be set and is not deprecated, usually with
-/// the value null, and no nested blocks.
+/// if it needs one. For a null object, the block has no nested blocks. It has every argument that may be set and is not
+/// deprecated, usually with the value null.
 pub fn text(resource: &Resource, provider: Option<&str>, schema: &Block, object: &Value) -> String {
     let mut out = format!("resource {} {} {{\n", quoted(&resource.type_name), quoted(&resource.name));
     if let Some(provider) = provider {
