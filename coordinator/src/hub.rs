@@ -440,9 +440,9 @@ impl Hub {
         workers.map(listing).collect()
     }
 
-    /// Drains a worker, or lets the worker take work again if `drained` is `false`. A drained worker stays drained after
-    /// a reconnect, as long as this coordinator runs. If `drained` is `true`, returns `false` if no worker with this
-    /// name is connected. Otherwise, returns `false` if no worker with this name is connected or drained. Always
+    /// Drains a worker, or lets the worker take work again if `drained` is `false`. A drained worker stays drained
+    /// after a reconnect, as long as this coordinator runs. If `drained` is `true`, returns `false` if no worker with
+    /// this name is connected. Otherwise, returns `false` if no worker with this name is connected or drained. Always
     /// returns `false` for a connected worker of a command line.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {

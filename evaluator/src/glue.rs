@@ -452,7 +452,8 @@ pub trait Glue: Send + Sync + 'static {
     /// Records the expansion of a resource, and its protection if the resource has any.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
 
-    /// Records a resource without instances, with its provider configuration. Called if the purpose lists such resources.
+    /// Records a resource without instances, with its provider configuration. Called if the purpose lists such
+    /// resources.
     fn bare(&self, resource: &AbsResource, provider: ProviderConfig) {
         let _ = (resource, provider);
     }

@@ -38,7 +38,8 @@ pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
 /// Environment variables that no plugin needs and that may contain secrets of Weft: the token for coordinators, the
 /// address of the store, which may contain a password, and passphrases. Plugins do not receive these variables.
-const KEPT_BACK: [&str; 3] = ["WEFT_TOKEN", "WEFT_STORE", "TF_ENCRYPTION"];
+const KEPT_BACK: [&str; 5] =
+    ["WEFT_TOKEN", "WEFT_STORE", "WEFT_REDIS_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD", "TF_ENCRYPTION"];
 
 /// How to start a plugin.
 #[derive(Clone, Debug)]
@@ -290,4 +291,21 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
         source = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plugins_do_not_receive_the_secrets_of_weft() {
+        let spec = LaunchSpec::new("x", PathBuf::from("/bin/true"));
+        let command = command(&spec, None, &TempDir::new().unwrap());
+        let removed: Vec<_> =
+            command.as_std().get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name.to_owned()).collect();
+        for name in ["WEFT_TOKEN", "WEFT_STORE", "WEFT_REDIS_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD", "TF_ENCRYPTION"]
+        {
+            assert!(removed.iter().any(|removed| removed == name), "{name}");
+        }
+    }
 }

@@ -119,17 +119,18 @@ async fn a_create_first_replacement_deletes_after_its_readers_are_updated() {
     expect![[r#"
         0 = open_provider test {} @test
         1 = prior_state test_thing.a deposed 7824a2c1 {"id": "1", "kind": "old", "secret": ({sensitive})} @test
-        2 = desired test_thing.a {"kind": "new", "secret": ({sensitive})} @test
-        3 = final_plan test_thing.a create provider 0 prior - desired 2 planned {"id": unknown:string, "kind": "new", "secret": ({sensitive}), "size": unknown:number} @test
-        4 = final_plan test_thing.a delete provider 0 prior 1 desired - planned null @test
-        5 = depose test_thing.a 7824a2c1 @test
-        6 = apply test_thing.a 3 after 5 @test
-        7 = prior_state test_thing.b {"id": "2", "name": "1", "secret": ({sensitive})} @test
-        8 = desired test_thing.b {name = %6.id, secret = ({sensitive})} after 6 @test
-        9 = final_plan test_thing.b update provider 0 prior 7 desired 8 planned {"id": "2", "name": unknown:string, "secret": ({sensitive})} @test
-        10 = apply test_thing.b 9 @test
-        11 = apply test_thing.a deposed 7824a2c1 4 after 6 10 @test
-        12 = close_provider 0 after 5 6 10 11 @test
+        2 = final_plan test_thing.a delete provider 0 prior 1 desired - planned null @test
+        3 = record test_thing.a {"id": "1", "kind": "old", "secret": ({sensitive})}
+        4 = desired test_thing.a {"kind": "new", "secret": ({sensitive})} after 3 @test
+        5 = final_plan test_thing.a create provider 0 prior - desired 4 planned {"id": unknown:string, "kind": "new", "secret": ({sensitive}), "size": unknown:number} @test
+        6 = depose test_thing.a 7824a2c1 after 3 @test
+        7 = apply test_thing.a 5 after 6 @test
+        8 = prior_state test_thing.b {"id": "2", "name": "1", "secret": ({sensitive})} @test
+        9 = desired test_thing.b {name = %7.id, secret = ({sensitive})} after 7 @test
+        10 = final_plan test_thing.b update provider 0 prior 8 desired 9 planned {"id": "2", "name": unknown:string, "secret": ({sensitive})} @test
+        11 = apply test_thing.b 10 @test
+        12 = apply test_thing.a deposed 7824a2c1 2 after 3 7 11 @test
+        13 = close_provider 0 after 6 7 11 12 @test
     "#]].assert_eq(&chain("lifecycle { create_before_destroy = true }").graph().await);
 }
 

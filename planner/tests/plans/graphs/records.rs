@@ -61,11 +61,12 @@ async fn an_import_is_recorded_or_updated() {
     expect![[r#"
         0 = open_provider test {} @test
         1 = prior_state test_thing.changed {"id": "2", "name": "y", "secret": ({sensitive})} @test
-        2 = desired test_thing.changed {"name": "x", "secret": ({sensitive})} @test
-        3 = final_plan test_thing.changed update provider 0 prior 1 desired 2 planned {"id": "2", "name": "x", "secret": ({sensitive})} @test
-        4 = apply test_thing.changed 3 @test
-        5 = close_provider 0 after 4 @test
-        6 = record test_thing.same {"id": "1", "name": "x", "secret": ({sensitive})}
+        2 = record test_thing.changed {"id": "2", "name": "y", "secret": ({sensitive})}
+        3 = desired test_thing.changed {"name": "x", "secret": ({sensitive})} after 2 @test
+        4 = final_plan test_thing.changed update provider 0 prior 1 desired 3 planned {"id": "2", "name": "x", "secret": ({sensitive})} @test
+        5 = apply test_thing.changed 4 @test
+        6 = close_provider 0 after 5 @test
+        7 = record test_thing.same {"id": "1", "name": "x", "secret": ({sensitive})}
     "#]].assert_eq(&case.graph().await);
 }
 
