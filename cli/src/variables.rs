@@ -134,9 +134,9 @@ pub fn given_again<'a>(
         Ok(value) => drop(given.insert(name.into(), value)),
         Err(found) => problems.extend(found),
     };
-    // In a plan file, the type `any` was declared, or stands for a missing type. With a declared `any`, the text is an
-    // expression. Without a type, the text is a string. The two cases look the same here, so the text is read as an
-    // expression, and is used literally if it is not one.
+    // If a plan file has the type `any` for a variable, either `any` was declared, or no type was. With a declared
+    // `any`, the text is an expression. Without a type, the text is a string. The two cases look the same here, so the
+    // text is read as an expression, and is used literally if it is not one.
     let parsed = |name: &str, text: &str, source: &str| match types(name) {
         Some(Type::Dynamic) => {
             parsed(name, Some(&Type::Dynamic), text, source).or_else(|_| parsed(name, None, text, source))

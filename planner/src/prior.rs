@@ -29,8 +29,8 @@ pub struct Prior {
     /// The value as it was read; null if the object no longer exists. If the value no longer has a path that is
     /// sensitive in the state (a lost path), the nearest part that remains is sensitive as a whole.
     pub value: Value,
-    /// The value without the marks for lost paths. `None` if no path is lost. Decisions compare this value with the
-    /// plan, because a lost path is no difference.
+    /// The same as `value`, but without the marks for lost paths. `None` if no path is lost. Decisions compare this
+    /// value with the plan, because the marks for lost paths must not count as a change.
     pub located: Option<Value>,
     /// The provider's private data.
     pub private: Vec<u8>,

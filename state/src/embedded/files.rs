@@ -250,8 +250,9 @@ impl JournalSink for LocalJournal {
     }
 }
 
-/// Frees the room that a journal has reserved behind its content. For a journal whose process has died, because nothing
-/// appends to such a journal. If the journal cannot be opened, the room stays reserved until the run is removed.
+/// Frees the room that a journal has reserved behind its content. The process that wrote the journal must have died,
+/// because a concurrent append could be cut off. If the journal cannot be opened, the room stays reserved until the run
+/// is removed.
 fn free_room(journal: &Path) {
     if let Ok(file) = OpenOptions::new().write(true).open(journal)
         && let Ok(found) = file.metadata()
