@@ -178,7 +178,7 @@ fn mistakes_are_reported_with_their_lines() {
         ("state {\n  method = method.aes_gcm.missing\n}".to_owned(), "Reference to undeclared encryption method 4"),
         ("state {\n  method = \"aes_gcm\"\n}".to_owned(), "Invalid expression 4"),
         ("state {}".to_owned(), "Invalid expression 3"),
-        (format!("{method}state {{\n  method = method.unencrypted.x\n  fallback {{}}\n}}"), "Missing required argument 6"),
+        (format!("{method}state {{\n  method = method.unencrypted.x\n  fallback {{}}\n}}"), "Invalid expression 6"),
         (
             "method \"aes_gcm\" \"x\" {\n  keys = key_provider.pbkdf2.missing\n}\nstate {\n  method = method.aes_gcm.x\n}"
                 .to_owned(),
