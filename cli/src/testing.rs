@@ -11,7 +11,7 @@
 //! - [`engine`] plans and applies the configuration with the usual planner, coordinator and worker. The states are in
 //!   memory.
 //! - [`runs`] carries out the runs of a file, compares failures with the [`expected`] ones and evaluates assertions.
-//!   [`cleaning`] destroys all objects at the end.
+//!   `cleaning` destroys all objects at the end.
 //! - [`status`] and [`report`]: the output. [`interrupts`]: the interrupts by the user.
 
 pub mod drawn;

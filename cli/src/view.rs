@@ -270,7 +270,7 @@ impl View {
 
     /// Writes a document to the stream of events.
     pub fn event_document(&self, document: &Json) {
-        // Formatting a document with `Display` takes twice the time.
+        // An event is written for each operation, and `Display` checks each piece of the text again.
         let text = serde_json::to_string(document).unwrap_or_else(|_| document.to_string());
         if let Some(file) = &self.into {
             write_line(&mut *file.lock(), &text);

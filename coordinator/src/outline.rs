@@ -7,6 +7,7 @@ pub(crate) mod graph;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::checked::{CheckedConfig, CheckedObject};
 use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::limits::CallBudget;
@@ -171,6 +172,11 @@ pub struct OutlineOperation {
 }
 
 impl OutlineOperation {
+    /// The subject of the operation, if the subject is a resource instance.
+    pub fn instance(&self) -> Option<ResourceInstance> {
+        self.address.parse().ok()
+    }
+
     /// An operation without dependencies. The kind determines `changes_world` and `reads_first`.
     pub fn new(index: u32, kind: OperationKind, address: impl Into<String>, action: &str, shard: u32) -> Self {
         use OperationKind::{Create, Delete, Provision, Update};

@@ -16,7 +16,7 @@ use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::{Entries, Kind, Refinement, Value};
 
-pub use defaults::apply_defaults;
+pub use defaults::{apply_defaults, or_default};
 pub use mismatch::mismatch_message;
 pub use unify::{Safety, can_convert, unify};
 

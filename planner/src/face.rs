@@ -238,7 +238,8 @@ impl Glue for Planner {
     }
 
     fn open_check(&self, check: OpenCheck) -> Option<Origin> {
-        if !self.kind().opens_check(&check) {
+        // Apply does not know instances that the selection leaves out, so it cannot decide conditions about them.
+        if !self.kind().opens_check(&check) || self.evaluated().gaps.reach(&check.condition.to_formula()) {
             return None;
         }
         let reads = [check.waits, check.condition.deep_origin(), check.message.deep_origin()];

@@ -1,6 +1,6 @@
 //! Placeholders for instances outside the selection that do not exist. Apply cannot compute what depends on them.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::value::{Transform, Value};
 
@@ -10,6 +10,8 @@ pub(crate) struct Gaps {
     /// Keeps the formulas, because an identity is unique only while its formula exists.
     formulas: Vec<Formula>,
     identities: FxHashSet<usize>,
+    /// Formulas that depend on no placeholder, by their identities. A later placeholder is in none of these formulas.
+    clean: FxHashMap<usize, Formula>,
 }
 
 impl Gaps {
@@ -24,9 +26,9 @@ impl Gaps {
         if self.formulas.is_empty() {
             return value.clone();
         }
-        let mut clean = FxHashSet::default();
+        let mut clean = FxHashMap::default();
         value.transform(&mut |_, part| match part.formula() {
-            Some(formula) if !part.is_known() && self.reached(formula, &mut clean) => {
+            Some(formula) if !part.is_known() && reached(formula, &self.identities, &mut clean) => {
                 Transform::Replace(Value::null(part.ty()))
             }
             _ => Transform::Descend,
@@ -34,22 +36,51 @@ impl Gaps {
     }
 
     /// Whether a formula depends on a placeholder.
-    pub(crate) fn reach(&self, formula: &Formula) -> bool {
-        !self.formulas.is_empty() && self.reached(formula, &mut FxHashSet::default())
+    pub(crate) fn reach(&mut self, formula: &Formula) -> bool {
+        !self.formulas.is_empty() && reached(formula, &self.identities, &mut self.clean)
     }
+}
 
-    /// `clean` caches formulas that depend on no placeholder, so shared parts are visited once.
-    fn reached(&self, formula: &Formula, clean: &mut FxHashSet<usize>) -> bool {
-        let (mut pending, mut seen) = (vec![formula.clone()], FxHashSet::default());
-        while let Some(next) = pending.pop() {
-            if self.identities.contains(&next.identity()) {
-                return true;
-            }
-            if !clean.contains(&next.identity()) && seen.insert(next.identity()) {
-                next.operands(|operand| pending.push(operand.clone()));
-            }
+/// Whether a formula depends on one of the placeholders with these identities. `clean` caches formulas that depend on
+/// none, so shared parts are visited once.
+fn reached(formula: &Formula, placeholders: &FxHashSet<usize>, clean: &mut FxHashMap<usize, Formula>) -> bool {
+    let (mut pending, mut seen) = (vec![formula.clone()], FxHashMap::default());
+    while let Some(next) = pending.pop() {
+        let identity = next.identity();
+        if placeholders.contains(&identity) {
+            return true;
         }
-        clean.extend(seen);
-        false
+        if !clean.contains_key(&identity) && !seen.contains_key(&identity) {
+            next.operands(|operand| pending.push(operand.clone()));
+            seen.insert(identity, next);
+        }
+    }
+    clean.extend(seen);
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_graph_format::formula::FormulaOp;
+    use weft_graph_format::types::Type;
+
+    use super::*;
+
+    #[test]
+    fn what_depends_on_a_placeholder_is_found_and_nulled() {
+        let tuple = |parts: Vec<Formula>| {
+            let ty = Type::tuple(parts.iter().map(|part| part.ty().clone()));
+            Formula::new(FormulaOp::Tuple(parts), ty, None)
+        };
+        let missing = Formula::constant(Value::null(Type::String));
+        let shared = tuple(vec![Formula::constant(Value::int(1))]);
+        let (clean, dirty) = (tuple(vec![shared.clone(), shared.clone()]), tuple(vec![shared, missing.clone()]));
+        let mut gaps = Gaps::default();
+        assert!(!gaps.reach(&dirty), "there are no placeholders yet");
+        gaps.add(missing);
+        assert!(!gaps.reach(&clean) && gaps.reach(&dirty) && !gaps.reach(&clean) && gaps.reach(&dirty));
+        let unknown = |formula: &Formula| Value::unknown(formula.ty().clone()).with_formula(Some(formula.clone()));
+        assert!(gaps.nulled(&unknown(&dirty)).is_null());
+        assert!(!gaps.nulled(&unknown(&clean)).is_known());
     }
 }

@@ -61,17 +61,20 @@ pub(crate) trait KindOfPlan: Send + Sync {
 
     /// Plans an unwanted object after it was read.
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
-        let current = of.deposed.is_none() && !of.prior.value.is_null();
-        if current && planner.left_alone(of.address, of.deposed, Some(of.prior)).is_some() {
-            let address = of.address;
-            planner.report.remark(forgotten(address));
-        }
+        warn_of_forgetting(planner, &of);
         planner.plan_leaving(of).await.map(drop)
     }
 
     /// The value to store for an output, if the value is known now. `planned` is the planned value.
     fn settled_output(&self, value: &Value, _planned: &Value) -> Option<Value> {
         Some(without_provenance(value)).filter(Value::is_wholly_known)
+    }
+}
+
+/// Warns if an existing object is removed from the state, but not deleted.
+fn warn_of_forgetting(planner: &Planner, of: &Unwanted<'_>) {
+    if !of.prior.value.is_null() && planner.left_alone(of.address, of.deposed, Some(of.prior)).is_some() {
+        planner.report.remark(forgotten(of.address));
     }
 }
 

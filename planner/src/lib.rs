@@ -7,7 +7,7 @@
 //!
 //! `rules.rs` and `kind/` describe how destroy, refresh-only and import plans differ from normal ones: `rules.rs` has
 //! their properties as data, and `kind/` their behaviour. [`prior`] decodes and refreshes stored objects. `agenda/` has
-//! the plan so far. [`providers`] holds the provider instances. [`validate`] and [`inspect`] evaluate a configuration
+//! the plan so far. [`providers`] holds the provider instances. [`mod@validate`] and [`mod@inspect`] evaluate a configuration
 //! through the same interface, without a plan. [`progress`] reports progress.
 
 mod agenda;

@@ -1,4 +1,4 @@
-//! `weft console`: evaluates expressions. On a terminal it has line editing ([`typed`]). Otherwise it reads
+//! `weft console`: evaluates expressions. On a terminal it has line editing ([`mod@typed`]). Otherwise it reads
 //! expressions from the standard input ([`lines`]). `-eval-json FILE` is for scripts.
 
 mod lines;

@@ -56,10 +56,17 @@ pub fn text(
     let planned: BTreeSet<AbsResource> = changes.iter().map(|change| change.address.all()).collect();
     state.outputs.retain(|name, _| BareResource::of_name(name).is_none_or(|bare| !planned.contains(&bare.resource)));
     // Deposed objects were refreshed before their deletion was planned.
-    for change in changes.iter().filter(|change| !change.before.is_null()) {
-        let Some(key) = &change.deposed else { continue };
-        let record = state.instances.get_mut(&change.address.to_string());
-        let Some(object) = record.and_then(|record| record.deposed.get_mut(key)) else { continue };
+    for change in changes {
+        let (text, Some(key)) = (change.address.to_string(), &change.deposed) else { continue };
+        let Some(record) = state.instances.get_mut(&text) else { continue };
+        if change.before.is_null() {
+            record.deposed.remove(key);
+            if record.is_empty() {
+                state.instances.remove(&text);
+            }
+            continue;
+        }
+        let Some(object) = record.deposed.get_mut(key) else { continue };
         let schema = schemas.get(&change.provider.source).and_then(|known| schema_of(known, &change.address));
         let encoded = |schema: &Schema| {
             json::encode(&change.before.unmark_deep().0, &schema.block.implied_type()).ok().map(RawJson::new)

@@ -115,13 +115,16 @@ pub fn resource(address: &ResourceInstance) -> Json {
 
 fn change_word(change: &ResourceChange) -> &'static str {
     match change.action {
-        ChangeAction::Only(Action::NoOp) if change.importing.is_some() => "import",
-        ChangeAction::Only(Action::NoOp) if change.previous_address.is_some() => "move",
-        ChangeAction::Only(Action::NoOp) => "noop",
+        // Scripts do not know a word for ForgetThenCreate.
+        ChangeAction::Only(Action::NoOp) | ChangeAction::ForgetThenCreate => {
+            match (&change.importing, &change.previous_address) {
+                (Some(_), _) => "import",
+                (None, Some(_)) => "move",
+                (None, None) => "noop",
+            }
+        }
         ChangeAction::Only(Action::Forget) => "remove",
         ChangeAction::Only(action) => action.word(),
-        // Scripts do not know a word for this action.
-        ChangeAction::ForgetThenCreate => "noop",
         _ => "replace",
     }
 }

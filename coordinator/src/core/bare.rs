@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_graph_format::address::{AbsResource, ResourceInstance};
+use weft_graph_format::address::{AbsResource, InstanceKey};
 use weft_graph_format::bare::BareResource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_protocol::diagnostics::decode_diagnostics;
@@ -14,7 +14,7 @@ use weft_state::{Opaque, OutputWrite, StoredProvider};
 use super::Position;
 use super::operation::State;
 use super::operations::Operations;
-use crate::outline::{OperationKind, Outline, OutlineOperation};
+use crate::outline::{Need, OperationKind, Outline, OutlineOperation};
 
 /// Resources without instances.
 #[derive(Debug)]
@@ -87,13 +87,19 @@ impl BareResources {
         let mut planned: BTreeSet<AbsResource> = BTreeSet::new();
         let mut settled: BTreeSet<AbsResource> = BTreeSet::new();
         let mut wanted: BTreeSet<BareResource> = BTreeSet::new();
+        let mut read: Option<BTreeSet<u32>> = None;
         for position in operations.positions() {
             let operation = outline.at(position);
             let has_object = operation.kind == OperationKind::Update && operation.deposed.is_none();
             let concerns = has_object || makes_object(operation);
-            let Some(address) = concerns.then(|| resource(operation)).flatten() else { continue };
+            let Some(instance) = concerns.then(|| operation.instance()).flatten() else { continue };
+            let address = instance.all();
             if self.reached.contains(&position) {
-                wanted.extend(provider(outline, operation, &address));
+                // As in OpenTofu, below module instances with keys only a resource that something reads is listed.
+                if !has_key(&address) || read.get_or_insert_with(|| read_by_others(outline)).contains(&operation.index)
+                {
+                    wanted.extend(provider(outline, operation, &address));
+                }
             } else if has_object
                 || matches!(operations.state(position), State::Done | State::Failed { .. } | State::InDoubt(_))
             {
@@ -114,9 +120,40 @@ fn makes_object(operation: &OutlineOperation) -> bool {
     matches!(operation.kind, OperationKind::Create | OperationKind::Read) && operation.deposed.is_none()
 }
 
-fn resource(operation: &OutlineOperation) -> Option<AbsResource> {
-    let address: ResourceInstance = operation.address.parse().ok()?;
-    Some(address.all())
+/// Whether an instance of a module above a resource has a key.
+fn has_key(resource: &AbsResource) -> bool {
+    resource.module.0.iter().any(|step| step.key != InstanceKey::None)
+}
+
+/// The numbers of the operations for which an operation of another subject waits.
+fn read_by_others(outline: &Outline) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    let mut waiters: Vec<u32> = Vec::new();
+    for operation in &outline.operations {
+        for need in &operation.needs {
+            match need {
+                Need::Operation(index) => {
+                    let other = outline.operations.binary_search_by_key(index, |operation| operation.index);
+                    let other = other.ok().and_then(|at| outline.operations.get(at));
+                    found.extend(other.filter(|other| other.address != operation.address).map(|other| other.index));
+                }
+                Need::Waiter(waiter) => waiters.push(*waiter),
+            }
+        }
+    }
+    let mut seen = BTreeSet::new();
+    while let Some(waiter) = waiters.pop() {
+        if !seen.insert(waiter) {
+            continue;
+        }
+        for need in outline.waiters.get(waiter as usize).into_iter().flat_map(|waiter| &waiter.needs) {
+            match need {
+                Need::Operation(index) => drop(found.insert(*index)),
+                Need::Waiter(inner) => waiters.push(*inner),
+            }
+        }
+    }
+    found
 }
 
 /// The resource with the provider of the operation.
@@ -128,7 +165,7 @@ fn provider(outline: &Outline, operation: &OutlineOperation, resource: &AbsResou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outline::{OutlineShard, ShardKey};
+    use crate::outline::{OutlineShard, ShardKey, Waiter};
     use weft_protocol::diagnostics::encode_diagnostics;
 
     const PROVIDER: &str = "provider[\"a/b/c\"]";
@@ -192,6 +229,35 @@ mod tests {
             resources.failed(&outline, Position(0), &encode_diagnostics(&told));
             let operations = operations([FAILED, State::Skipped, State::Skipped, State::Done]);
             assert_eq!(resources.take_writes(&outline, &operations).is_empty(), !reached, "{about}");
+        }
+    }
+
+    #[test]
+    fn below_modules_with_keys_only_what_others_read_is_listed() {
+        for (needs, listed) in [(Vec::new(), false), (vec![Need::Operation(0)], true), (vec![Need::Waiter(1)], true)] {
+            let reader =
+                OutlineOperation { needs, ..OutlineOperation::new(1, OperationKind::Create, "module.m[0].a.c", "", 0) };
+            let check = OutlineOperation {
+                needs: vec![Need::Operation(0)],
+                ..OutlineOperation::new(2, OperationKind::Check, "module.m[0].a.b", "", 0)
+            };
+            let outline = Outline {
+                operations: vec![
+                    OutlineOperation::new(0, OperationKind::Create, "module.m[0].a.b", "", 0),
+                    reader,
+                    check,
+                ],
+                waiters: vec![Waiter { needs: vec![Need::Operation(0)] }, Waiter { needs: vec![Need::Waiter(0)] }],
+                shards: outline().shards,
+                ..Outline::default()
+            };
+            let mut operations = Operations::new(3, 0);
+            for (position, state) in (0..).map(Position).zip([FAILED, State::Skipped, State::Done]) {
+                operations.restore(position, state, 1, None);
+            }
+            let mut resources = BareResources::new(Vec::new());
+            resources.failed_before_call(&outline, Position(0));
+            assert_eq!(resources.take_writes(&outline, &operations).len(), usize::from(listed));
         }
     }
 

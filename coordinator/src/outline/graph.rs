@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::graph::{Action, Claim, Fragment, Opcode, OutlineRow, Shard, Waits};
 use weft_graph_format::lookups::{LookupTable, lookup_table};
 use weft_graph_format::path::Path;
@@ -65,22 +65,21 @@ fn operation(row: &OutlineRow, names: Option<&LookupTable>) -> OutlineOperation 
         OperationKind::Provision => "provision",
         _ => row.action.word(),
     };
-    OutlineOperation {
+    let operation = OutlineOperation {
         deposed: row.deposed.clone(),
         needs: needs(&row.needs),
         changes_world: row.changes_world,
         probe_by_identity: row.lookup.is_some() && kind == OperationKind::Create,
-        looks_first: row.lookup.is_none()
-            && kind == OperationKind::Create
-            && names.is_some_and(|names| has_name(row, names)),
         ..OutlineOperation::new(row.id.0, kind, row.address.clone(), action, row.shard)
-    }
+    };
+    let looks_first =
+        row.lookup.is_none() && kind == OperationKind::Create && names.is_some_and(|names| has_name(&operation, names));
+    OutlineOperation { looks_first, ..operation }
 }
 
 /// Whether the object of a create is found by its name.
-fn has_name(row: &OutlineRow, names: &LookupTable) -> bool {
-    let address: Option<ResourceInstance> = row.address.parse().ok();
-    address.is_some_and(|found| names.contains_key(found.resource.type_name.as_str()))
+fn has_name(operation: &OutlineOperation, names: &LookupTable) -> bool {
+    operation.instance().is_some_and(|found| names.contains_key(found.resource.type_name.as_str()))
 }
 
 fn kind(row: &OutlineRow) -> OperationKind {

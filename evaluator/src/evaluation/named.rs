@@ -120,7 +120,8 @@ impl ModuleNode {
         }
         if value.is_null() && !variable.nullable {
             if let Some(default) = self.default_of(variable).await? {
-                return Ok(default.mark(value.marks()).add_origin(value.origin()));
+                // As in OpenTofu, the default is not sensitive because of the null that it replaces.
+                return Ok(default.add_origin(value.origin()));
             }
             return self.fail(problems::null_argument(variable, expression.range()));
         }

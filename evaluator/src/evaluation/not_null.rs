@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_expressions::convert::or_default;
 use weft_expressions::operators::binary;
-use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
+use weft_graph_format::formula::BinaryOperator;
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::module_node::ModuleNode;
@@ -33,20 +33,7 @@ impl ModuleNode {
             return Ok(value);
         }
         if let Some(default) = self.default_of(variable).await? {
-            let (condition, yes, no) = (given.to_formula(), value.to_formula(), default.to_formula());
-            if default.ty() == value.ty() {
-                let formula = Formula::new(FormulaOp::Conditional { condition, yes, no }, value.ty(), Some(at));
-                return Ok(value.with_formula(Some(formula)));
-            }
-            // A conditional would convert both results to one type. An index selects a result as it is.
-            let number = |number| Value::int(number).to_formula();
-            let chosen = FormulaOp::Conditional { condition, yes: number(1), no: number(0) };
-            let chosen = Formula::new(chosen, Type::Number, Some(at.clone()));
-            let both = Type::tuple([default.ty(), value.ty()]);
-            let both = Formula::new(FormulaOp::Tuple(vec![no, yes]), both, Some(at.clone()));
-            let formula = Formula::new(FormulaOp::Index(both, chosen), Type::Dynamic, Some(at));
-            let unknown = Value::unknown(Type::Dynamic).mark(value.marks()).add_origin(value.origin());
-            return Ok(unknown.with_formula(Some(formula)));
+            return Ok(or_default(&value, &default));
         }
         let message = problems::null_argument(variable, at.clone()).detail;
         let check = OpenCheck {

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_expressions::resource_rules::attribute_at;
 use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
-use weft_graph_format::schema::Schema;
+use weft_graph_format::schema::{Attribute, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
@@ -449,17 +450,17 @@ impl<'a> Checking<'a> {
     fn ignored(&mut self, block: &ResourceBlock, mut wrong: bool) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
-            let Some(ValueStep::Attribute(name)) = path.0.first() else { continue };
-            match schema.block.attributes.get(name) {
-                Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
-                    self.found.extend((!wrong).then(|| problems::ignored_computed(name, &block.range)));
-                }
-                _ => {
-                    let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
-                    let problem = wrong_step(&schema.block, &steps);
-                    wrong |= problem.is_some();
-                    self.found.extend(problem);
-                }
+            let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
+            if let Some(problem) = wrong_step(&schema.block, &steps) {
+                wrong = true;
+                self.found.push(problem);
+                continue;
+            }
+            let is_computed = |found: &Attribute| found.computed && !found.optional && !found.required;
+            if let Some(ValueStep::Attribute(name)) = path.0.last()
+                && attribute_at(&schema.block, path).is_some_and(is_computed)
+            {
+                self.found.extend((!wrong).then(|| problems::ignored_computed(name, &block.range)));
             }
         }
     }

@@ -100,6 +100,7 @@ impl ModuleNode {
             let common =
                 Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider: OnceLock::new() });
             let Expanded { kind, instances, .. } = expanded;
+            let is_desired = !instances.is_empty();
             let glue = node.evaluation.glue.clone();
             let values = node.clone().all_instances(common, instances).await;
             node.evaluation.glue.planned_all(&absolute).await?;
@@ -111,7 +112,8 @@ impl ModuleNode {
             let known = if once { in_validation(&schema.block) } else { None };
             let in_validation = known.map(|known| node.with_deprecations(&key, &schema.block, &known));
             let repeats = matches!(kind, ExpansionKind::Count | ExpansionKind::ForEach);
-            let whole = match repeats && values.is_empty() && node.evaluation.purpose().doubts_empty_resources() {
+            let is_unplanned = repeats && is_desired && values.is_empty();
+            let whole = match is_unplanned && node.evaluation.purpose().doubts_unplanned_resources() {
                 true => Value::unknown(Type::Dynamic),
                 false => assemble(kind, values, || schema.block.implied_type(), || glue.gap(&schema, kind)),
             };

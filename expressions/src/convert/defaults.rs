@@ -5,12 +5,17 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::formula::{Formula, FormulaOp, TypeDefaults};
-use weft_graph_format::value::{Entries, Kind, Value};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Entries, Kind, Refinement, Value};
 
+use crate::refine::refine;
 use crate::stack;
 
 /// The name in [`TypeDefaults::children`] for the defaults of collection elements.
 const ELEMENTS: &str = "";
+
+/// The only attribute of the object in which [`or_default`] fills in a default.
+const VALUE: SmolStr = SmolStr::new_static("value");
 
 /// Replaces missing and null attributes with their defaults.
 ///
@@ -57,12 +62,36 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
     })
 }
 
+/// An unknown value that may turn out to be null at apply, in which case apply replaces it with `default`. Until then it
+/// has its own type. The default keeps its type, so the type at apply can be another one.
+pub fn or_default(value: &Value, default: &Value) -> Value {
+    if value.is_known() || value.refinement().is_some_and(|known| known.not_null) {
+        return value.clone();
+    }
+    let formula = value.formula().map(|formula| {
+        let ty = if default.ty() == *formula.ty() { default.ty() } else { Type::Dynamic };
+        let range = formula.range().cloned();
+        let object = FormulaOp::Object(vec![(VALUE, formula.clone())]);
+        let object = Formula::new(object, Type::object([(VALUE, formula.ty().clone())]), range.clone());
+        let values = BTreeMap::from([(VALUE, default.clone())]);
+        let filled = followed(&object, &TypeDefaults { values, ..TypeDefaults::default() });
+        Formula::new(FormulaOp::Attribute(filled, VALUE), ty, range)
+    });
+    value.with_formula(formula)
+}
+
 fn fill(entries: &Entries, defaults: &TypeDefaults) -> BTreeMap<SmolStr, Value> {
     let mut filled = entries.to_map();
     for (name, default) in &defaults.values {
-        if filled.get(name).is_none_or(Value::is_null) {
-            let marks = filled.get(name).map(|v| v.marks().clone()).unwrap_or_default();
-            filled.insert(name.clone(), default.mark(&marks));
+        match filled.get_mut(name) {
+            Some(part) if !part.is_known() => {
+                let decided = or_default(part, default);
+                *part = if default.is_null() { decided } else { refine(&decided, &Refinement::not_null()) };
+            }
+            // As in OpenTofu, the default is not sensitive because of the null that it replaces.
+            Some(part) if part.is_null() => *part = default.clone(),
+            Some(_) => {}
+            None => drop(filled.insert(name.clone(), default.clone())),
         }
     }
     for (name, part) in &mut filled {
@@ -75,12 +104,12 @@ fn fill(entries: &Entries, defaults: &TypeDefaults) -> BTreeMap<SmolStr, Value> 
 
 fn followed(formula: &Formula, defaults: &TypeDefaults) -> Formula {
     let op = FormulaOp::Defaults(formula.clone(), Arc::new(defaults.clone()));
-    Formula::new(op, weft_graph_format::types::Type::Dynamic, formula.range().cloned())
+    Formula::new(op, Type::Dynamic, formula.range().cloned())
 }
 
 /// The result for an unknown value. At apply, attributes may be added, so its type is dynamic from here on.
 fn unknown_filled(value: &Value, defaults: &TypeDefaults) -> Value {
-    let open = Value::unknown(weft_graph_format::types::Type::Dynamic).mark(value.marks()).add_origin(value.origin());
+    let open = Value::unknown(Type::Dynamic).mark(value.marks()).add_origin(value.origin());
     match value.formula() {
         None => open,
         Some(formula) => open.with_formula(Some(followed(formula, defaults))),

@@ -109,15 +109,13 @@ impl Planner {
     fn write_first(&self, desired: &DesiredInstance, record: &StateRecord) {
         let address = &desired.address;
         let found = self.found();
-        let Some(mut prior) = found.refreshed.get(address).filter(|prior| !prior.value.is_null()).cloned() else {
+        let Some(prior) = found.refreshed.get(address).filter(|prior| !prior.value.is_null()).cloned() else {
             return;
         };
         let imported = found.imported.contains_key(address);
         drop(found);
         if !imported {
             let Some(current) = self.facts.state.current(address) else { return };
-            prior.record.create_before_destroy = record.create_before_destroy;
-            prior.record.skip_destroy = record.skip_destroy;
             let same = current.dependencies.iter().eq(&prior.record.dependencies)
                 && current.create_before_destroy == record.create_before_destroy
                 && current.skip_destroy == record.skip_destroy
@@ -154,12 +152,13 @@ impl Planner {
         Ok(false)
     }
 
-    /// Updates the dependencies in the prior state. An unchanged instance gets the dependencies from the configuration.
+    /// Updates the dependencies in the prior state, and the options of the block. An unchanged instance gets the dependencies from the configuration.
     /// A changing instance keeps its stored dependencies until it is written. If it was refreshed, those from the
     /// configuration are added to the stored ones. An imported object has no stored dependencies yet.
     fn note_dependencies(&self, desired: &DesiredInstance, outcome: &mut InstancePlan) {
         let action = outcome.change.action;
-        let refreshed = self.ask.refresh && self.facts.state.get(&desired.address).is_some();
+        let is_stored = self.facts.state.get(&desired.address).is_some();
+        let refreshed = self.ask.refresh && is_stored;
         let mut found = self.found();
         let Some(prior) = found.refreshed.get_mut(&desired.address) else { return };
         let mut names = if refreshed || action.is_no_op() { desired.dependencies.to_vec() } else { Vec::new() };
@@ -170,6 +169,10 @@ impl Planner {
         }
         outcome.needs_until_changed(&names);
         prior.record.dependencies = names;
+        if is_stored {
+            prior.record.create_before_destroy = outcome.record.create_before_destroy;
+            prior.record.skip_destroy = outcome.record.skip_destroy;
+        }
     }
 
     /// Records an update of the state for an instance that does not change otherwise. `record` is the new record of the

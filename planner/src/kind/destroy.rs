@@ -11,7 +11,7 @@ use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
 use super::refresh::note_read;
-use super::{KindOfPlan, open, unseen};
+use super::{KindOfPlan, open, unseen, warn_of_forgetting};
 use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
@@ -48,6 +48,9 @@ impl KindOfPlan for Destroy {
     }
 
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
+        if of.deposed.is_some() {
+            warn_of_forgetting(planner, &of);
+        }
         planner.plan_leaving(Unwanted { reason: Reason::None, ..of }).await.map(drop)
     }
 }

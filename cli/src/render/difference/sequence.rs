@@ -41,10 +41,10 @@ pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usiz
     found
 }
 
-/// Walks two lists from a position on, along the elements that they have in common.
+/// Pairs the elements of two lists from a position on. `common` are the elements that both lists have, in order.
 ///
-/// As in OpenTofu, a new element is also paired with an old one that both lists have. The elements after it are then
-/// paired with the wrong neighbors.
+/// Between two common elements, old elements come before new ones. As in OpenTofu, a new element is paired with the old
+/// element that is next, even if that is a common element. The elements after it then have the wrong neighbors.
 fn walk<T: PartialEq>(
     (before, after): (&[T], &[T]),
     from: usize,
@@ -52,39 +52,30 @@ fn walk<T: PartialEq>(
     pairs: impl Fn(usize, usize) -> bool,
     found: &mut Vec<Match>,
 ) {
-    let (mut b, mut a) = (from, from);
-    let both = |found: &mut Vec<Match>, b: &mut usize, a: &mut usize| {
-        match (*b < before.len(), *a < after.len()) {
-            (true, true) => found.push(Match::Both(*b, *a)),
-            (true, false) => found.push(Match::Gone(*b)),
-            (false, true) => found.push(Match::New(*a)),
-            (false, false) => {}
-        }
-        *b += 1;
-        *a += 1;
-    };
-    let mut common = common.iter().peekable();
+    let (mut b, mut a, mut meetings) = (from, from, 0);
+    // Whether there may be more old elements before the next common element.
+    let mut olds = true;
     while b < before.len() || a < after.len() {
-        let next = common.peek().map(|next| **next);
-        while b < before.len() && next != Some(&before[b]) {
-            if a < after.len() && next != Some(&after[a]) && pairs(b, a) {
-                both(found, &mut b, &mut a);
-            } else {
-                found.push(Match::Gone(b));
-                b += 1;
+        let next = common.get(meetings).copied();
+        let is_own = |element: Option<&T>| element.is_some() && element != next;
+        olds = olds && is_own(before.get(b));
+        let step = match (olds, is_own(after.get(a))) {
+            (true, true) if pairs(b, a) => Match::Both(b, a),
+            (true, _) => Match::Gone(b),
+            (false, true) if b < before.len() && pairs(b, a) => Match::Both(b, a),
+            (false, true) => Match::New(a),
+            (false, false) => {
+                (olds, meetings) = (true, meetings + 1);
+                match (b < before.len(), a < after.len()) {
+                    (true, true) => Match::Both(b, a),
+                    (true, false) => Match::Gone(b),
+                    _ => Match::New(a),
+                }
             }
-        }
-        while a < after.len() && next != Some(&after[a]) {
-            if b < before.len() && pairs(b, a) {
-                both(found, &mut b, &mut a);
-            } else {
-                found.push(Match::New(a));
-                a += 1;
-            }
-        }
-        if common.next().is_some() {
-            both(found, &mut b, &mut a);
-        }
+        };
+        b += usize::from(!matches!(step, Match::New(_)));
+        a += usize::from(!matches!(step, Match::Gone(_)));
+        found.push(step);
     }
 }
 

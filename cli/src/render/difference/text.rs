@@ -52,7 +52,8 @@ pub fn form<'a>(effect: Effect, before: Side<'a>, after: Side<'a>) -> TextForm<'
         return TextForm::Line { before, after };
     }
     let lines = |text: Option<&'a str>| -> Vec<&'a str> {
-        text.map(|text| text.trim().split('\n').collect()).unwrap_or_default()
+        let lines = |text: &'a str| if text.contains('\n') { text.trim().split('\n').collect() } else { vec![text] };
+        text.map(lines).unwrap_or_default()
     };
     // Beside several lines, null is a line.
     let null = |text: Option<&'a str>| if effect == Effect::Changed { text.or(Some("null")) } else { text };

@@ -9,7 +9,7 @@ variable "wrong" {
   default = "x"
 }
 resource "lab_thing" "first" {
-  name = "first"
+  name = var.wrong == "x" ? "first" : "second"
 }
 resource "lab_thing" "refused" {
   count = 2

@@ -1,0 +1,11 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+resource "lab_thing" "a" {
+ name="a"
+}
+resource "lab_thing" "t" {
+ name="t"
+}
