@@ -17,13 +17,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use tokio::sync::{Mutex, MutexGuard};
-use tokio_postgres::Client;
 use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, ObjectVersion, Objects, RemoteState, Written,
 };
 
 use crate::arguments::{BackendSettings, Environment};
 use crate::connected::{Connected, Connecting};
+use connection::Link;
 use settings::PgSettings;
 pub use settings::schema;
 
@@ -42,7 +42,7 @@ pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Conn
 /// A connection that is opened at the first request.
 struct Session {
     settings: Arc<PgSettings>,
-    client: Mutex<Option<Client>>,
+    link: Mutex<Option<Link>>,
     /// The lock that the session holds, and its number.
     lock: Mutex<Option<(String, i64)>>,
 }
@@ -55,20 +55,20 @@ impl fmt::Debug for Session {
 
 impl Session {
     fn new(settings: Arc<PgSettings>) -> Session {
-        Session { settings, client: Mutex::default(), lock: Mutex::default() }
+        Session { settings, link: Mutex::default(), lock: Mutex::default() }
     }
 
     /// The connection. If the connection has ended while the session held a lock, returns an error, because the lock
     /// ended with the connection. If it has ended without a lock, opens a new connection.
-    async fn client(&self) -> Result<MutexGuard<'_, Option<Client>>, BackendError> {
-        let mut client = self.client.lock().await;
-        if client.as_ref().is_none_or(Client::is_closed) {
+    async fn link(&self) -> Result<MutexGuard<'_, Option<Link>>, BackendError> {
+        let mut link = self.link.lock().await;
+        if link.as_ref().is_none_or(|link| link.is_closed()) {
             if self.lock.lock().await.is_some() {
                 return Err(self.settings.lost_lock());
             }
-            *client = Some(connection::open(&self.settings).await?);
+            *link = Some(connection::open(&self.settings).await?);
         }
-        Ok(client)
+        Ok(link)
     }
 
     /// The error of a failed request. If the connection has ended while the session held a lock, the error says that
@@ -87,21 +87,22 @@ struct Pg {
     session: Session,
 }
 
-/// Runs one statement. The result of `$session.client()` is the open connection.
+/// Runs one statement. The result of `$session.link()` is the open connection.
 macro_rules! ask {
     ($session:expr, $doing:expr, $method:ident, $statement:expr, $parameters:expr) => {{
-        let mut guard = $session.client().await?;
+        let mut guard = $session.link().await?;
         let answer = match guard.as_ref() {
-            Some(client) => connection::within(client.$method($statement, $parameters)).await,
+            Some(link) => connection::within(link.$method($statement, $parameters)).await,
             None => return Err($session.settings.lost_lock()),
         };
         match answer {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err($session.failed($doing, &error).await),
             None => {
-                // Other statements would wait for this statement. Closing the connection makes the server cancel the
-                // statement.
-                *guard = None;
+                // Other statements would wait for this statement.
+                if let Some(link) = guard.take() {
+                    link.cancel().await;
+                }
                 Err($session.settings.silent($doing, connection::ANSWER))
             }
         }

@@ -279,3 +279,29 @@ async fn a_silent_server_ends_the_run() {
     assert!(error.contains("connecting failed") && error.contains("did not respond within 1 seconds"), "{error}");
     drop(listener);
 }
+
+/// A statement that waits for too long must not take effect after its error. Its session must end, so that its lock is
+/// free.
+#[tokio::test]
+async fn a_statement_without_an_answer_is_cancelled() {
+    let Some(server) = Postgres::start().await else { return };
+    let state = server.backend("").state("default").unwrap();
+    let first = done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+    locked(state.lock(&info("1")).await.unwrap());
+    let mut other = server.client().await.unwrap();
+    let blocking = other.transaction().await.unwrap();
+    blocking.execute("UPDATE terraform_remote_state.states SET data = data", &[]).await.unwrap();
+    // The time limit passes at once, because the clock of this runtime advances when all tasks wait.
+    tokio::time::pause();
+    let error = state.write(Bytes::from("{\"late\":1}"), &Expected::Version(first), None).await.unwrap_err().to_string();
+    tokio::time::resume();
+    assert!(error.contains("did not respond within"), "{error}");
+    blocking.commit().await.unwrap();
+    let second = server.backend("").state("default").unwrap();
+    let begin = Instant::now();
+    while !matches!(second.lock(&info("2")).await.unwrap(), LockAnswer::Locked(_)) {
+        assert!(begin.elapsed() < Duration::from_secs(20), "the session of the failed statement has not ended");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(second.read().await.unwrap().unwrap().content, Bytes::from("{}"));
+}

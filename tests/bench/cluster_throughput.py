@@ -2,12 +2,13 @@
 """The number of operations per second of a cluster: 10,000 updates over four provider instances, each on its own
 worker, with Redis at `appendfsync always`. Each intent and each commit is durable on its own.
 
-    cluster_throughput.py [--bin-dir target/release] [--operations N] [--check]
+    cluster_throughput.py [--bin-dir target/release] [--operations N] [--tls] [--check]
 
 The provider does nothing and takes no time (`offline`), so that the engine is measured. Each process has one thread for
 its tasks, as `docs/operate.md` recommends if there are more processes than cores. Prints the rate from the first
-start to the last completion, and the rate of the whole command, for several such updates in a row. With `--check`, the
-exit code is 1 if the median is below 6,000 per second.
+start to the last completion, and the rate of the whole command, for several such updates in a row. With `--tls`, all
+processes use mutual TLS on TCP ports, and Redis uses TLS and has a user of its own. With `--check`, the exit code is 1
+if the median is below 6,000 per second.
 """
 import argparse
 import json
@@ -22,6 +23,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
+from redis_servers import RedisTls  # noqa: E402
+from secure_cluster import SecureCluster  # noqa: E402
 from stage import ROOT, Broken, Cluster, Redis, Stage  # noqa: E402
 
 # The minimum rate, in operations per second.
@@ -83,16 +86,16 @@ def span(events):
     return max((last - first).total_seconds(), 1e-6), count
 
 
-def measure(bin_dir, operations):
+def measure(bin_dir, operations, tls=False):
     os.environ["TOKIO_WORKER_THREADS"] = "1"
     with Stage(bin_dir, prefix="weft-throughput-") as stage:
         stage.cli_config([stage.mirror()])
         work = stage.path / "work"
         work.mkdir()
         (work / "main.tf").write_text(configuration(operations))
-        cluster = Cluster(stage, Redis(stage), workers=WORKERS, state="throughput")
+        kind, redis = (SecureCluster, RedisTls(stage)) if tls else (Cluster, Redis(stage))
+        cluster = kind(stage, redis, workers=WORKERS, state="throughput")
         env = cluster.env()
-
 
         def weft(command, *arguments):
             stage.must(0, command, "-input=false", "-no-color", *arguments, cwd=work, env=env, seconds=LONG)
@@ -119,6 +122,7 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--bin-dir", help="folder with weft and simcloud; by default a new release build")
     a.add_argument("--operations", type=int, default=10_000)
+    a.add_argument("--tls", action="store_true")
     a.add_argument("--check", action="store_true")
     o = a.parse_args()
     if not Redis.there():
@@ -130,7 +134,7 @@ def main():
         o.bin_dir = ROOT / "target" / "release"
     operations = o.operations // WORKERS * WORKERS
     rates, good = [], True
-    for (seconds, completed), whole, workers in measure(o.bin_dir, operations):
+    for (seconds, completed), whole, workers in measure(o.bin_dir, operations, o.tls):
         spread = len({name for names in workers.values() for name in names})
         rates.append(completed / seconds)
         print(f"   {completed:,} updates over {len(workers)} provider instances on {spread} workers: {rates[-1]:,.0f} "

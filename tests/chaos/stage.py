@@ -576,9 +576,13 @@ class Cluster:
         folder.mkdir(exist_ok=True)
         label = self.LABELS[(self.started - 1) % len(self.LABELS)]
         worker = self.stage.weft(f"worker-{self.started}", "worker", "-coordinator", self.address, "-label", label,
-                                 "-plugin-dir", self.plugin_dir, *more, cwd=folder)
+                                 "-plugin-dir", self.plugin_dir, *more, cwd=folder, env=self.identity("worker"))
         self.workers.append(worker)
         return worker
+
+    def identity(self, name):
+        """The variables with the certificate of a process. A Unix socket needs none."""
+        return {}
 
     def env(self):
         """The environment of commands that use this cluster."""

@@ -1,10 +1,12 @@
 //! Connections, and the tables that the backend needs.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
 use tokio_postgres::{Client, Config};
 use weft_state::remote::BackendError;
 
@@ -17,6 +19,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The time limit for a response of the server. States and journals are small, so a statement that takes longer is
 /// probably waiting for a lock of another session.
 pub(super) const ANSWER: Duration = Duration::from_secs(120);
+/// The time limit for the request that cancels a statement.
+const CANCEL: Duration = Duration::from_secs(5);
 /// The time without data after which a connection is checked, the pause between two checks, and the number of checks.
 /// With these values, the disappearance of a server that does not close the connection is noticed within a minute.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
@@ -40,8 +44,47 @@ const OWN_KEYS: [&str; 14] = [
     "connect_timeout",
 ];
 
+/// An open connection.
+pub(super) struct Link {
+    client: Client,
+    tls: Option<tls::Connector>,
+    /// The task that reads and writes the socket.
+    task: AbortHandle,
+}
+
+impl Deref for Link {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Link {
+    /// Cancels the statement that the server has not answered, and closes the connection.
+    ///
+    /// Dropping the client alone does neither: its task waits for the answer first. Closing the socket does not cancel
+    /// the statement either: while a statement waits for a lock, the server does not look at the socket. A server that
+    /// cannot be reached may still run the statement.
+    pub(super) async fn cancel(self) {
+        let Link { client, tls, task } = self;
+        let token = client.cancel_token();
+        let request = async move {
+            match tls {
+                Some(tls) => token.cancel_query(tls).await,
+                None => token.cancel_query(tokio_postgres::NoTls).await,
+            }
+        };
+        if let Ok(carrier) = carrier() {
+            // The statement has failed already. A failed request to cancel it changes nothing.
+            let _ = carrier.spawn(async move { tokio::time::timeout(CANCEL, request).await }).await;
+        }
+        task.abort();
+    }
+}
+
 /// Opens a connection, and creates missing tables.
-pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> {
+pub(super) async fn open(settings: &PgSettings) -> Result<Link, BackendError> {
     const DOING: &str = "connecting";
     let config = config(settings);
     let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
@@ -53,26 +96,28 @@ pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> 
         .spawn(async move { tokio::time::timeout(limit, connect(&config, tls)).await });
     let connected = connecting.await.map_err(|error| settings.setup(DOING, error.to_string()))?;
     let connected = connected.map_err(|_| settings.silent(DOING, limit))?;
-    let client = connected.map_err(|error: tokio_postgres::Error| settings.failed(DOING, &error))?;
-    match within(prepare(settings, &client)).await {
-        Some(prepared) => prepared.map(|()| client),
-        None => Err(settings.silent("creating the tables", ANSWER)),
+    let link = connected.map_err(|error: tokio_postgres::Error| settings.failed(DOING, &error))?;
+    match within(prepare(settings, &link)).await {
+        Some(prepared) => prepared.map(|()| link),
+        None => {
+            link.cancel().await;
+            Err(settings.silent("creating the tables", ANSWER))
+        }
     }
 }
 
-async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Client, tokio_postgres::Error> {
-    match tls {
+async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Link, tokio_postgres::Error> {
+    let (client, task) = match tls.clone() {
         Some(tls) => {
             let (client, connection) = config.connect(tls).await?;
-            tokio::spawn(connection);
-            Ok(client)
+            (client, tokio::spawn(connection).abort_handle())
         }
         None => {
             let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
-            tokio::spawn(connection);
-            Ok(client)
+            (client, tokio::spawn(connection).abort_handle())
         }
-    }
+    };
+    Ok(Link { client, tls, task })
 }
 
 /// The runtime of all connections. It lives as long as the process. The runtimes of the callers are not suitable,

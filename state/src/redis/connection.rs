@@ -267,7 +267,7 @@ impl Connection {
                 self.hang_up(number).await;
                 Trouble::Again(error.to_string())
             }
-            _ if error.details().is_some_and(|details| details.contains(SCRIPT_DENIED)) => {
+            _ if error.details().is_some_and(|details| SCRIPT_DENIED.iter().any(|text| details.contains(text))) => {
                 self.hang_up(number).await;
                 Trouble::Again(error.to_string())
             }
@@ -385,8 +385,8 @@ impl Connection {
     }
 }
 
-/// The server's message when a script calls a command that the user may not run.
-const SCRIPT_DENIED: &str = "The user executing the script can't";
+/// The server's messages when a script calls a command that the user may not run: before Redis 7.2, and since then.
+const SCRIPT_DENIED: [&str; 2] = ["The user executing the script can't", "ACL failure in script"];
 
 /// Whether replicas must confirm a command.
 fn writes(command: &Cmd) -> bool {
