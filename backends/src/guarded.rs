@@ -105,7 +105,7 @@ impl<D: Dialect> GuardedBucket<D> {
     async fn is_first(&self, doing: &'static str, key: &str, version: &str) -> Result<bool, BackendError> {
         let query = [("versions", ""), ("max-keys", PAGE), ("prefix", key)];
         let reply = self.service.send(&self.call(doing, Method::GET, "", &query).await?).await?;
-        // Without permission to list versions, the code assumes that the object did not exist before the write.
+        // If the versions cannot be listed, the code assumes that the object did not exist before the write.
         if reply.status != StatusCode::OK || first_version(&reply.body, key).is_none_or(|first| first == version) {
             return Ok(true);
         }

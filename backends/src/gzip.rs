@@ -6,8 +6,8 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// The maximum size of a document, in bytes. All services with compressed documents have lower limits, so a larger
-/// document is damaged or hostile.
+/// The maximum size of a decompressed document, in bytes. No real state is this large, so a larger document is damaged
+/// or hostile.
 const LARGEST: u64 = 1 << 30;
 /// The first byte of every compressed document.
 pub const FIRST_BYTE: u8 = 0x1f;

@@ -1,7 +1,7 @@
 //! Key providers that are services: keys for the encryption of states and plans.
 //!
-//! A key provider sends requests to its service with the credentials of the backend of the same cloud. The key provider
-//! belongs to the cargo feature of that backend. `openbao` is part of every build. The trait
+//! The key provider of a cloud finds its credentials with the code of the backend of the same cloud, and belongs to the
+//! cargo feature of that backend. `openbao` has no such backend, and is part of every build. The trait
 //! [`weft_sealing::KeyService`] describes what a client does. The metadata has OpenTofu's format.
 //!
 //! Not in this module: the `encryption` block (`evaluator`, `cli`), and the use of the keys (`sealing`).

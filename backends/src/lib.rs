@@ -12,9 +12,9 @@
 //!   `digests` are for signed requests.
 //! - [`http`], [`pg`], [`s3`] and others are backends. Each backend has a cargo feature of the same name.
 //! - [`keys`] has the key providers of encryption that are services, and `keeper` has the code that their clients
-//!   share. Each client is beside the backend whose credentials it uses.
+//!   share. The client of a cloud is beside the backend whose code for credentials it uses.
 //!
-//! Not in this crate: blocks of configurations, saved settings and workspaces (`cli`), and runs (`state`).
+//! Not in this crate: blocks of configurations, saved settings and workspaces (`cli`), and stores of runs (`state`).
 
 #![forbid(unsafe_code)]
 // A build with only some of the backends does not use all of the shared code.

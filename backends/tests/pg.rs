@@ -293,7 +293,8 @@ async fn a_statement_without_an_answer_is_cancelled() {
     blocking.execute("UPDATE terraform_remote_state.states SET data = data", &[]).await.unwrap();
     // The time limit passes at once, because the clock of this runtime advances when all tasks wait.
     tokio::time::pause();
-    let error = state.write(Bytes::from("{\"late\":1}"), &Expected::Version(first), None).await.unwrap_err().to_string();
+    let error =
+        state.write(Bytes::from("{\"late\":1}"), &Expected::Version(first), None).await.unwrap_err().to_string();
     tokio::time::resume();
     assert!(error.contains("did not respond within"), "{error}");
     blocking.commit().await.unwrap();

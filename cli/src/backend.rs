@@ -188,7 +188,7 @@ impl StateBackend {
         }
     }
 
-    /// Like [`StateBackend::workspaces`], but only `default` if the backend has no workspaces.
+    /// Like [`StateBackend::workspaces`], but only `default` if the backend does not support several workspaces.
     ///
     /// # Errors
     /// Returns errors of the service.
@@ -248,8 +248,8 @@ impl StateBackend {
 }
 
 impl RemoteBackend {
-    /// The settings as a plan records them, without secrets. An apply reads the secrets from its own environment.
-    /// `front` is the store in front of the backend.
+    /// The settings as a plan records them, without secrets. `front` is the store that has the state, if the
+    /// backend has only the second copy.
     pub fn record(&self, front: Option<&str>) -> String {
         let schema = catalog::schema(&self.kind).unwrap_or_default();
         let settings: BackendSettings = self

@@ -242,8 +242,8 @@ fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
     config.provider_deadlines.iter().map(of_source).collect()
 }
 
-/// Finds the packages that plans name. Searches the data directory, the directories that options name, and the mirrors
-/// of the CLI configuration.
+/// Finds the packages that plans name. Searches the data directory, the directories that options name, and the
+/// filesystem mirrors of the CLI configuration, or else the implied ones.
 pub struct PlannedPackages {
     mirrors: Vec<PathBuf>,
     overrides: BTreeMap<ProviderSource, PathBuf>,

@@ -3,8 +3,9 @@
 /// The environment variable that allows core dumps and debuggers.
 const ALLOWED: &str = "WEFT_ALLOW_CORE_DUMPS";
 
-/// Prevents core dumps of this process and its children, and prevents other processes of the same user from reading its
-/// memory and environment. `WEFT_ALLOW_CORE_DUMPS=1` turns this off, for debuggers.
+/// Prevents core dumps of this process, and of its children unless they raise the limit. On Linux, also prevents other
+/// processes of the same user from reading the memory and environment of this process. `WEFT_ALLOW_CORE_DUMPS=1` turns
+/// both off, for debuggers.
 pub fn protect_memory() {
     if std::env::var_os(ALLOWED).is_some_and(|value| value == "1") {
         return;

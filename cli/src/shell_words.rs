@@ -5,8 +5,8 @@
 #[error("a quote is not closed")]
 pub struct Unclosed;
 
-/// Splits a text at whitespace. Single and double quotes preserve whitespace, and a backslash escapes the next
-/// character.
+/// Splits a text at whitespace. Single and double quotes preserve whitespace. A backslash escapes the next character,
+/// except in single quotes.
 pub fn split(text: &str) -> Result<Vec<String>, Unclosed> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,5 +1,5 @@
-//! Handles SIGINT and SIGTERM in the same way. The first signal drains, the second signal asks providers to stop, and
-//! the third signal quits immediately.
+//! Handles SIGINT and SIGTERM in the same way. During a run, the first signal drains, the second signal asks providers
+//! to stop, and the third signal quits immediately.
 //!
 //! A command that can end gracefully creates an [`Attention`]. The latest [`Attention`] receives the signals. If there
 //! is no [`Attention`], a signal ends the process immediately. A dedicated thread waits for signals, so that they work

@@ -294,8 +294,8 @@ impl StoreLocation {
         }
     }
 
-    /// The location that a plan records. As in OpenTofu, the plan records the backend of the configuration, not the
-    /// path of `-state`.
+    /// The location that a plan records. As in OpenTofu, if the backend is `local`, the plan records the state file of
+    /// the backend, not the path of `-state`.
     pub fn recorded(&self, context: &Context, arguments: &Arguments, root: &CompiledModule) -> String {
         if let (StoreLocation::Embedded(_), Some(_)) = (self, arguments.text("state"))
             && let (Ok(workspace), Ok(StateBackend::Local(local))) =

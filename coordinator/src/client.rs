@@ -215,8 +215,8 @@ impl Client {
     /// Submits a plan and returns the id of its run.
     ///
     /// # Errors
-    /// Returns an error if the coordinator refuses: the plan is invalid or stale, or another run has claims on the same
-    /// instances.
+    /// Returns an error if the coordinator does not respond or refuses the plan, for example because the plan is
+    /// invalid or stale, or because another run has claims on the same instances.
     pub async fn submit(&mut self, submission: Submission) -> Result<String, ClientError> {
         let request = proto::SubmitRunRequest {
             plan: submission.plan,

@@ -4,14 +4,14 @@
 //! event and never decreases, every collection is ordered, and equal histories give equal instructions.
 //!
 //! Invariants:
-//! - A status changes only through [`crate::status::transition`], and only after the store has answered. Skips and
-//!   reopens are exceptions, since they follow from other operations alone.
+//! - A status changes only through [`crate::status::transition`], and only after the store has answered. Leases,
+//!   skips and reopens do not wait: a lease needs no record, and a later term derives skips and reopens again.
 //! - An illegal transition ends the term at once. No output of the step with this transition is sent, and the workers
 //!   are ordered to leave the run.
 //! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.
 //! - [`Order::Acknowledged`] is sent only after the result is durable, or is known to be unnecessary.
-//! - An operation is retried only if its last attempt has no intent, if the attempt is known to have made no call, or
-//!   if evidence shows that the call had no effect.
+//! - An operation whose last attempt has an intent is retried only if its failure is durable, if the attempt is known
+//!   to have made no call, if evidence shows that the call had no effect, or if the user accepts a duplicate.
 //! - The store answers in the order of the steps, so one queue maps answers to steps.
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 //!
@@ -394,8 +394,9 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Sends the results of checks and the resources without instances to the store at the end of a term, unless the
-    /// state has them already. Returns whether the end of the term must wait for the answer.
+    /// Sends changes to the results of checks and to the resources without instances to the store at the end of a term.
+    /// A term that was left or that only settles doubts sends none. Returns whether the end of the term must wait for
+    /// the answer.
     fn write_ending(&mut self, reason: FinishReason) -> bool {
         if reason == FinishReason::Left || self.options.only_resolve {
             return false;

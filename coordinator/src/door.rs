@@ -1,8 +1,8 @@
 //! Accepts connections to a coordinator: the sockets on which it listens, who may connect, and what each caller may
 //! request.
 //!
-//! A connection comes over TLS with a certificate or a token, or over a Unix socket from a process of the same user.
-//! The role that a request needs is checked before its body is read.
+//! A connection comes over TLS with a certificate or a token, or over a Unix socket from a process of the same user or
+//! of root. The role that a request needs is checked before its body is read.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -93,8 +93,8 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// The exit code of `apply` and `resume`: 3 if operations are in doubt. Otherwise 0 if everything is done, and 1
-    /// after errors or an early end.
+    /// The exit code of `apply` and `resume`: 3 if operations are in doubt. Otherwise 0 if everything is done and no
+    /// stray was recorded, and 1 in all other cases.
     pub fn exit_code(&self) -> u8 {
         match self.reason {
             _ if !self.in_doubt.is_empty() => 3,
@@ -283,8 +283,8 @@ impl Driver {
         self.end().await
     }
 
-    /// Handles the answer of the store to a batch. After a permanent failure, no operation starts, and the results of
-    /// running calls are collected.
+    /// Handles the answer of the store to a batch. After a permanent failure, the term ends. If it collects results, it
+    /// ends only after the running calls, and starts no operation until then.
     fn answered(&mut self, sent: SentBatch) {
         let SentBatch { steps, answers } = sent;
         match answers {
@@ -465,8 +465,8 @@ impl Driver {
     }
 }
 
-/// Sends a batch, and sends it again after each temporary error until the store answers. After such an error, it is
-/// unknown whether the steps took effect, so the store may receive the same steps twice. Returns any other error.
+/// Sends a batch, and sends it again after a temporary error, as long as [`Patience`] allows. After such an error, it
+/// is unknown whether the steps took effect, so the store may receive the same steps twice. Returns the last error.
 async fn patient_batch(
     store: Arc<dyn RunStore>,
     lease: Lease,

@@ -47,8 +47,8 @@ struct Connected {
     connection: u64,
     /// Whether the worker announced that it is about to leave.
     leaving: bool,
-    /// Unregistered runs of which the worker has tasks, or about which the worker sent reports. When such a run is
-    /// registered, the worker must send a new greeting for it.
+    /// Unregistered runs of which the worker has tasks, about which the worker sent reports, or whose registration
+    /// ended while the worker was connected. When such a run is registered, the worker must send a new greeting for it.
     unheard: BTreeSet<RunId>,
     /// The hub drops this sender to end the connection.
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
@@ -371,8 +371,8 @@ impl Hub {
     }
 
     /// Registers a run, and sends it an event for each connected worker. A worker is disconnected instead if it has
-    /// tasks of the run, or sent reports about the run earlier. The worker then reconnects with a new greeting, so that
-    /// no report is missed.
+    /// tasks of the run, sent reports about the run earlier, or was connected when an earlier registration of the run
+    /// ended. The worker then reconnects with a new greeting, so that no report is missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();

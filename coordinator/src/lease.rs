@@ -21,7 +21,7 @@ impl Freshness {
     }
 
     /// Records a successful renewal. `sent` is the time when the request was sent, not the time of the answer, which
-    /// may be late. A challenger measures from the time when the store received the request.
+    /// may be late. A challenger measures from the time when it sees the renewal in the store, which is after `sent`.
     pub fn renewed(&mut self, sent: Duration) {
         self.renewed = self.renewed.max(sent);
     }

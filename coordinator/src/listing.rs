@@ -94,8 +94,8 @@ impl RunListing {
     }
 }
 
-/// The maximum number of runs whose operations are read to count their changes for a list. The operations are read only
-/// for runs whose totals are not in the store.
+/// The number of newest runs in a list whose changes are counted if their totals are not in the store. To count the
+/// changes of a run, its operations are read.
 const COUNTED_RUNS: usize = 20;
 /// The changes of a run are counted only if the run has at most this number of finished operations. Reading more
 /// operations would make the list slow.
@@ -239,8 +239,8 @@ pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// The decisions that are possible if an operation with this action is in doubt. A provisioner leaves no object that
-/// could be adopted, and the state already has the object of a delete.
+/// The decisions that are possible if an operation with this action is in doubt. `adopt` is not possible for a
+/// provisioner, which leaves no object, and for a delete, whose object the state already has.
 pub fn fitting(action: &str) -> &'static [&'static str] {
     match action {
         "provision" | "delete" => &["absent", "retry", "forget"],

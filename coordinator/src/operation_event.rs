@@ -40,8 +40,8 @@ pub enum OperationEventKind {
     Returned,
     /// The operation is done, and the result is durable.
     Done {
-        /// Whether there was an intent. If so, a real object may have changed. `false` if a planned change turned out
-        /// to be unnecessary.
+        /// Whether there was an intent. If so, a real object may have changed. A planned change that turned out to be
+        /// unnecessary has no intent.
         intended: bool,
         /// How progress lines name the object.
         shown: Option<ShownName>,

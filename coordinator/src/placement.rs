@@ -100,7 +100,7 @@ impl PlacementRules {
     /// The effect of the rules on the shards of a plan. `file` is the name of the rules' file in messages.
     ///
     /// # Errors
-    /// Returns an error if a label has a placeholder for which a matching provider instance has no value.
+    /// Returns an error if a label has a placeholder for which a matching shard has no value.
     pub fn resolve(&self, plan: &PlanFile, file: &str) -> Result<Resolved, Vec<Diagnostic>> {
         let placed = self.place(plan, file);
         let limited = limit::resolve(&self.limits, &self.retries, plan, file);
@@ -128,7 +128,7 @@ impl PlacementRules {
     /// The requirements of the rules for the workers of a plan, and warnings about rules that match nothing.
     ///
     /// # Errors
-    /// Returns an error if a label has a placeholder for which a matching provider instance has no value.
+    /// Returns an error if a label has a placeholder for which a matching shard has no value.
     fn place(&self, plan: &PlanFile, file: &str) -> Result<(Placement, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut used = vec![false; self.rules.len()];
         let mut placement = Placement::default();

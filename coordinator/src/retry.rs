@@ -18,7 +18,7 @@ pub const RETRY_ATTEMPTS: u32 = 10;
 /// The time in seconds after the first refusal during which retries may begin, if no rule says otherwise. Quotas of
 /// services are per second or per minute; a quota that is exhausted for longer needs an operator.
 pub const RETRY_SECONDS: u32 = 600;
-/// The maximum number of attempts that a rule may allow.
+/// The maximum number of retries that a rule may allow.
 pub const MOST_ATTEMPTS: u32 = 100;
 /// The maximum time in seconds that a rule may allow: a day.
 pub const MOST_SECONDS: u32 = 86_400;

@@ -126,8 +126,8 @@ impl Service {
     /// Stores a plan as a new run and begins it.
     ///
     /// # Errors
-    /// Returns an error if the plan cannot be read, or its claims are refused. Also returns an error if the plan needs
-    /// workers that cannot connect, or must be encrypted but the store does not encrypt.
+    /// Returns an error if the plan cannot be read, is not signed as required, needs workers that are not connected, or
+    /// must be encrypted but the store does not encrypt. Also returns an error if its claims are refused.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
@@ -175,8 +175,8 @@ impl Service {
         Ok(())
     }
 
-    /// Resumes a run. If `run` is `None`, resumes the newest unfinished run. Returns `None` if there is no unfinished
-    /// run, or if the given run is done.
+    /// Resumes a run. If `run` is `None`, resumes the run that [`resumable`] chooses. Returns `None` if there is no
+    /// such run, or if the given run is done.
     ///
     /// # Errors
     /// Returns an error if the run cannot begin.
@@ -264,8 +264,8 @@ impl Service {
         self.store.header(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))
     }
 
-    /// The plan file of the given run, or of the newest unfinished run if `run` is `None`. Returns `None` if `run` is
-    /// `None` and there is no unfinished run.
+    /// The plan file of the given run, or of the run that [`resumable`] chooses if `run` is `None`. Returns `None` if
+    /// `run` is `None` and there is no such run.
     ///
     /// # Errors
     /// Returns an error if the store does not respond, or the given run does not exist.
@@ -275,7 +275,7 @@ impl Service {
         Ok(Some((run, bytes.0)))
     }
 
-    /// The given run, or the newest unfinished run if `run` is `None`.
+    /// The given run, or the run that [`resumable`] chooses if `run` is `None`.
     async fn given_or_unfinished(&self, run: Option<RunId>) -> Result<Option<RunId>, RunError> {
         match run {
             Some(run) => Ok(Some(run)),

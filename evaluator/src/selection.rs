@@ -85,7 +85,7 @@ impl Selection {
     }
 
     /// Whether an instance of a planned resource is not selected: targets name only other instances of its resource or
-    /// of its module, or an exclusion names this instance.
+    /// of its module, or an exclusion matches this instance.
     pub fn leaves_out(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::All => false,

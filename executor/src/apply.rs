@@ -263,7 +263,7 @@ fn judge(
             // to replace it.
             let record = &change.planned.record;
             let record = StateRecord { skip_destroy: record.skip_destroy && !failed, ..record.clone() };
-            // After a failed earlier attempt, the object that this change replaces became the current object again.
+            // A failed earlier attempt may have made the object that this change replaces the current object again.
             let again = context.task.attempt > Attempt(1);
             put(&record, failed || change.planned.provisioned).map(|s| change.put(s, again))
         }

@@ -2,9 +2,9 @@
 //! caller passes in times in milliseconds of one clock.
 //!
 //! Invariants:
-//! - A task is called at most once.
-//! - A task is called only if a grant arrives while the task waits for it, and only if the intent of the task is not
-//!   too old ([`is_young`]).
+//! - A task makes at most one call that changes the world.
+//! - A task makes this call only if a grant arrives while the task waits for it, and only if the intent of the task is
+//!   not too old ([`is_young`]).
 //! - A result is kept until it is acknowledged. A task whose call was made is not forgotten before its result is
 //!   acknowledged.
 //!

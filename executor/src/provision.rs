@@ -274,8 +274,8 @@ async fn run(
         process.spawn().map_err(failed)?
     };
     let shown = hidden.is_none().then_some(saying);
-    // A separate thread, because a command may leave processes behind that keep the pipe open. The end of the command
-    // must not wait for these processes.
+    // A separate thread and not one of the runtime, because a command may leave processes behind that keep the pipe
+    // open. This process must not wait for them when it ends.
     let (told, heard) = oneshot::channel();
     let listen = move || {
         // The receiver may have been dropped.

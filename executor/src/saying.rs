@@ -14,7 +14,7 @@ use crate::host::Host;
 
 /// The time that a provisioner waits for a coordinator to accept a line. After this time, the line is dropped, and the
 /// command continues. The next lines do not wait: each is dropped unless the coordinator accepts it at once. After an
-/// accepted line, the provisioner waits again.
+/// accepted line, the provisioner waits again. If `Saying::is_patient` is set, provisioners wait without a limit.
 const LINE_WAIT: Duration = Duration::from_secs(5);
 
 /// The pause of a thread between two attempts to send a line.

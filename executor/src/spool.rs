@@ -1,8 +1,9 @@
 //! The spool: a file with results that no coordinator has acknowledged, so that they outlive the worker's process.
 //!
 //! While no coordinator is connected, a result is written to the spool at once. Otherwise, a result is written only if
-//! it is not acknowledged soon. A later process of the same worker finds the result, and hands it over as a report of
-//! the process that made the result.
+//! it is not acknowledged soon. The result of a task that requested no intent is never written, because its loss leaves
+//! nothing uncertain. A later process of the same worker finds the results, and hands each over as a report of the
+//! process that made the result.
 
 mod file;
 

@@ -193,8 +193,8 @@ impl Worker {
         }
     }
 
-    /// Writes all unacknowledged results to the spool, before the process ends. Returns the number of results that
-    /// could not be written and are lost.
+    /// Before the process ends, writes unacknowledged results to the spool, if there is one. Returns the number of
+    /// results that are not in the spool, and are lost.
     pub async fn settle_spool(&mut self) -> usize {
         if let Some(spool) = &mut self.spool {
             spool.finish(self.desk.docket_mut()).await;

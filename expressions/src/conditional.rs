@@ -39,8 +39,8 @@ pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
 }
 
 /// The result while the condition is unknown. It is null if both results are null. Otherwise, it is an unknown value
-/// with the refinements that both results share. In either case, it has the marks of all three values, and no formula
-/// or origin.
+/// with the refinements that hold for both results. In either case, it has the marks of all three values, and no
+/// formula or origin.
 pub fn undecided(condition: &Value, yes: &Value, no: &Value, ty: &Type) -> Value {
     let marks = condition.marks().union(yes.marks()).union(no.marks());
     if yes.is_null() && no.is_null() {

@@ -304,7 +304,7 @@ impl Function {
         // If the type of an argument or element is open, the common type is open too.
         let unified = passing == Passing::Nothing || result.ty().is_collection();
         // The result may be known although an argument is unknown, if the result does not depend on this argument. But
-        // if the argument is null at apply, the call is an error.
+        // if the argument is null at apply and the parameter does not allow null, the call is an error.
         let refused = result.is_known()
             && converted.iter().enumerate().any(|(index, argument)| {
                 let allowed = self.parameter_at(index).is_some_and(|p| p.allow_null);

@@ -1,5 +1,5 @@
-//! Decodes arbitrary bytes as plan files and as values of providers. Every value that was decoded can be encoded and
-//! decoded again.
+//! Decodes arbitrary bytes as plan files, MessagePack and JSON. Every value that was decoded from MessagePack can be
+//! encoded and decoded again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

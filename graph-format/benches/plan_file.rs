@@ -1,6 +1,6 @@
 //! Measures the time for writing and reading a plan of 10,000 operations, and the size of its file.
 //!
-//! The plan has 3,332 creates of three operations each, for four provider instances. Every second create reads a result
+//! The plan has 3,330 creates of three operations each, for four provider instances. Every second create reads a result
 //! of another create, and waits for that create. Values are as small as possible, because the limits are for operations
 //! without their values. Fails if a limit is exceeded.
 

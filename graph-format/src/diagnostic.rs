@@ -70,7 +70,8 @@ pub enum Cause {
     Schema,
     /// A `for` expression produces a key twice.
     RepeatedKey,
-    /// A reference to an object that does not exist, or to a name that has no value where it is used.
+    /// A wrong reference to a resource, a module or `self`, or a reference to a name that has no value where it is
+    /// used.
     WrongObject,
     /// Any other wrong reference.
     WrongValue,

@@ -189,10 +189,10 @@ pub struct OutputWrite {
     pub record: Option<OutputRecord>,
 }
 
-/// Whether a stored output is the memory of a provider instance. The name of such an output is the address of the
-/// instance.
+/// Whether a stored output is the memory of a provider instance, or a bare resource ([`crate::bare`]). The name of a
+/// memory is the address of the provider instance.
 ///
-/// Such a memory is stored like a root output, so that journals, stores and copies need no code for it. No output of a
+/// Both are stored like root outputs, so that journals, stores and copies need no code for them. No output of a
 /// configuration has such a name.
 pub fn is_provider_memory(name: &str) -> bool {
     name.contains("provider[\"")

@@ -117,7 +117,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Checks the claims of a rule. A rule without an issuer, or with an unknown issuer, could match tokens of other
+    /// Checks the claims of a rule. Without a known issuer and another claim, the rule could match tokens of other
     /// pipelines.
     fn check_claims(&self, number: usize, claims: &BTreeMap<String, Pattern>) -> Result<(), String> {
         let Some(issuer) = claims.get(ISSUER) else {

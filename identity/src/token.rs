@@ -35,8 +35,7 @@ const MAX_DOCUMENT: usize = 1 << 20;
 const LEEWAY: Duration = Duration::from_secs(60);
 /// The time after which the keys of an issuer are fetched again.
 const KEYS_LAST: Duration = Duration::from_secs(3600);
-/// The minimum time between two requests to one issuer. The limit is needed because a token with an unknown key causes
-/// a request.
+/// The minimum age of an issuer's keys at which a token with an unknown key causes a new request.
 const PAUSE: Duration = Duration::from_secs(10);
 /// The time limit for a request to an issuer.
 const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);

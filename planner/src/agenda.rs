@@ -39,7 +39,7 @@ pub(crate) struct Agenda {
     /// Changes of state without a provider.
     pub(crate) records: Vec<Record>,
     /// Objects that the plan moves, or writes as the refresh found them, before any other step. Each entry has the
-    /// stored object, if the state has one.
+    /// current object, if there is one, and its provider instance.
     pub(crate) moves: BTreeMap<ResourceInstance, (Option<PriorObject>, ProviderInstance)>,
     /// Deposed objects that no longer exist.
     pub(crate) vanished: Vec<(ResourceInstance, DeposedKey)>,

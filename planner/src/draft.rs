@@ -1,7 +1,7 @@
 //! The third pass: turns the plan into operations of the execution graph.
 //!
-//! Only this module knows the [`Builder`]. Drafting runs after planning and takes plain data. Each operation gets the
-//! number that was reserved for it.
+//! Only this module adds operations to the [`Builder`]. Drafting runs after planning and takes plain data. Each
+//! operation gets the number that was reserved for it.
 
 mod change;
 mod leave;

@@ -34,8 +34,8 @@ use crate::whole::protection::{RemovalVerdict, problems_of, protection, verdict}
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
 impl Planner {
-    /// Reports each protected object that the configuration no longer has. As in OpenTofu, a destroy that refreshes begins
-    /// with the normal plan, which fails at such an object before anything reads its resource.
+    /// Reports each protected object that the configuration no longer has. As in OpenTofu, a destroy that refreshes
+    /// begins with the normal plan, which fails at such an object before anything reads its resource.
     fn heed_protected_surplus(&self, resource: &AbsResource) -> Result<(), Failed> {
         let surplus = protected_surplus(&self.facts, &self.evaluated(), resource);
         let mut outcome = Ok(());

@@ -134,8 +134,8 @@ impl Facts {
         DeposedKey(hash.as_str()[..DEPOSED_KEY_DIGITS].into())
     }
 
-    /// The reason to forget an unwanted object instead of deleting it. `None` if the object is deleted. A `removed` block
-    /// takes precedence over the resource's own block and the state, except in a destroy plan. `wanted` says whether the
+    /// The reason to forget an object instead of deleting it. `None` if the object is deleted. A `removed` block takes
+    /// precedence over the resource's own block and the state, except in a destroy plan. `wanted` says whether the
     /// object is the current object of an instance that the configuration has.
     pub(crate) fn left_alone(
         &self,

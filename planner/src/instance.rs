@@ -1,8 +1,9 @@
 //! The first pass: plans one instance at a time, during evaluation.
 //!
-//! The calls of providers are in `ask`. [`decide`] compares their answers with the desired instance, as plain functions,
-//! and returns a [`PlannedInstance`](crate::agenda::planned::PlannedInstance). This pass drafts no operations. Other
-//! instances refer to the result of an instance by a number that [`Agenda`](crate::agenda::Agenda) reserves for it.
+//! The calls of providers are in `ask`. [`decide`] compares their answers with the desired instance, as plain
+//! functions, and returns a [`PlannedInstance`](crate::agenda::planned::PlannedInstance). This pass drafts no
+//! operations. Other instances refer to the result of an instance by a number that [`Agenda`](crate::agenda::Agenda)
+//! reserves for it.
 
 pub(crate) mod computed;
 pub(crate) mod data;

@@ -3,12 +3,12 @@
 //! Start with [`planning`], which runs a plan in three passes. During evaluation, `face.rs` passes each instance to the
 //! first pass, `instance/`, which asks providers (`ask.rs`) and decides with plain functions. The second pass,
 //! `whole/`, applies the rules over all instances. The third pass, `draft/`, turns the result into operations. Only
-//! this pass knows the builder of the graph.
+//! this pass adds operations to the graph.
 //!
 //! `rules.rs` and `kind/` describe how destroy, refresh-only and import plans differ from normal ones: `rules.rs` has
 //! their properties as data, and `kind/` their behaviour. [`prior`] decodes and refreshes stored objects. `agenda/` has
-//! the plan so far. [`providers`] holds the provider instances. [`mod@validate`] and [`mod@inspect`] evaluate a configuration
-//! through the same interface, without a plan. [`progress`] reports progress.
+//! the plan so far. [`providers`] holds the provider instances. [`mod@validate`] and [`mod@inspect`] evaluate a
+//! configuration through the same interface, without a plan. [`progress`] reports progress.
 
 mod agenda;
 mod ask;

@@ -172,8 +172,8 @@ fn without_nulls(configuration: &Value) -> BTreeMap<SmolStr, Value> {
     fields.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Replaces with null each part that must not be stored, and calls `hide` with its path. A collection that only apply
-/// knows is replaced as a whole if any part of it is secret.
+/// Replaces with null each part that must not be stored, and calls `hide` with its path. A part with a formula is
+/// replaced as a whole if anything in it is secret.
 fn without_secrets(value: &Value, secrets: &BTreeSet<SmolStr>, hide: &mut dyn FnMut(&Path)) -> Value {
     value.transform(&mut |path, part| {
         let marks = part.marks();

@@ -20,8 +20,8 @@ use crate::prior::Prior;
 pub struct Planned {
     /// The changes for the reviewer.
     pub changes: Changes,
-    /// The deletes of all outputs in a destroy plan. The values before the deletes are computed from the objects that
-    /// the plan read. A partial destroy plan also has these deletes, although it keeps the outputs.
+    /// The deletes of all outputs in a destroy plan that refreshes. The values before the deletes are computed from the
+    /// objects that the plan read. A partial destroy plan also has these deletes, although it keeps the outputs.
     pub last_outputs: BTreeMap<SmolStr, OutputChange>,
     /// The execution graph.
     pub graph: ExecutionGraph,
@@ -45,8 +45,7 @@ pub struct Planned {
     pub warnings: Vec<Diagnostic>,
     /// Results of conditions, ordered by object.
     pub checks: Vec<CheckResult>,
-    /// The operations that must succeed before apply evaluates conditions, by the configured address of the checked
-    /// object.
+    /// The prerequisites of objects with conditions: see [`weft_graph_format::plan_file::Manifest::check_needs`].
     pub check_needs: BTreeMap<String, Vec<String>>,
     /// Whether there is anything to apply.
     pub applyable: bool,

@@ -52,7 +52,7 @@ impl Planner {
         self.agenda.lock()
     }
 
-    /// The reason to forget an unwanted object, or `None` if the object is deleted.
+    /// The reason to forget an object instead of deleting it, or `None` if the object is deleted.
     pub(crate) fn left_alone(
         &self,
         address: &ResourceInstance,

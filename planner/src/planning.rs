@@ -38,8 +38,8 @@ pub use crate::outcome::{PlanOutcome, Planned};
 
 pub use crate::problems::DEPRECATED_VARIABLE;
 
-/// Makes a plan. The outcome has no plan if the configuration is invalid, or if providers that the state needs are
-/// missing.
+/// Makes a plan. The outcome has no plan if not even a partial plan can be made, for example because the configuration
+/// is invalid.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     plan_open(inputs, false).await.0
 }

@@ -1,7 +1,7 @@
 //! Packed packages: zip files from untrusted sources.
 //!
 //! Nothing in an archive is trusted. Names that lead out of the target, links, special files, and sizes beyond the
-//! limits are refused before or during unpacking. No file of a refused archive is kept.
+//! limits are refused before or during unpacking. The caller removes the files of a refused archive.
 //!
 //! The crate `registry` unpacks the archives of configuration modules. These archives may have links and may repeat
 //! names, so `registry` has its own rules for writing their files. It uses three parts of this Rust module: the limits

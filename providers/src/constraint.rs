@@ -133,8 +133,8 @@ impl Constraint {
     }
 }
 
-/// A version of one to three numbers, and how many numbers it has. Only a version with three numbers may be a
-/// prerelease.
+/// A version of one to three numbers, and how many numbers it has. Only a version with three numbers may have a
+/// prerelease or build metadata.
 fn abbreviated(text: &str) -> Option<(Version, usize)> {
     let (numbers, prerelease, metadata) = version::split_extra(text)?;
     let numbers = numbers.split('.').map(version::number).collect::<Option<Vec<u64>>>()?;

@@ -37,7 +37,8 @@ const WINDOW: u32 = 8 * 1024 * 1024;
 pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
 /// Environment variables that no plugin needs and that may contain secrets of Weft: the token for coordinators, the
-/// address of the store, which may contain a password, and passphrases. Plugins do not receive these variables.
+/// address of the store, which may contain a password, passwords of Redis, and passphrases. Plugins do not receive
+/// these variables.
 const KEPT_BACK: [&str; 5] =
     ["WEFT_TOKEN", "WEFT_STORE", "WEFT_REDIS_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD", "TF_ENCRYPTION"];
 

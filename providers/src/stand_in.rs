@@ -1,4 +1,4 @@
-//! Stand-ins for providers, so that a test of a configuration makes no calls.
+//! Stand-ins for providers, so that a test of a configuration needs no real objects.
 //!
 //! A stand-in wraps a real provider: see [`crate::Provider::standing_in`]. It replaces single resources, or the whole
 //! provider. A provider that is replaced as a whole is not configured. Schemas, validation, functions and the upgrade

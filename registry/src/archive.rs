@@ -1,8 +1,8 @@
 //! Archives of modules from untrusted sources. Each archive is unpacked into a new directory.
 //!
 //! An archive is refused if it has devices, too many bytes or files, or names or links that lead out of the directory.
-//! The checks happen before or during writing. After a refusal, no file of the archive remains. Links are created last,
-//! so that no file is ever written through a link. Packages of providers have stricter rules: see
+//! The checks happen before or during writing. After a refusal, the directory is removed if possible. Links are created
+//! last, so that no file is ever written through a link. Packages of providers have stricter rules: see
 //! [`weft_providers::archive`]. That module also has the code that both kinds of packages share.
 
 mod bundle;

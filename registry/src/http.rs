@@ -1,9 +1,9 @@
-//! The HTTP client. All requests for packages, modules and documents use this client.
+//! The HTTP client. All HTTP requests for packages, modules and documents use this client.
 //!
 //! The client limits every response: its size, the time until it begins, the time between its parts, and the number of
-//! redirects. Redirects never lead from TLS to plain text. Requests are retried if a server is overloaded or briefly
-//! unavailable. Proxies come from the environment. Certificates come from the system, or from `SSL_CERT_FILE` and
-//! `SSL_CERT_DIR` ([`roots`]). No file or connection is opened before the first request.
+//! redirects. Redirects never lead from TLS to plain text. A request that allows retries is retried if a server is
+//! overloaded or briefly unavailable. Proxies come from the environment. Certificates come from the system, or from
+//! `SSL_CERT_FILE` and `SSL_CERT_DIR` ([`roots`]). No file or connection is opened before the first request.
 
 mod request;
 mod roots;
@@ -210,8 +210,8 @@ impl Http {
     /// Requests a JSON document. Fields that the type does not have are ignored.
     ///
     /// # Errors
-    /// Errors of [`send`](Http::send). Also returns an error if the status is not 200, or if the document has another
-    /// form.
+    /// Errors of [`send`](Http::send). Also returns an error if the status is not 200, or if the document does not
+    /// match the type.
     pub async fn json<T: DeserializeOwned>(&self, request: &Request) -> Result<T, HttpError> {
         self.send(request).await?.sound()?.json()
     }
@@ -295,7 +295,7 @@ impl Response {
     /// Parses the content as JSON.
     ///
     /// # Errors
-    /// Returns an error if the content is not JSON, or has another form.
+    /// Returns an error if the content is not JSON, or does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
         serde_json::from_slice(&self.body)
             .map_err(|error| HttpError::Document { url: shown(&self.url), problem: error.to_string() })

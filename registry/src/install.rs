@@ -1,9 +1,9 @@
 //! `init` for providers: selects versions, and installs packages into the data directory.
 //!
 //! First, the version of every provider is selected. Packages are installed only if a version was found for every
-//! provider. A locked version is kept as long as the constraints allow it. As in OpenTofu, the sources are queried even
-//! for a locked version. Several providers are queried and fetched concurrently. Their events are reported in the order
-//! of providers.
+//! provider. Unless versions are upgraded, a locked version is kept, and it is an error if the constraints do not allow
+//! it. As in OpenTofu, the sources are queried even for a locked version. Several providers are queried and fetched
+//! concurrently. Their events are reported in the order of providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -172,8 +172,9 @@ impl Installer {
         self
     }
 
-    /// Installs the required providers. If `upgrade` is true, locked versions are ignored. Writes only to the data
-    /// directory and the plugin cache. The caller updates the lock file ([`crate::settle::settle`]).
+    /// Installs the required providers. If `upgrade` is true, locked versions are ignored. Apart from temporary files,
+    /// writes only to the data directory and the plugin cache. The caller updates the lock file
+    /// ([`crate::settle::settle`]).
     pub async fn install(
         &self,
         requirements: &Requirements,

@@ -80,7 +80,7 @@ pub struct LoginClient {
 }
 
 impl LoginClient {
-    /// Reads the client from the discovery document at this address.
+    /// Reads the client from `document`, the description of `login.v1` in the discovery document at `base`.
     ///
     /// # Errors
     /// Returns a message about the invalid part of the document.
@@ -218,7 +218,7 @@ impl CodeLogin {
         Some(url)
     }
 
-    /// Waits until the browser sends a code. Requests without a code are refused.
+    /// Waits until the browser sends a code with the state of this login. All other requests are refused.
     ///
     /// # Errors
     /// Returns an error if the server fails.

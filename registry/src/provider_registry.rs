@@ -114,7 +114,8 @@ impl ProviderRegistry {
     /// All versions of a provider.
     ///
     /// # Errors
-    /// Returns an error if the registry does not respond, or if it does not have the provider.
+    /// Returns an error if the registry does not respond, if its response is not valid, or if it does not have the
+    /// provider.
     pub async fn versions(&self, source: &ProviderSource) -> Result<Listing, PackageError> {
         let door = self.door(source).await?;
         let answer = self.ask(&door, source, &["versions"]).await?;
@@ -257,7 +258,7 @@ fn sound(answer: Response) -> Result<Response, HttpError> {
     answer.sound()
 }
 
-/// Parses a SHA256SUMS file. A line has a checksum, spaces (with a star before the name of a binary file) and a name.
+/// Parses a SHA256SUMS file. A line has a checksum, white space and a name. A star before the name marks a binary file.
 /// Other lines are ignored.
 fn sums(list: &[u8]) -> Result<Vec<(String, Checksum)>, String> {
     let text = std::str::from_utf8(list).map_err(|_| "the list of checksums is not text".to_owned())?;

@@ -58,11 +58,12 @@ pub enum SignatureError {
     },
 }
 
-/// The id of the key that signed a document. If `now` is set, keys and signatures that have expired at that time are
-/// refused. Each element of `keys` is a string in ASCII armor, which may contain several keys.
+/// The id of the primary key of the certificate that signed a document. If `now` is set, keys and signatures that have
+/// expired at that time are refused. Each element of `keys` is a string in ASCII armor, which may contain several
+/// certificates.
 ///
 /// # Errors
-/// Returns an error if none of the keys signed the document.
+/// Returns an error if no accepted key signed the document, or if the signature or a key cannot be parsed.
 pub fn verify(
     document: &[u8],
     signature: &[u8],

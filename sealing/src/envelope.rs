@@ -221,8 +221,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
 }
 
 /// Whether a file is an envelope, of any version. An envelope is one JSON object with the strings `encryption_version`
-/// and `encrypted_data`, and without `version`, which every ordinary state has. The parser stops at `version`, which is
-/// the first key of an ordinary state. A plan file does not begin as JSON, so it is not parsed.
+/// and `encrypted_data`, and without the keys of an ordinary state (`version`, `terraform_version`, `resources`). The
+/// parser stops at such a key, usually at `version`, which is the first key of an ordinary state. A plan file does not
+/// begin as JSON, so it is not parsed.
 pub fn is_sealed(bytes: &[u8]) -> bool {
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return false;

@@ -26,8 +26,8 @@ pub const METHOD_MAGIC: &str = "OpenTofu-External-Encryption-Method";
 /// for decryption, and the metadata. The metadata has a limit of its own.
 pub const MOST_KEYS_OUTPUT: u64 = 1 << 20;
 
-/// The maximum size of the output of a method's command, in bytes. The output has the base64 of a sealed payload, as an
-/// envelope does.
+/// The maximum size of the output of a method's command, in bytes. When the command encrypts, the output has the base64
+/// of a sealed payload, as an envelope does. The limit also applies when the command decrypts.
 pub const MOST_PAYLOAD_OUTPUT: u64 = LARGEST_ENVELOPE;
 
 /// The metadata of a command. It is preserved exactly, including the digits of numbers.

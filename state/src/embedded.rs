@@ -1,14 +1,15 @@
-//! The embedded store: the state file, and the journal of each run beside it.
+//! The embedded store: the state file, and the journal of each run beside it. A state in a backend differs: see
+//! `remote`.
 //!
 //! Invariants, regardless of the moment when the process dies:
 //! - The store answers only after the journal line of the answer is on the disk. One fsync serves all waiting answers.
 //! - Before the first intent, the format digit of the state file ([`crate::tfstate::FormatDigit`]) changes to one that
 //!   OpenTofu refuses. The original digit is restored as the last step, after the journal is folded into the file. It
 //!   is restored only if no run of the file can continue or is in doubt.
-//! - The state file is written in place, through the one locked descriptor, and only after its complete new content is
-//!   in the journal.
-//!   The exception is an edit outside of any run, which has no journal: another file beside the state file holds the
-//!   new content until the state file has it.
+//! - The results of a run are written to the state file in place, through the one locked descriptor, and only after the
+//!   complete new content is in the journal.
+//!   An edit outside of any run has no journal: another file beside the state file holds the new content until the
+//!   state file has it.
 //! - One process holds the lock of the file. Within that process, one run at a time holds a lease.
 
 mod backup;
@@ -153,8 +154,8 @@ impl EmbeddedStore {
         Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
     }
 
-    /// Opens the store to show the state and the runs while another process may write. It takes no lock and changes
-    /// nothing, and every step answers [`StoreError::ReadOnly`]. Each query reads the files again.
+    /// Opens the store to show the state and the runs while another process may write. The opened store takes no lock
+    /// and changes nothing, and every step answers [`StoreError::ReadOnly`]. Each query reads the files again.
     ///
     /// # Errors
     /// Returns an error if the directory of the state file does not exist.

@@ -1,19 +1,19 @@
-//! The Redis store: one script for each step, with all keys of a workspace in one hash slot.
+//! The Redis store: scripts execute the steps, and all keys of a workspace are in one hash slot.
 //!
 //! Invariants:
 //! - Each new connection checks the server ([`fitness`]): its version, the permissions of the user, `noeviction`, and
 //!   an append-only file with `always`. The store refuses a server that does not fit and says why. The settings are
 //!   checked again while the connection is in use.
 //! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
-//! - Every script first checks the incarnation (the identity of the store) and the token, and validates everything
-//!   before its first write.
+//! - A script for an existing workspace first checks the incarnation (the identity of the store) and, for the holder of
+//!   a lease, the token. It validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
 //! - Each journal line carries the blake3 digest of its event, and a link. The link is the sha1 of two joined texts:
 //!   the previous link and this digest. Scripts can compute sha1. After a reconnect, the last acknowledged link must
 //!   still exist. A line also has digests of its own fields and of the records that the event wrote. ACQUIRE compares
 //!   these digests with the records of the run, and freezes the run if they differ.
-//! - A missing meta record is an error. It never means that the workspace is unused. Only [`RedisStore::connect`] with
-//!   `create` creates a meta record, and only if the workspace has no other key.
+//! - A missing meta record is an error. Only [`RedisStore::connect`] accepts a workspace without any key as unused, and
+//!   creates its meta record if `create` is set.
 
 mod address;
 mod check;
@@ -122,7 +122,7 @@ impl fmt::Debug for RedisStore {
 impl RedisStore {
     /// Connects to `redis://[USER@]HOST[:PORT]/DB?state=NAME`, or to an address of another form, and checks the server.
     /// With `create`, creates the workspace if it does not exist. Everything that contains values is sealed as
-    /// `sealing` requires for states.
+    /// `sealing` requires.
     ///
     /// # Errors
     /// - [`StoreError::Address`].

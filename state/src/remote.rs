@@ -1,7 +1,7 @@
 //! The interface to a state backend: a state document in another service, its lock, and small objects beside it.
 //!
 //! A backend treats the document and the lock as OpenTofu's backend of the same type does. So users can alternate
-//! between OpenTofu and Weft with one state. The objects are Weft's own: they hold the journals of runs.
+//! between OpenTofu and Weft with one state. The objects are Weft's own, such as the journals of runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -328,8 +328,8 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     fn objects(&self) -> Option<Arc<dyn Objects>>;
 }
 
-/// Small objects beside a state document. A name is relative, in the form `part/part`. It consists of ASCII letters,
-/// digits, `-`, `_` and `.`.
+/// Small objects beside a state document. A name is relative, and consists of parts with `/` between them. A part
+/// consists of ASCII letters, digits, `-`, `_` and `.`.
 #[async_trait]
 pub trait Objects: Send + Sync + fmt::Debug {
     /// An object, or `None` if there is none.

@@ -173,7 +173,7 @@ pub struct NewRun {
     /// The plan file, whole.
     pub plan: Opaque,
     /// Whether the caller takes the lease at once. If so, the store need not make the run durable before the lease is
-    /// taken. A crash before that leaves no trace of the run.
+    /// taken. A crash before that may leave no trace of the run.
     pub starts_now: bool,
 }
 

@@ -1,10 +1,10 @@
 //! The store in Redis together with files on this machine. If there is a backend, it holds a second copy of the state.
 //!
 //! - A file on this machine, the write-ahead file ([`ahead`]), contains every acknowledged step of a term. The file
-//!   exists until the run has ended and the copy contains all results. If Redis has lost its last records, the current
-//!   term replays these records from the file ([`recovery`]). If the term is over, the next process that opens the
-//!   store replays them. If the replay is impossible, the run is frozen in Redis, so that no other process takes over
-//!   the run and repeats calls.
+//!   exists until the term has ended and the copy, if there is one, contains all results. If Redis has lost its last
+//!   records, the current term replays these records from the file ([`recovery`]). If the term is over, the next
+//!   process that opens the store replays them. If the replay is impossible, the run is frozen in Redis, so that no
+//!   other process takes over the run and repeats calls.
 //! - With a backend in the configuration, locks and commits are still in Redis, and the backend holds only the second
 //!   copy. When the store is opened, the copy is compared with the state in Redis ([`decision`]). If Redis is empty or
 //!   has lost its last records, the store continues from the copy and from the write-ahead files. The user gets a list
@@ -81,8 +81,8 @@ pub struct SecondCopyOptions {
     pub folder: PathBuf,
     /// The time between two writes of the copy during runs.
     pub interval: Duration,
-    /// Whether the store is opened for changes. Otherwise, the store is written only to replay records that it has
-    /// lost.
+    /// Whether the store is opened for changes. Otherwise, the store is written only to restore what it has lost, and
+    /// to make it agree with the copy.
     pub change: bool,
     /// The receiver of notices for the user.
     pub notices: CopyNotices,
@@ -199,7 +199,7 @@ impl SecondCopyStore {
     /// Replays the lost records of the terms of this process. Freezes each run whose records cannot be replayed.
     ///
     /// # Errors
-    /// Returns `lost` if the records of `run` cannot be replayed.
+    /// Returns `lost` if the store is unreachable or was replaced, or if the records of `run` cannot be replayed.
     async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
         let _one = self.mending.lock().await;
         let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;

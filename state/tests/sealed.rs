@@ -1,5 +1,5 @@
-//! The embedded store of an encrypted state. No file is ever unencrypted, and a crash loses nothing. Without the key,
-//! nothing is accepted, dropped or overwritten.
+//! The embedded store of an encrypted state. No file ever contains values, results or the plan in plain text, and a
+//! crash loses nothing. Without the key, nothing is accepted, dropped or overwritten.
 
 #[path = "support/place.rs"]
 mod place;

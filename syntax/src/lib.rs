@@ -50,7 +50,8 @@ pub use references::references;
 pub use source::{SourceFile, Span};
 pub use token::{SyntaxToken, TokenKind};
 
-/// The maximum nesting depth of brackets, templates, unary operators, splats and blocks. Deeper nesting is an error.
+/// The maximum nesting depth of brackets, templates, unary operators, splats, middle operands of conditionals, and
+/// blocks. Deeper nesting is an error.
 ///
 /// OpenTofu accepts more than a thousand levels. Code that walks trees may use stack in proportion to this number.
 pub const MAX_NESTING: usize = 2_048;

@@ -19,8 +19,8 @@ pub fn parse_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     whole(SourceFile::new(name, text), Goal::File)
 }
 
-/// Parses the bytes of a file. If the bytes are not UTF-8, this is the only error, and the tree contains the readable
-/// part.
+/// Parses the bytes of a file. If the bytes are not UTF-8, this is the only error that is reported, and the tree
+/// contains the readable parts.
 pub fn parse_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_file)
 }

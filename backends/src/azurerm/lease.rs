@@ -52,8 +52,8 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         if found.leased {
             match holder(&found).filter(|holder| holder.id != info.id) {
                 Some(holder) => return Ok(LockAnswer::Held { holder, message: HELD.to_owned() }),
-                // A lease without information: an OpenTofu process is taking the lock at this moment, or died while
-                // taking it.
+                // The holder of the lease has not written its information: an OpenTofu process is taking the lock at
+                // this moment, or died while taking it.
                 None => continue,
             }
         }

@@ -258,8 +258,8 @@ impl Client {
     }
 
     /// Writes a state if the current version is the expected version. Locking a state that was never written creates an
-    /// empty blob, which counts as absent. The write has a condition, so it fails if another process changes the blob
-    /// in the meantime.
+    /// empty blob, which counts as absent. Each attempt has a condition, so it has no effect if another process changes
+    /// the blob in the meantime. The next attempt then checks the version again.
     pub(super) async fn write(
         &self,
         key: &str,

@@ -263,9 +263,9 @@ impl Lock {
         }
     }
 
-    /// Releases the lock of a session, then ends the session, then removes the keys. The lock is released first,
-    /// because Consul delays the next holder if a session ends while it has the lock. Returns whether the session had
-    /// the lock.
+    /// Ends a session. If the session has the lock, first removes the information about the lock and releases the lock:
+    /// Consul delays the next holder if a session ends while it has the lock. Then removes the key of the lock. Returns
+    /// whether the session had the lock.
     pub(super) async fn release_session(&self, session: &str) -> Result<bool, BackendError> {
         let (key, flags) = (self.key(), ("flags", LOCK_FLAG));
         let found = self.client.pair(RELEASING, &key).await?;

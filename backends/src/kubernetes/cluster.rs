@@ -92,10 +92,10 @@ impl Cluster {
         Ok(url)
     }
 
-    /// Checks that the settings do not contradict each other.
+    /// Checks that the settings do not contradict each other, and that the host is valid.
     ///
     /// # Errors
-    /// Returns a message about a contradiction.
+    /// Returns a message about the first problem.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.insecure && self.authority.is_some() {
             return Err("specifying a root certificates file with the insecure flag is not allowed".to_owned());

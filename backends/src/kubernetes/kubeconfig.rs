@@ -38,7 +38,7 @@ impl Kubeconfig {
     /// Reads the files at these paths. Files that do not exist are skipped.
     ///
     /// # Errors
-    /// Returns a message if a file cannot be read.
+    /// Returns a message if a file cannot be read or is not valid.
     pub(super) fn read(paths: &[PathBuf]) -> Result<Kubeconfig, String> {
         let mut joined = Kubeconfig::default();
         for path in paths {

@@ -19,7 +19,7 @@ impl Profile {
     /// Reads the profile with this name from a file. If the file does not exist, the profile is empty.
     ///
     /// # Errors
-    /// Returns a message if the file cannot be read.
+    /// Returns a message if the file cannot be read or is not JSON.
     pub(super) fn read(path: &Path, name: &str) -> Result<Profile, String> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,

@@ -75,8 +75,8 @@ impl Rows<'_> {
         }
     }
 
-    /// The digests of the state. There are none if the caller is not allowed to read the table. As in OpenTofu, such a
-    /// caller can still read the state.
+    /// The digests of the state. There are none if the service refuses the request, for example because a permission is
+    /// missing. As in OpenTofu, the state can still be read in that case.
     pub(super) async fn stored_digests(&self) -> Result<StoredDigests, BackendError> {
         let [digest, next] = match self.table.get("reading the digest", &self.digest_name(), [MD5, NEXT]).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),

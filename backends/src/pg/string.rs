@@ -25,7 +25,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PGTARGETSESSIONATTRS", "target_session_attrs"),
 ];
 
-/// Parses a connection string. Returns its keys and values.
+/// Parses a connection string. Returns its keys and values. Variables of the environment set missing keys.
 ///
 /// # Errors
 /// Returns a message, without values of the text, if the text is not valid.

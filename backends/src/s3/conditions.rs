@@ -56,7 +56,7 @@ impl Client {
     /// AWS, does neither. Returns whether the object was written.
     ///
     /// # Errors
-    /// Returns an error if the service ignores the conditions.
+    /// Returns an error if the service ignores the conditions, or if a request fails.
     pub(super) async fn write_trying(
         &self,
         doing: &'static str,

@@ -1,6 +1,7 @@
-//! The chain of credentials. The order is the same as in the AWS SDK for Go: keys in the settings, the profile in the
-//! settings, keys in the environment, a token of an identity provider, shared files, containers, the metadata service.
-//! The first source with credentials is used. If the settings have a role, the role is assumed with these credentials.
+//! The chain of credentials. The order is the same as in the AWS SDK for Go: keys in the settings, a web identity in
+//! the settings, the profile in the settings, keys in the environment, a token file that the environment names, shared
+//! files, containers, the metadata service. The first source with credentials is used. If the settings have a role, the
+//! role is assumed with these credentials.
 
 mod logins;
 mod profiles;

@@ -121,8 +121,8 @@ impl Client {
         }
     }
 
-    /// The digests of a state in the table. Empty if the user has no permission to read the table. As in OpenTofu, such
-    /// a user can still read the state.
+    /// The digests of a state in the table. Empty if the service refuses the request, for example because a permission
+    /// is missing. As in OpenTofu, the state can still be read in that case.
     pub(super) async fn stored_digests(&self, key: &str) -> Result<StoredDigests, BackendError> {
         let item = match self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await {
             Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),

@@ -46,7 +46,7 @@ pub fn coordinator(arguments: &Arguments) -> Option<String> {
 /// local worker for the operations that must run at home.
 ///
 /// # Errors
-/// Returns an error if the run did not begin.
+/// Returns an error if the run did not begin, or if this command cannot watch it.
 pub async fn submit(
     work: Work,
     (dialer, addresses): (&Dialer, &str),

@@ -397,8 +397,8 @@ impl<'a> Progress<'a> {
         eprintln!("\n{text}\nTo continue later: weft runs resume {run}");
     }
 
-    /// Counts an event for its provider instance. An operation may end although no event has reported its start. Such
-    /// an operation began before the display.
+    /// Counts an event for its provider instance. An operation may end although no event has reported its start: it
+    /// began before the display, or was skipped.
     fn tally(&mut self, happening: &ShownEvent, what: &OperationEventKind) {
         let instance = happening.provider_instance.as_str();
         let begun = self.underway.begun.contains(&happening.operation);

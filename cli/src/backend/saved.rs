@@ -35,7 +35,7 @@ impl SavedBackend {
     /// The saved settings, or `None` if nothing was saved.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read.
+    /// Returns an error if the file cannot be read, or has another format or version.
     pub fn read(data_directory: &Path) -> Result<Option<SavedBackend>, Diagnostic> {
         let path = place(data_directory);
         let failed = |why: String| problems::settings_unreadable(&path, &why);

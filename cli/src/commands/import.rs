@@ -1,7 +1,7 @@
 //! `weft import`: adds an existing object to the state.
 //!
-//! The command works like an `import` block. Planning reads the object, and the result is written to the state. The
-//! rest of the plan is not used.
+//! The command works like an `import` block. Planning reads the object, and the result is written to the state,
+//! together with the data sources and outputs of the plan. The rest of the plan is not used.
 
 mod problems;
 

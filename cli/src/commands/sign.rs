@@ -16,8 +16,8 @@ use crate::signature;
 
 /// The default validity of a signature, in hours.
 const HOURS: usize = 24;
-/// The maximum validity, in hours. Stores delete finished runs after 30 days. After that time, a store cannot detect
-/// that a plan was already applied.
+/// The maximum validity, in hours. By default, stores delete finished runs after 30 days, or earlier if there are many
+/// newer runs. A store cannot detect that a plan was already applied after its run was deleted.
 const MAX_HOURS: usize = 30 * 24;
 
 /// The command.

@@ -101,7 +101,7 @@ impl<'a> ModuleInstaller<'a> {
     }
 
     /// Fetches a module into the new directory `to`. Returns the directory of the module, which may be a subdirectory
-    /// of `to`.
+    /// of `to`. A local module is not copied.
     ///
     /// # Errors
     /// Returns an error if the module cannot be fetched.

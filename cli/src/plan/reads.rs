@@ -1,5 +1,5 @@
-//! The call budgets for the reads of a plan. An apply uses the same budgets, and all processes that use the store share
-//! them.
+//! The call budgets for the reads of a plan. An apply uses the same budgets. If the state is in Redis, all processes
+//! that use the store share the tokens.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Resources without instances in the state. They are written together when a term ends.
+//! Bare resources: entries in the state for resources without instances. They are written together when a term ends.
 //!
 //! As in OpenTofu, a run that fails adds to the state the resources that it reached before the failure, even those that
 //! have no object. A run that succeeds removes all resources without instances from the state.

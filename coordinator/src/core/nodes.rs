@@ -1,6 +1,6 @@
-//! The dependency graph as counters. Finding the operations that become ready, blocked or free again costs time in
-//! proportion to the visited edges. A run visits each edge once for the operations that are done. It visits an edge
-//! again only if operations become blocked, or free again.
+//! The dependency graph as counters. Finding the operations that become free, blocked or no longer blocked costs time
+//! in proportion to the visited edges. A run visits each edge once for the operations that are done. It visits an edge
+//! again only if operations become blocked, or no longer blocked.
 
 use std::collections::BTreeSet;
 

@@ -40,7 +40,7 @@ impl Records {
     }
 
     /// The revision of an instance in the store. `None` if the revision is unknown, or if the store has not answered
-    /// every write of the instance. For example, such a write may be about a deposed object of the instance.
+    /// every write of the instance, including writes of its deposed objects.
     pub(crate) fn revision(&self, address: &str) -> Option<Revision> {
         let subject = Subject::Instance(address.to_owned());
         if self.unanswered.contains_key(&subject) {

@@ -123,10 +123,10 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles each doubt about a task of this worker, if the task is missing in the list that the worker sent after
-    /// its reconnect. The worker is alive. If the worker never reported the doubt, it made no call, and this fact
-    /// settles the doubt. If the worker reported the doubt, it was later ordered to forget the task. In this second
-    /// case, a doubt that still waits for this worker needs other evidence.
+    /// Handles each doubt about a task of this worker, if the list that the worker sent after its reconnect does not
+    /// have the task, or has it only in preparation. The worker is alive. If it never reported the doubt, it made no
+    /// call, and this fact settles the doubt. If it reported the doubt, it was later ordered to forget the task. In
+    /// this second case, a doubt that still waits for this worker needs other evidence.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);

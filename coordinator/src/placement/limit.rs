@@ -48,8 +48,8 @@ pub(super) struct LimitRule {
     /// String arguments of the provider block, as in a [`Rule`].
     #[serde(default)]
     arguments: BTreeMap<String, Pattern>,
-    /// Labels that distinguish budgets of a provider, such as `account` and `region`. Filled like the labels of a
-    /// [`Rule`].
+    /// Labels that distinguish budgets of a provider, such as `account` and `region`. Placeholders are replaced as in
+    /// the labels of a [`Rule`].
     #[serde(default)]
     labels: BTreeMap<String, String>,
     /// Tokens per second.

@@ -50,8 +50,8 @@ impl ModuleRequest<'_> {
 
 /// A lookup of module locations.
 pub trait ModulePlaces {
-    /// The directory of a called module, absolute or relative to the directory of the root module. `None` if the
-    /// directory does not exist. The reason is added to `problems`.
+    /// The directory of a called module, absolute or relative to the directory of the root module. `None` if the module
+    /// is not installed, or if the directory does not exist. The reason is added to `problems`.
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
 
     /// The directory into which an earlier installation put the module of a call, for a call whose source could not be

@@ -9,8 +9,8 @@ use smol_str::SmolStr;
 /// A shared set of names.
 pub(super) type Names = Arc<BTreeSet<SmolStr>>;
 
-/// The names of one node during the walk. As long as the node has only the set of one successor, without a name of that
-/// successor itself, the node shares this set.
+/// The names of one node during the walk. As long as these are exactly the collected names of one successor, without
+/// the successor's own name, the node shares the successor's set.
 #[derive(Clone, Default)]
 pub(super) struct Gathering {
     found: Option<Names>,

@@ -1,7 +1,7 @@
-//! The provider configurations of all modules, and the configuration that each resource uses.
+//! The provider configurations of all modules, and the provider configuration that each resource uses.
 //!
-//! A configuration that a module receives from its caller is not listed separately. Resources that use it refer to the
-//! original configuration.
+//! A provider configuration that a module receives from its caller is not listed separately. Resources that use it
+//! refer to the original provider configuration.
 
 use std::collections::BTreeMap;
 

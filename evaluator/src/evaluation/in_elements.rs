@@ -13,7 +13,7 @@ use crate::config::{CompiledModule, ResourceBlock};
 use crate::reference::{Reference, Referent};
 
 /// If references are wrong, drops all other problems, because a body with wrong references is not decoded. If some of
-/// the wrong references lead to missing objects, only the problems of these references remain.
+/// the wrong references have the cause [`Cause::WrongObject`], only the problems of these references remain.
 pub(super) fn wrong_references_first(problems: &mut Vec<Diagnostic>) {
     for cause in [Cause::WrongObject, Cause::WrongValue] {
         if problems.iter().any(|problem| problem.cause == cause) {

@@ -273,8 +273,8 @@ impl ModuleNode {
     }
 
     /// Evaluates the `validation` blocks of a variable. They can refer to the variable, although the cell of the
-    /// variable is still being computed. Unknown conditions become checks at apply, in order. Returns the origin of
-    /// these checks, which readers of the variable wait for.
+    /// variable is still being computed. Conditions that are unknown, or whose result may change, become checks at
+    /// apply, in order. Returns the origin of these checks, which readers of the variable wait for.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<Option<Origin>, Failed> {
         let validating = !self.evaluation.purpose().decides_conditions();
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {

@@ -63,8 +63,8 @@ impl ModuleNode {
         }
     }
 
-    /// The instance that a value refers to. The provider of the instance must have this source. During validation, any
-    /// instance may stand for an unknown instance.
+    /// The instance that a value refers to. The provider of the instance must have this source. During validation, a
+    /// placeholder stands for an unknown instance.
     fn instance_of(
         &self,
         value: &Value,

@@ -381,8 +381,9 @@ impl<'a> Checking<'a> {
         self.found.push(problem);
     }
 
-    /// Takes the problems found so far. Problems of attributes are dropped if the same expressions also refer to
-    /// invalid objects. The expressions of each group in `apart` are evaluated separately.
+    /// Takes the problems found so far. Problems of references to variables, locals and other names are dropped if the
+    /// same expressions also have wrong references to resources, modules or `self`. The expressions of each group in
+    /// `apart` are evaluated separately.
     fn take(&mut self, apart: &[Group<'_>]) -> Vec<Diagnostic> {
         let late = std::mem::take(&mut self.late);
         let mut found = std::mem::take(&mut self.found);

@@ -162,8 +162,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Under any order of events, a task is called at most once while it is held, and only while its intent is young.
-    /// Its result stays until it is acknowledged.
+    /// Under any order of events, a held task makes at most one call that changes the world, and only while its intent
+    /// is young. Its result stays until it is acknowledged.
     #[test]
     fn a_task_is_called_at_most_once_and_its_result_is_kept(steps in steps()) {
         let (mut held, mut now) = (HeldTasks::default(), 0);

@@ -62,8 +62,9 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
     })
 }
 
-/// An unknown value that may turn out to be null at apply, in which case apply replaces it with `default`. Until then it
-/// has its own type. The default keeps its type, so the type at apply can be another one.
+/// If only apply knows whether `value` is null, adds to its formula that apply replaces null with `default`. Any other
+/// value is returned unchanged. Until apply, the value has its own type. The default keeps its type, so the type at
+/// apply can be another one.
 pub fn or_default(value: &Value, default: &Value) -> Value {
     if value.is_known() || value.refinement().is_some_and(|known| known.not_null) {
         return value.clone();

@@ -9,7 +9,7 @@ use crate::refine::definitely_not_null;
 use crate::stack;
 
 /// Whether two values are equal, or `None` if the answer depends on an unknown part. Values of different types are not
-/// equal. Marks are ignored.
+/// equal, but nulls are equal whatever their types. Marks are ignored.
 pub(super) fn equal(a: &Value, b: &Value) -> Option<bool> {
     let unknown = |v: &Value| !v.is_known();
     match (a.is_null(), b.is_null()) {

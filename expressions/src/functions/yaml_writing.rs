@@ -68,7 +68,8 @@ impl Writer {
     }
 
     /// Writes a value. `indent` is the indentation of the surrounding collection, or `None` at the root. `in_mapping`
-    /// says whether that collection is a mapping, in which sequences are not indented further.
+    /// says whether the value follows a simple key of a mapping. In this case, the value begins on a new line if it is
+    /// a collection that is not empty, and sequences are not indented further.
     fn node(&mut self, value: &Value, indent: Option<usize>, in_mapping: bool) {
         let deeper = indent.map_or(0, |indent| indent + INDENT);
         match value.open().1 {

@@ -1,7 +1,8 @@
 //! Parses JSON text into a tree. Numbers keep their digits.
 //!
-//! The parser accepts what Go's `encoding/json` accepts, with the same error messages. An escaped surrogate without its
-//! partner becomes U+FFFD. Control characters in strings and a byte order mark are errors.
+//! The parser accepts what Go's `encoding/json` accepts, with the same error messages. However, the text must be UTF-8,
+//! and its length and depth are limited. An escaped surrogate without its partner becomes U+FFFD. Control characters in
+//! strings and a byte order mark are errors.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Values as MessagePack, as in cty's `msgpack` package: the wire format of provider plugins.
 //!
-//! - A number is an integer if it fits into `i64`, a 64-bit float if the conversion is exact, and decimal text
-//!   otherwise.
+//! - A number is an integer if it fits into `i64`, a 64-bit float if it is not whole and the conversion is exact, and
+//!   decimal text otherwise.
 //! - An unknown value without a refinement is the extension `d4 00 00`. With a refinement, it is an extension with the
 //!   type number 12. This extension contains a map. Key 1: whether the value may be null. Key 2: the prefix. Keys 3 and
 //!   4: the lower and the upper bound of a number, and whether each bound is inclusive. Keys 5 and 6: the minimum and

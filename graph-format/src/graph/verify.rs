@@ -70,7 +70,7 @@ pub enum Flaw {
     #[error("the list of results from other shards is wrong for operation {0}")]
     Foreign(u32),
     /// A waiter that refers to itself, to a later waiter, or to an operation that does not exist or is not tracked.
-    /// Also an operation that waits for a later operation.
+    /// Also a waiter that does not exist, or that contains an operation after an operation that waits for the waiter.
     #[error("waiter {0} is invalid")]
     Waiter(u32),
     /// An operation that waits for an untracked operation.

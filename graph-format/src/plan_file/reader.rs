@@ -121,7 +121,8 @@ impl PlanReader {
     /// Opens a plan file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if its header or table of sections is damaged.
+    /// Returns an error if the file cannot be read, if its header, table of sections, seal or contents section is
+    /// damaged, or if a section is missing.
     pub fn open(path: impl AsRef<Path>) -> Result<PlanReader, PlanFileError> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();

@@ -20,7 +20,7 @@ use crate::schema::ProviderSchema;
 
 /// Writes a plan, and returns the blake3 digest of its bytes. Equal plans produce equal bytes.
 ///
-/// Each section is read back before anything is written, so a plan that cannot be applied is never written. The creator
+/// Each section is read back before anything is written, so a plan that cannot be decoded is never written. The creator
 /// of the graph verifies it ([`crate::graph::verify`]), and so does every reader of the file.
 ///
 /// # Errors

@@ -82,8 +82,8 @@ impl Value {
         Value::from_kind(Kind::Tuple(Arc::new(Sequence::new(None, items))))
     }
 
-    /// A set. The items are sorted, and equal items become one, with the origins of all. Marks of items move to the
-    /// set, because a set cannot keep them apart.
+    /// A set. The items are sorted, and equal items without unknown parts become one, with the origins of all. Marks of
+    /// items move to the set, because a set cannot keep them apart.
     pub fn set(element: Type, items: Vec<Value>) -> Value {
         let mut marks = Marks::NONE;
         let bare: Vec<Value> = items

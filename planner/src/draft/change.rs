@@ -82,9 +82,9 @@ impl Drafting<'_> {
         self.provisions_of(address, result, replaced, &all);
     }
 
-    /// Whether the deposed object of a replacement is deleted. With `-target`, it is deleted only if its resource is a
-    /// target, because no target needs the delete of another resource's deposed object. Otherwise the object stays, and
-    /// the next plan deletes it.
+    /// Whether the deposed object of a replacement is deleted. With `-target`, it is deleted only if a target covers
+    /// its instance, because no target needs the delete of another instance's deposed object. Otherwise the object
+    /// stays, and the next plan deletes it.
     fn deletes_last(&self, address: &ResourceInstance) -> bool {
         match self.facts.selection() {
             Selection::Only(_) => self.facts.selection().covers(address),

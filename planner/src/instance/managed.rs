@@ -152,9 +152,10 @@ impl Planner {
         Ok(false)
     }
 
-    /// Updates the dependencies in the prior state, and the options of the block. An unchanged instance gets the dependencies from the configuration.
-    /// A changing instance keeps its stored dependencies until it is written. If it was refreshed, those from the
-    /// configuration are added to the stored ones. An imported object has no stored dependencies yet.
+    /// Updates the dependencies and the options of the block in the prior state. An unchanged instance gets the
+    /// dependencies from the configuration. A changing instance keeps its stored dependencies until it is written. If
+    /// it was refreshed, those from the configuration are added to the stored ones. An imported object has no stored
+    /// dependencies yet.
     fn note_dependencies(&self, desired: &DesiredInstance, outcome: &mut InstancePlan) {
         let action = outcome.change.action;
         let is_stored = self.facts.state.get(&desired.address).is_some();

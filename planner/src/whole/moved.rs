@@ -44,8 +44,8 @@ fn repeated(kind: ExpansionKind) -> KeyKind {
     }
 }
 
-/// An error for each statement whose source is a whole resource or call that is still declared. These errors are known
-/// before planning.
+/// An error for each statement whose source is a whole resource or module call that is still declared. These errors are
+/// known before planning.
 fn declared_still(statements: &[Statement], declared: &Declared) -> Problems {
     let found = statements.iter().filter_map(|statement| {
         let (from, to) = (&statement.from, &statement.to);
@@ -73,7 +73,7 @@ fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
 /// Applies the moves of the configuration to the state.
 ///
 /// # Errors
-/// Returns an error if `moved` blocks contradict each other.
+/// Returns an error if a `moved` block is invalid, or if the blocks contradict each other.
 pub(crate) fn apply_moves(
     root: &Arc<CompiledModule>,
     declared: &Declared,

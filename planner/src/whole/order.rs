@@ -147,7 +147,8 @@ impl DeleteOrder {
         self.deleted.of(resource)
     }
 
-    /// The waits of deletes. Call this when all deletes are drafted. `in_shards` are all operations of providers.
+    /// The waits of deletes. Call this when all deletes are drafted. `in_shards` are all operations in the shards of
+    /// provider instances.
     ///
     /// The plan first deletes those dependents of an object that are to be deleted. Next, it deletes the object, and
     /// last, it changes the remaining dependents. There are two exceptions: if the replacement of an object is created

@@ -31,8 +31,8 @@ pub(crate) struct Orphan {
     pub(crate) is_selected: bool,
 }
 
-/// All orphans that the plan covers, ordered by address, and problems of the state. If evaluation `failed`, omits
-/// objects that the configuration may still want.
+/// The orphans that the plan covers and that evaluation did not plan, ordered by address, and problems of the state. If
+/// evaluation `failed`, omits objects that the configuration may still want.
 pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
     let mut problems = facts.state.problems();
     let mut found = Vec::new();

@@ -84,8 +84,8 @@ impl Request {
         }
     }
 
-    /// Sets the number of retries. A request is retried if there is no response, or if the status is 429 or at least
-    /// 500.
+    /// Sets the number of retries. A request is retried if there is no complete response, or if the status is 429 or at
+    /// least 500, except for 501.
     #[must_use]
     pub fn with_retries(mut self, retries: u32) -> Request {
         self.retries = retries;

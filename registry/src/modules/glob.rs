@@ -60,7 +60,7 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, GlobError> {
 }
 
 /// Whether a name matches a pattern. `*` stands for any characters, `?` for one character, `[a-z]` for one character of
-/// a set, and `[^a-z]` for one character outside a set.
+/// a set, and `[^a-z]` for one character outside a set. A character after a backslash stands for itself.
 fn fits(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
     let (mut at, mut from) = (0, 0);

@@ -76,7 +76,7 @@ impl ImageManifest {
     /// Parses the content.
     ///
     /// # Errors
-    /// Returns an error if the content has another form.
+    /// Returns an error if the content does not match the type.
     pub fn parse<T: DeserializeOwned>(&self, repository: &Repository) -> Result<T, PackageError> {
         serde_json::from_slice(&self.content).map_err(|error| PackageError::Answer {
             place: format!("oci://{repository}"),

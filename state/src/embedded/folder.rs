@@ -179,8 +179,8 @@ impl RunFolders {
         self.files.remove(&[summary_name(run)])
     }
 
-    /// Removes unencrypted plans and journals of finished runs after encryption was enabled for the state. Headers and
-    /// summaries stay.
+    /// Removes the plan and all journals of each finished run whose plan is not encrypted. Headers and summaries stay.
+    /// Called after encryption was enabled for the state.
     pub(super) fn drop_open(&self) -> Result<(), StoreError> {
         for run in self.finished()? {
             let plan = plan_name(&run.id);

@@ -75,7 +75,8 @@ pub(crate) trait Document: fmt::Debug + Send {
     fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError>;
 
     /// The means to save the document during a run. `None` if the medium needs no saves, because other machines can
-    /// read its journals, or because the document is on this machine only.
+    /// read its journals, or because the document is on this machine only. Also `None` if the service must not get
+    /// states during a run ([`crate::remote::RemoteState::is_saved_midway`]).
     fn saver(&self) -> Option<Arc<dyn Saver>> {
         None
     }

@@ -1,11 +1,13 @@
 //! The medium of a state in a backend. The document and its lock have the same form as in OpenTofu. The files of runs
-//! are objects beside the document.
+//! are objects beside the document. If the backend cannot store such objects, the files are in a directory on this
+//! machine.
 //!
 //! Three mechanisms exclude a second writer:
 //! - The lock of the backend, as long as all programs respect it.
-//! - Each frame of a journal is an object of its own, which is created only if it is absent. After a process has taken
-//!   the lock, it creates the next object of every open journal ([`objects::ObjectFiles::fence`]) before anything else.
-//!   A slow earlier writer then fails at its next frame, before it acknowledges anything.
+//! - If the files are objects, each frame of a journal is an object of its own, which is created only if it is absent.
+//!   After a process has taken the lock, it creates the next object of every open journal
+//!   ([`objects::ObjectFiles::fence`]) before it writes anything else. A slow earlier writer then fails at its next
+//!   frame, before it acknowledges anything.
 //! - The document is written only if it has the version that this process has read.
 
 mod background;

@@ -1,5 +1,4 @@
-//! Repairs for runs and states that do not belong together: sets a run aside, or replaces a state whose journal is
-//! lost.
+//! Repairs: setting aside a run that cannot be recovered, and replacing a state whose journal is lost.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! The thread that writes the journal of a term. All lines that arrive while the thread writes a group become the next
-//! group. Each group needs one fsync.
+//! group. Each group needs one fsync, or one request to a service.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -25,10 +25,11 @@ const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
 /// A journal counts as busy if a group has at least this number of lines.
 const BUSY: usize = 8;
-/// A busy journal pauses before its next write. The pause is the duration of the last write, divided by this number.
+/// If each append is a request to a service, a busy journal pauses before its next write. The pause is the duration of
+/// the last write, divided by this number.
 const RESTS: u32 = 2;
-/// Before each write, steps gather for the duration of the last write, divided by this number. So results that arrive
-/// together, and the intents that follow these results, need only one request.
+/// If each append is a request to a service, steps gather before each write for the duration of the last write, divided
+/// by this number. So results that arrive together, and the intents that follow these results, need only one request.
 const GATHERS: u32 = 8;
 /// The maximum time for which lines gather before they are written.
 const LONGEST_GATHERING: Duration = Duration::from_millis(100);

@@ -4,6 +4,9 @@
 //! - `redis+unix:///PATH?db=DB&state=NAME`, with the user as `redis+unix://USER@/PATH`,
 //! - `redis+sentinel://[USER@]HOST[:PORT][,HOST[:PORT]...]/MASTER/DB?state=NAME`, with `rediss+sentinel` for TLS to
 //!   Sentinels and servers.
+//!
+//! Every form accepts a password after the user, and the parameter `replicas=N`: the minimum number of replicas that
+//! must confirm a write.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -170,10 +173,11 @@ impl Address {
     }
 
     /// Refuses an address of another machine if the connection would not be encrypted, or if the client would have
-    /// neither a password nor a certificate.
+    /// neither a password nor a certificate. For every address, refuses a certificate without its key, and a key
+    /// without its certificate.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`] with the missing protection.
+    /// [`StoreError::Unfit`] with the missing protection or setting.
     pub(super) fn check_protection(&self, settings: &RedisSettings) -> Result<(), StoreError> {
         if settings.certificate.is_some() != settings.key.is_some() {
             return Err(problems::half_certificate(settings.certificate.is_some()));

@@ -192,7 +192,8 @@ pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
 }
 
 /// The digest of the payload that a journal line names, or `None` if the line was changed. `line` is the part of the
-/// journal line after its link. The inner `None` means that an earlier version of Weft wrote the line, without digests.
+/// journal line after its link. The inner `None` means that an earlier version of Weft wrote the line, without the
+/// digest of the payload and the check digest.
 pub(super) fn payload_of(line: &str) -> Option<Option<&str>> {
     /// The number of words in a line of an earlier version: digest, event, operation, attempt, worker.
     const WORDS: usize = 5;

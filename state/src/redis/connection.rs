@@ -162,10 +162,9 @@ impl Connection {
         self.parts(commands, false).await
     }
 
-    /// Like [`Connection::all`], for commands that write. The commands are sent in parts, and each part is one
-    /// transaction. The server reads a pipeline in pieces of some 16 KiB and makes each piece durable separately.
-    /// Without the transaction, a part would wait for the disk dozens of times. With the transaction, the part waits
-    /// once.
+    /// Like [`Connection::all`], but each batch of commands is one transaction. For commands that write, this is
+    /// faster: the server reads a pipeline in pieces of some 16 KiB and makes each piece durable separately. Without
+    /// the transaction, a batch would wait for the disk dozens of times. With the transaction, the batch waits once.
     ///
     /// # Errors
     /// See [`Connection::all`].

@@ -1,7 +1,8 @@
 //! Decides how many replicas must confirm a write, so that no failover loses it.
 //!
 //! A replica that may be promoted must have every acknowledged write. `WAIT` does not say which replicas have confirmed
-//! a write. So if any replica may be promoted, all replicas must confirm.
+//! a write. So if any replica may be promoted, all replicas must confirm, except for those that are down while the
+//! Sentinels have a quorum.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +76,8 @@ impl ServerFacts {
 /// The number of replicas that must confirm each write.
 ///
 /// # Errors
-/// Returns an error if a failover could lose writes, and the address does not say how to avoid this.
+/// Returns an error if the server is part of a cluster, or if a failover could lose writes and the address does not say
+/// how to avoid this.
 pub(super) fn wanted(
     facts: &ServerFacts,
     sentinels: Option<&SentinelView>,

@@ -1,4 +1,4 @@
-//! The scripts: one for each kind of step, and one for a sequence of intents and results. The server executes a script
+//! The scripts. One call executes one step, or a sequence of intents and results. The server executes a script
 //! completely or not at all.
 //!
 //! Because of the first line (`#!lua` without flags), the server refuses the script before its first write when memory

@@ -1,6 +1,6 @@
-//! The encrypted parts of a store in Redis: results, failures, plans, reasons of doubts, and records of the state. The
-//! encryption binds each part to its name. Data that scripts use stays unencrypted: addresses, revisions, statuses,
-//! names of workers, and digests.
+//! The encrypted parts of a store in Redis: results, failures, objects of superseded attempts, plans, reasons of
+//! doubts, and records of the state. The encryption binds each part to its name. Data that scripts use stays
+//! unencrypted: addresses, revisions, statuses, names of workers, and digests.
 
 use std::sync::Arc;
 

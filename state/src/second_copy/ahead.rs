@@ -3,9 +3,9 @@
 //! A file belongs to one term of one run in one process, which holds a lock on the file. A frame consists of the length
 //! of its payload (4 bytes, little-endian), the blake3 digest of the payload, and the payload. The payload is an
 //! [`Entry`], sealed like a state. Reading stops at an incomplete frame. An entry is appended after the store has
-//! answered, and before the caller gets the answer. Entries for the start of the term, for claims and for steps
-//! contain the last line of the run's journal ([`crate::redis::Tip`]). So lines that the store loses are detected and
-//! can be replayed.
+//! answered, and before the caller gets the answer. Entries for the start of the term, for claims and for steps contain
+//! the number and the link of the last line of the run's journal ([`crate::redis::Tip`]). So lines that the store loses
+//! are detected and can be replayed.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};

@@ -39,8 +39,8 @@ impl FormatDigit {
 /// Finds the value of the top-level `version` key, or the digit in the `encryption_version` of an encrypted state.
 ///
 /// # Errors
-/// Returns an error if the text is not a JSON object, has no `version` of one digit, or has several `version` keys.
-/// Readers would disagree on which of several keys counts.
+/// Returns an error if the text is not a JSON object, has no `version` or several of them, or has a version other than
+/// the usual one and [`GUARDED_FORMAT`]. Several keys are an error because readers would disagree on which key counts.
 pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateFileError> {
     let malformed = problems::malformed(place);
     let text = std::str::from_utf8(text).map_err(|error| malformed(problems::not_utf8(&error)))?;

@@ -226,8 +226,8 @@ fn expand(tree: &str, before: &[String], found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The public signatures in code, as text: functions, fields, whole enums and traits, constants, type aliases and
-/// exports. Items with `pub(crate)` or a similar visibility are omitted.
+/// The public signatures in code, as text: functions, structs and their fields, whole enums and traits, constants, type
+/// aliases and exports. Items with `pub(crate)` or a similar visibility are omitted.
 pub fn public_signatures(code: &[char]) -> Vec<String> {
     let mut found = Vec::new();
     for at in places_of(code, "pub") {

@@ -35,7 +35,7 @@ pub enum Typed {
 }
 
 impl Typist {
-    /// Opens the terminal of this process. Completes every name that can begin an expression of the module.
+    /// Opens the terminal of this process. Completes names that can begin an expression of the module.
     ///
     /// # Errors
     /// Returns an error if the terminal cannot be used.

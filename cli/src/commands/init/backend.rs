@@ -140,8 +140,8 @@ fn without_block(
     Ok(Settled::UpToDate)
 }
 
-/// Refuses options about changes of backends if a `cloud` block is added, removed or changed. `moving` says whether
-/// states move.
+/// Refuses options about changes of backends. Called if a `cloud` block is added, removed or changed. `moving` says
+/// whether states move.
 fn cloud_options(invocation: &Invocation<'_>, moving: bool) -> Result<(), Diagnostic> {
     let given = |name: &str| invocation.arguments.switch(name, false);
     let found = [("reconfigure", "-reconfigure"), ("force-copy", "-force-copy"), ("migrate-state", "-migrate-state")];

@@ -45,8 +45,8 @@ struct Move {
 enum Route {
     /// The state of the default workspace is copied. The question depends on the old and the new state.
     Default,
-    /// The state of the selected workspace is copied to the default workspace. Other states are not copied. The
-    /// question depends on the old and the new state.
+    /// The state of the selected workspace is copied to the default workspace. Other states are not copied. The user is
+    /// first asked whether to copy only this state.
     Selected(SmolStr),
     /// The states of all workspaces are copied under their names. Holds these workspaces. The copies overwrite existing
     /// states.

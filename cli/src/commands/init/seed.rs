@@ -15,11 +15,11 @@ use crate::modules::install::ModuleInstaller;
 /// The directory in the data directory into which the module is fetched.
 const FOLDER: &str = "init-from-module";
 
-/// Copies a module into the current directory, which must be empty. The modules that the copy calls are installed
-/// later.
+/// Copies a module into the current directory, which must be empty except for the data directory. The modules that the
+/// copy calls are installed later.
 ///
 /// # Errors
-/// Returns an error if the directory is not empty, or if the module cannot be fetched or copied.
+/// Returns an error if the directory has other content, or if the module cannot be fetched or copied.
 pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Result<(), Vec<Diagnostic>> {
     let failed = |error: io::Error| vec![problems::module_not_copied(text, &error)];
     if has_configuration(Path::new(".")) {

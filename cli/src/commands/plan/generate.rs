@@ -59,7 +59,7 @@ impl Generated {
     /// reports a problem, and the `import` block of the object is omitted.
     ///
     /// # Errors
-    /// Returns an error if a block cannot be written.
+    /// Returns an error if the first plan cannot be made, or if a block cannot be written.
     pub fn add(
         invocation: &Invocation<'_>,
         loaded: &mut Loaded,

@@ -282,8 +282,8 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The doubts as a JSON document. The fields `address` and `deposed` have the same form as in a file of decisions. Such
-/// a file refuses the other fields.
+/// The doubts as a JSON document. The fields `address` and `deposed` have the same form as in a file of decisions. The
+/// entries of such a file must not have the other fields of a doubt.
 fn document(run: Option<&RunId>, doubts: &[OpenDoubt]) -> String {
     let entry = |doubt: &OpenDoubt| {
         let mut entry = json!({

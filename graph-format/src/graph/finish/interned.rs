@@ -184,12 +184,12 @@ impl Interned {
     }
 
     /// For each row, whether its value may depend on values that are never stored. Such values are inputs, ephemeral
-    /// objects, and parts that are marked ephemeral. Operations are drafted before their readers, so their rows come
-    /// first.
+    /// objects, and parts that are marked ephemeral. An `evaluate` has a lower draft number than its readers, so the
+    /// row of its formula comes first.
     ///
     /// # Errors
-    /// Returns an error if an operation reads the result of an operation that was drafted later. Such a result might be
-    /// stored although it must not be.
+    /// Returns an error if a formula reads the result of an `evaluate` with a higher draft number. Such a result might
+    /// be stored although it must not be.
     pub(super) fn live_rows(&self, operations: &[Drafted]) -> Result<Vec<bool>, FinishError> {
         let mut live: Vec<bool> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {

@@ -106,8 +106,8 @@ fn check_row(fragment: &Fragment, row: &Row, facts: &[RowFacts], flaws: &mut Vec
     check_operands(fragment, row, flaws);
 }
 
-/// Checks that operations use a provider in the shard of its instance. A shard opens other providers for ephemeral
-/// objects only.
+/// Checks that operations use a provider in the shard of its instance, at home or, if the provider is built in, in
+/// [`Shard::Unplaced`]. A shard opens other providers for ephemeral objects only.
 fn check_providers(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
     let mut used = BTreeSet::new();
     let mut opening = BTreeSet::new();

@@ -19,8 +19,8 @@ use super::route::{Astray, ObjectRoute, Route, route};
 use super::store::Store;
 use super::world::{Asked, Change, DUPLICATE_TOKEN, Effect, Refusal, World};
 
-/// The maximum number of regions that exist only because `*` matches their names. The buckets of these regions stay in
-/// memory.
+/// The maximum number of regions with a rate limit that have received requests. Their buckets stay in memory. The limit
+/// is for regions that exist only because `*` matches their names.
 const MAX_REGIONS: usize = 1000;
 
 /// The cloud: everything that requests share.

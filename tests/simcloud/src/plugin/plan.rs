@@ -30,9 +30,9 @@ pub struct Planned {
     pub private: Vec<u8>,
 }
 
-/// Plans a create. The plan contains the client token, so that all attempts of this create share it. The token comes
-/// from the configuration, or otherwise from an earlier plan of the same create (`prior_private`). If neither has a
-/// token, a new token is used.
+/// Plans a create. If client tokens are planned, the plan contains the token, so that all attempts of this create share
+/// it. The token comes from the configuration, or otherwise from an earlier plan of the same create (`prior_private`).
+/// If neither has a token, a new token is used.
 pub fn plan_create(resource: &Resource, outlook: &Outlook, config: &Attributes, prior_private: &[u8]) -> Planned {
     let mut token = None;
     let mut state = Attributes::new();

@@ -1,7 +1,7 @@
 //! A `resource` block for an existing object, with the arguments that describe the object.
 //!
-//! The block omits deprecated arguments, and attributes that only the provider sets. Sensitive values are replaced with
-//! `null # sensitive`.
+//! The block omits what is deprecated, and attributes that only the provider sets. Sensitive arguments have the value
+//! `null # sensitive`. A nested block with sensitive values is empty, with the comment `# sensitive`.
 
 use std::fmt::Write as _;
 
