@@ -486,13 +486,6 @@ impl Hub {
         });
         workers.map(|(name, worker)| (name.clone(), worker.hello.labels.clone())).collect()
     }
-
-    /// Whether a connected worker has this label.
-    pub fn has_label(&self, name: &str, value: &str) -> bool {
-        let state = self.state.lock();
-        let has = |worker: &Connected| worker.hello.labels.get(name).is_some_and(|found| found == value);
-        state.workers.values().any(|worker| !worker.leaving && has(worker))
-    }
 }
 
 /// A worker's greeting, reduced to the data for one run.

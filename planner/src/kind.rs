@@ -43,8 +43,8 @@ pub(crate) trait KindOfPlan: Send + Sync {
         Box::pin(planner.plan_managed(&desired, in_use)).await
     }
 
-    /// Whether a missing instance has no placeholder. If so, the value of its resource contains only the other
-    /// instances.
+    /// Whether the value of a resource leaves out an instance, because the plan creates nothing and the instance has no
+    /// object.
     fn is_absent(&self, _: &Planner, _: &ResourceInstance) -> bool {
         false
     }

@@ -8,11 +8,9 @@ use std::fmt::Debug;
 
 use weft_graph_format::address::{ConfigResource, ProviderConfig};
 use weft_graph_format::schema::Block;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::call::Reply;
-use crate::diagnostic::ProviderDiagnostic;
 
 /// Answers in place of providers.
 pub trait StandIns: Debug + Send + Sync {
@@ -42,9 +40,4 @@ pub enum StandInExtent {
     Some,
     /// The whole provider is replaced.
     Whole,
-}
-
-/// The reply for an object that could not be created, with the errors.
-pub fn nothing_made(diagnostics: Vec<ProviderDiagnostic>) -> Reply<Value> {
-    Reply { value: Value::null(Type::Dynamic), diagnostics }
 }

@@ -88,9 +88,4 @@ impl RemoteCallError {
     pub(crate) fn local(path: &std::path::Path, reason: impl std::fmt::Display) -> RemoteCallError {
         RemoteCallError::Local { path: path.display().to_string(), reason: reason.to_string() }
     }
-
-    /// Whether the outcome on the machine is unknown.
-    pub fn is_uncertain(&self) -> bool {
-        matches!(self, RemoteCallError::Lost(_))
-    }
 }

@@ -82,7 +82,10 @@ pub(super) fn not_a_bucket(bucket: &str) -> Diagnostic {
 
 /// The access point is in another region than the settings.
 pub(super) fn other_region(bucket: &str, region: &str) -> Diagnostic {
-    let detail = format!("The access point {bucket:?} is not in the region {region:?}. Set the argument \"region\".");
+    let detail = format!(
+        "The access point {bucket:?} is not in the region {region:?}. Set the argument \"region\" to the region in the \
+         ARN of the access point."
+    );
     Diagnostic::error("Invalid bucket value", detail)
 }
 

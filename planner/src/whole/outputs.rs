@@ -119,9 +119,9 @@ pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutput
     late.chain(removed.map(|name| (name.clone(), gone(stored(snapshot, name))))).collect()
 }
 
-/// The deletes of all outputs in a destroy plan that refreshes, with the last values of the outputs as the values
-/// before. The result is the same for a partial plan, although a partial plan keeps the outputs. An output that is null
-/// now is included too, although the refresh removes it.
+/// The deletes of all outputs in a destroy plan that refreshes. The prior value of each delete is the value of the
+/// output after the refresh, see [`before`]. A partial plan keeps the outputs, but the result contains their deletes
+/// all the same. An output that is null after the refresh is included too, although the refresh removes it.
 pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
     let removed = || Before { value: Value::null(Type::Dynamic), existed: true, sensitive: false };
     let change = |name: &SmolStr| match is_removed(outputs, name) {

@@ -148,8 +148,8 @@ pub(super) fn key_unexpected(user: User, name: &str, alias: Option<&str>, at: &S
 
 /// A key on the left side of an entry of `providers`.
 pub(super) fn key_on_the_left(at: &SourceRange) -> Diagnostic {
-    let detail = "The left side names a whole configuration in the child module, so it cannot have an instance key. \
-                  Remove the key.";
+    let detail = "The left side of an entry in \"providers\" names a provider configuration of the called module with \
+                  all its instances, so it cannot have an instance key. Remove the key.";
     of_user(User::Call, detail, at)
 }
 
