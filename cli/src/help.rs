@@ -47,6 +47,8 @@ pub fn of_group(group: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::command::{COLUMNS, Command, TEXTS};
     use crate::commands::CommandLookup;
@@ -81,6 +83,29 @@ mod tests {
                 assert!(!arguments.positionals.iter().any(|word| word.starts_with("--")), "{example}");
             }
         }
+    }
+
+    /// `tests/conformance/flags.json` has the options in the help of each command of OpenTofu 1.12.6.
+    #[test]
+    fn every_option_in_the_help_of_opentofu_is_accepted() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/conformance/flags.json");
+        let text = std::fs::read_to_string(path).expect("the recorded options");
+        let recorded: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).expect("a table");
+        let mut missing = Vec::new();
+        for (name, options) in &recorded {
+            let words: Vec<String> = name.split(' ').map(str::to_owned).collect();
+            match commands::find(&words) {
+                CommandLookup::Command { command, words: length } if length == words.len() => {
+                    let accepts = |option: &String| command.flags.iter().copied().flatten().any(|f| f.name == option);
+                    let others = options.iter().filter(|option| !accepts(option));
+                    missing.extend(others.map(|option| format!("{name} -{option}")));
+                }
+                // A group of commands has a help text, and no options.
+                _ if options.is_empty() && GROUPS.iter().any(|group| group.0 == name) => {}
+                _ => missing.push(name.clone()),
+            }
+        }
+        assert!(recorded.len() >= 40 && missing.is_empty(), "{missing:?}");
     }
 
     #[test]

@@ -10,7 +10,8 @@ pub const TERRAFORM_VERSION: &str = "1.12.2";
 /// The version of Weft.
 pub const WEFT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit of the build, if it is known: `scripts/package` sets `WEFT_COMMIT`.
+/// The commit of the sources, if it is known: `scripts/package` sets `WEFT_COMMIT`, and `build.rs` sets it for other
+/// release builds from a git checkout.
 pub const COMMIT: Option<&str> = option_env!("WEFT_COMMIT");
 
 /// The tool that the name of the program stands for.

@@ -33,12 +33,12 @@ REDIS = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noev
 # Variables of weft that no help text names.
 VARIABLES = {"WEFT_LOG", "WEFT_TOKEN", "WEFT_TOKEN_FILE", "WEFT_KEEP_RUNS_DAYS", "WEFT_REDIS_CA_FILE", "WEFT_REDIS_CERT_FILE",
              "WEFT_REDIS_KEY_FILE", "WEFT_REDIS_SERVER_NAME", "WEFT_REDIS_PASSWORD", "WEFT_REDIS_PASSWORD_FILE",
-             "WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE"}
+             "WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE", "WEFT_REQUIRE_SIGNATURE"}
 # Options that weft accepts and does not list.
 UNLISTED = {"var", "var-file"}
 # Variables that only the files themselves use.
 OWN = {"WEFT", "WEFT_UID", "WEFT_GID", "WEFT_IMAGE", "WEFT_STATE", "WEFT_CONFIGURATION", "WEFT_OPTIONS", "WEFT_URL", "WEFT_SHA256",
-       "WEFT_CA", "WEFT_COORDINATOR_ADDRESS"}
+       "WEFT_CA", "WEFT_COORDINATOR_ADDRESS", "WEFT_SIGNERS", "WEFT_SIGNING_KEY"}
 # Secrets that a user makes by hand. References to them are optional.
 BY_HAND = {"weft-coordinator-env", "weft-worker-env"}
 # What the binary may need from the image: the C library and the runtime of the compiler (gcr.io/distroless/cc).

@@ -215,7 +215,8 @@ def flood(demo):
     connect."""
     network, before = demo.topology.network, len(demo.topology.created())
     target = f"{network.names['coordinator']}:{COORDINATOR_PORT}"
-    command = network.on("user", sys.executable, ROOT / "tests/deploy/flood.py", target, FLOOD, SILENT, root=True)
+    command = network.on("user", demo.topology.bin / "simcloud", "flood", target, "--seconds", FLOOD, "--silent", SILENT,
+                         root=True)
     flooding = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(FLOOD / 4)
     demo.topology.must(0, demo.names[0], "runs", "list", env=demo.user)

@@ -20,11 +20,12 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::context::now;
 use crate::exit::Exit;
+use crate::options::Section::Output;
 use crate::options::{switch, text};
 use crate::packages::{InstalledPackages, pool_options, require_locked};
 use crate::plan::PARALLELISM;
 use crate::project::Project;
-use crate::render::values;
+use crate::render::{events, values};
 use crate::runtime::block_on;
 use crate::store::StoreLocation;
 use crate::variables::{self, Gathered};
@@ -51,6 +52,7 @@ pub const CONSOLE: Command = Command {
                 "FILE",
                 "Evaluate each {\"expr\": ...} of a JSON array in FILE and print one JSON object per line.",
             ),
+            text("json-into", "FILE", "Write results and problems to FILE as JSON, and print text as well.").of(Output),
             switch("plan", "Make a plan first, and use its values instead of those in the state."),
             text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]"),
         ],
@@ -58,7 +60,7 @@ pub const CONSOLE: Command = Command {
     mixed: false,
     on_mistake: OnMistake::Usage,
     check: command::unchecked,
-    events: false,
+    events: true,
     run,
 };
 
@@ -190,18 +192,22 @@ enum Reply {
 
 async fn reply(invocation: &Invocation<'_>, session: &Session, question: &str) -> Reply {
     let view = &invocation.view;
+    let print = |text: &str| {
+        view.line(text);
+        view.event(events::told(text));
+    };
     match question.trim() {
         "" => view.line(""),
         "exit" => return Reply::Leave,
-        "help" => view.line(HELP),
+        "help" => print(HELP),
         text => {
             let answer = session.ask(text).await;
             view.know(&answer.sources);
             view.diagnostics(&answer.problems);
             match answer.said {
                 None => return Reply::Refused,
-                Some(SessionAnswer::Type(text)) => view.line(&text),
-                Some(SessionAnswer::Value(value)) => view.line(&values::shown(&value, view.style().reveal)),
+                Some(SessionAnswer::Type(text)) => print(&text),
+                Some(SessionAnswer::Value(value)) => print(&values::shown(&value, view.style().reveal)),
             }
         }
     }

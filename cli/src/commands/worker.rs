@@ -27,6 +27,8 @@ use crate::view::View;
 
 /// The pause between two attempts to reach the coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
+/// The time between two looks at the certificate.
+const EXPIRY_LOOKS: Duration = Duration::from_secs(3600);
 /// How long providers may take to end when the worker ends.
 const LEAVE: Duration = Duration::from_secs(3);
 /// How long a stopping worker tries to deliver its results. A coordinator that restarts is available again within this
@@ -156,6 +158,7 @@ async fn serve(
         let render = move || metrics::worker_metrics(&handle.figures(), dialer.expires());
         metrics::begin(&invocation.view, &metrics, render).await?;
     }
+    announce_expiry(Arc::clone(&dialer));
     let addresses = each_address(&addresses).map(str::to_owned).collect();
     let view = &invocation.view;
     let mut serving = Serving { view, name, dialer, addresses, ended, rests_since: None, told: false };
@@ -209,6 +212,17 @@ async fn serve(
     }
     let _ = tokio::time::timeout(LEAVE, worker.close()).await;
     Ok(())
+}
+
+/// Looks at the files of the certificate from time to time. A look warns if the certificate expires soon. Without it, a
+/// worker would look only when it connects, and a connection can last for weeks.
+fn announce_expiry(dialer: Arc<Dialer>) {
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(EXPIRY_LOOKS).await;
+            dialer.expires();
+        }
+    });
 }
 
 /// Handles signals. The first one drains the worker, the second one asks providers to stop. The third one ends the

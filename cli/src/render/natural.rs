@@ -24,6 +24,22 @@ pub fn natural(left: &str, right: &str) -> Ordering {
     }
 }
 
+/// A name that sorts in natural order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NaturalName(pub String);
+
+impl Ord for NaturalName {
+    fn cmp(&self, other: &NaturalName) -> Ordering {
+        natural(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for NaturalName {
+    fn partial_cmp(&self, other: &NaturalName) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 /// Splits a text after the digits at its beginning. The digits are returned without leading zeros.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());

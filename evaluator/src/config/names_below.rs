@@ -25,7 +25,7 @@ impl Gathering {
     /// Adds the names of a successor: its collected names, and the successor's own name if it has one.
     pub(super) fn take(&mut self, below: &Names, own: Option<SmolStr>) {
         let is_new = self.taken.insert(Arc::as_ptr(below));
-        if own.is_none() && !is_new {
+        if own.is_none() && (!is_new || below.is_empty()) {
             return;
         }
         if own.is_none() && self.found.is_none() {

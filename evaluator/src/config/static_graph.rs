@@ -442,12 +442,14 @@ mod tests {
 
     use super::*;
 
-    /// A graph for tests. Its module has `count` resources, and `count` outputs that refer to a whole module.
+    /// A graph for tests. The called module has `count` resources. The root module has `count` outputs that refer to
+    /// the whole called module, and `count` resources that depend on it.
     fn graph(count: usize) -> (Arc<CompiledModule>, StaticGraph) {
         let dir = tempfile::tempdir().expect("a directory");
         let (mut root, mut child) = (String::from("module \"m\" {\n  source = \"./m\"\n}\n"), String::new());
         for index in 0..count {
             let _ = writeln!(root, "output \"o{index}\" {{\n  value = module.m\n}}");
+            let _ = writeln!(root, "resource \"b\" \"r{index}\" {{\n  depends_on = [module.m]\n}}");
             let _ =
                 writeln!(child, "resource \"a\" \"r{index}\" {{}}\noutput \"o{index}\" {{\n  value = a.r{index}\n}}");
         }
@@ -465,6 +467,15 @@ mod tests {
         let edges = |count| graph(count).1.next.iter().map(Vec::len).sum::<usize>();
         let (few, many) = (edges(10), edges(100));
         assert!(many <= 10 * few, "{few} edges for 10 blocks, {many} for 100");
+    }
+
+    #[test]
+    fn blocks_that_depend_on_a_module_share_its_resources() {
+        let (root, graph) = graph(20);
+        let all = graph.dependencies(&root).all;
+        let of_readers: Vec<_> = all.iter().filter(|(config, _)| config.resource.type_name == "b").collect();
+        assert_eq!((of_readers.len(), of_readers[0].1.len()), (20, 20));
+        assert!(of_readers.iter().all(|(_, names)| Arc::ptr_eq(names, of_readers[0].1)));
     }
 
     #[test]

@@ -256,10 +256,10 @@ impl ModuleNode {
         Ok(Origin::union(origins))
     }
 
-    /// The origins of everything in the module.
-    fn whole_origin(self: &Arc<Self>) -> BoxFuture<'static, Result<Option<Origin>, Failed>> {
+    /// The origins of everything in the module. Computed once, because many blocks may depend on the module.
+    fn whole_origin(self: &Arc<Self>) -> Shared<BoxFuture<'static, Result<Option<Origin>, Failed>>> {
         let node = self.clone();
-        async move {
+        self.whole_origin.get((), move || async move {
             let mut origins: Vec<Origin> = node.waits().into_iter().collect();
             for resource in node.config.resources.keys() {
                 origins.extend(node.resource(resource).await?.whole.deep_origin());
@@ -273,8 +273,7 @@ impl ModuleNode {
                 }
             }
             Ok(Origin::union(origins))
-        }
-        .boxed()
+        })
     }
 
     /// The managed resources that `depends_on` refers to, in this module and in called modules.

@@ -40,6 +40,8 @@ pub(crate) struct ModuleNode {
     pub(crate) resources: Cells<Resource, Arc<Instances>>,
     pub(crate) calls: Cells<SmolStr, Arc<CallInstances>>,
     pub(crate) providers: Cells<(SmolStr, Option<SmolStr>), Arc<ProviderInstances>>,
+    /// The origins of everything in this module instance.
+    pub(super) whole_origin: Cells<(), Option<Origin>>,
     /// The imports by resource. Only the root module's instance has imports.
     pub(crate) imports: Cells<SmolStr, Imports>,
 }
@@ -85,6 +87,7 @@ impl ModuleNode {
             resources: Cells::default(),
             calls: Cells::default(),
             providers: Cells::default(),
+            whole_origin: Cells::default(),
             imports: Cells::default(),
         }
     }
@@ -123,6 +126,7 @@ impl ModuleNode {
             node.resources.clear();
             node.calls.clear();
             node.providers.clear();
+            node.whole_origin.clear();
             node.imports.clear();
         }
     }

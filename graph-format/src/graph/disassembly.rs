@@ -24,19 +24,23 @@ const LONGEST_CONSTANT: usize = 200;
 /// The text that replaces a hidden value.
 const HIDDEN: &str = "({sensitive})";
 
-/// The graph as text. Sensitive and ephemeral constants are hidden.
+/// The graph as text, for tests. Sensitive and ephemeral constants are hidden.
 pub fn disassemble(graph: &ExecutionGraph) -> String {
-    disassemble_with(graph, &BTreeMap::new())
+    disassembled(graph, &Secrets::of(graph, None))
 }
 
-/// Like [`disassemble`], but hides attributes that are sensitive or write-only in these schemas too.
+/// Like [`disassemble`], but hides attributes that are sensitive or write-only in these schemas too. If the schema of an
+/// object is missing, the whole object is hidden.
 pub fn disassemble_with(graph: &ExecutionGraph, schemas: &BTreeMap<ProviderSource, ProviderSchema>) -> String {
+    disassembled(graph, &Secrets::of(graph, Some(schemas)))
+}
+
+fn disassembled(graph: &ExecutionGraph, secrets: &Secrets<'_>) -> String {
     let mut out = String::new();
     let mut lines: Vec<(u32, String)> = Vec::new();
-    let secrets = Secrets::of(graph, schemas);
     for fragment in &graph.fragments {
         for row in &fragment.rows {
-            lines.push((row.id.0, line(fragment, row, &secrets)));
+            lines.push((row.id.0, line(fragment, row, secrets)));
         }
     }
     lines.sort();

@@ -6,6 +6,7 @@ use weft_graph_format::address::{ConfigResource, ProviderSource, ResourceInstanc
 use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::schema::ProviderSchema;
 
+use super::super::natural::NaturalName;
 use super::super::style::Style;
 use super::resource::{self, Told};
 
@@ -21,15 +22,20 @@ struct Group<'c> {
     instances: Vec<(usize, &'c ResourceInstance)>,
 }
 
-/// The changes as text, one string for each group, in the order of the first change of each group.
+/// The changes as text, one string for each group, in the order of the first change of each group. Instances of one
+/// resource are in natural order.
 pub fn grouped<'c>(
     changes: impl Iterator<Item = (&'c ResourceChange, Told)>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
     style: &Style,
 ) -> Vec<String> {
+    let mut changes: Vec<(&ResourceChange, Told)> = changes.collect();
+    for instances in changes.chunk_by_mut(|(left, _), (right, _)| left.address.config() == right.address.config()) {
+        instances.sort_by_cached_key(|(change, _)| NaturalName(change.address.to_string()));
+    }
     let mut groups: Vec<Group<'c>> = Vec::new();
     let mut known: BTreeMap<(ConfigResource, Vec<String>, String), usize> = BTreeMap::new();
-    for (position, (change, told)) in changes.enumerate() {
+    for (position, (change, told)) in changes.into_iter().enumerate() {
         let comment = resource::comment(change, told, style);
         let block = resource::block(change, schemas, style);
         // The first line names the instance. Deposed objects, moves and imports of several instances are never grouped.

@@ -1,8 +1,9 @@
 //! The dependencies of resources, and the objects that data sources and ephemeral objects wait for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, ResourceMode};
 
@@ -22,13 +23,26 @@ pub(crate) struct Dependencies {
     pub(crate) awaited: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
 }
 
+/// The lists of sets of names. A set that many nodes share has one list.
+#[derive(Default)]
+struct Lists {
+    made: FxHashMap<*const BTreeSet<SmolStr>, Arc<[SmolStr]>>,
+}
+
+impl Lists {
+    fn of(&mut self, set: &Names) -> Arc<[SmolStr]> {
+        self.made.entry(Arc::as_ptr(set)).or_insert_with(|| set.iter().cloned().collect()).clone()
+    }
+}
+
 impl StaticGraph {
     /// The dependencies of all resources. Requires a graph without cycles.
     pub(crate) fn dependencies(&self, root: &Arc<CompiledModule>) -> Dependencies {
         let sets = self.needs_of_all();
+        let mut lists = Lists::default();
         let all = self.nodes.iter().zip(&sets).filter_map(|(node, set)| {
-            let set = set.iter().flat_map(|set| set.iter().cloned());
-            node.resource().map(|config| (config, set.collect()))
+            let config = node.resource()?;
+            Some((config, set.as_ref().map(|set| lists.of(set)).unwrap_or_default()))
         });
         let mut found = Dependencies { all: all.collect(), awaited: BTreeMap::new() };
         self.add_awaited(root, &Gathering::default(), &sets, &mut found.awaited);
@@ -81,9 +95,10 @@ impl StaticGraph {
         }
     }
 
-    /// The names of all resources that each node needs.
+    /// The names of all resources that each node needs. Nodes with the same successors share a set.
     fn needs_of_all(&self) -> Vec<Option<Names>> {
         let mut sets: Vec<Option<Names>> = vec![None; self.nodes.len()];
+        let mut made: FxHashMap<&[usize], Names> = FxHashMap::default();
         for start in 0..self.nodes.len() {
             let mut pending = vec![(start, false)];
             while let Some((node, entered)) = pending.pop() {
@@ -95,9 +110,13 @@ impl StaticGraph {
                     pending.extend(self.next[node].iter().filter(|n| sets[**n].is_none()).map(|n| (*n, false)));
                     continue;
                 }
-                let mut gathering = Gathering::default();
-                self.gather(self.next[node].iter().map(|next| &self.nodes[*next]), &sets, &mut gathering);
-                sets[node] = Some(gathering.names());
+                let next = self.next[node].as_slice();
+                let names = made.entry(next).or_insert_with(|| {
+                    let mut gathering = Gathering::default();
+                    self.gather(next.iter().map(|index| &self.nodes[*index]), &sets, &mut gathering);
+                    gathering.names()
+                });
+                sets[node] = Some(names.clone());
             }
         }
         sets

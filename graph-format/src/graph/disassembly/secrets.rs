@@ -9,14 +9,18 @@ use crate::schema::{Attribute, Block, NestedAttributes, Nesting, ProviderSchema}
 
 /// The secret parts of values, according to the schemas of providers and to the plan itself.
 pub(super) struct Secrets<'a> {
-    schemas: &'a BTreeMap<ProviderSource, ProviderSchema>,
+    /// The schemas of the plan. `None` if only the secrets that the plan itself names are hidden.
+    schemas: Option<&'a BTreeMap<ProviderSource, ProviderSchema>>,
     /// The sensitive paths of configurations, by their `desired` operation. Values lose their marks before they are
     /// sent to the provider, but the plan contains the paths.
     configured: BTreeMap<OperationId, &'a [Path]>,
 }
 
 impl<'a> Secrets<'a> {
-    pub(super) fn of(graph: &'a ExecutionGraph, schemas: &'a BTreeMap<ProviderSource, ProviderSchema>) -> Secrets<'a> {
+    pub(super) fn of(
+        graph: &'a ExecutionGraph,
+        schemas: Option<&'a BTreeMap<ProviderSource, ProviderSchema>>,
+    ) -> Secrets<'a> {
         let rows = graph.fragments.iter().flat_map(|fragment| &fragment.rows);
         let configured = rows.filter_map(|row| match &row.operation {
             Operation::FinalPlan { desired: Some(desired), planned, .. } => {
@@ -36,7 +40,7 @@ impl<'a> Secrets<'a> {
         let of_type = |address: &ResourceInstance| self.of_type(of_shard, address);
         match &row.operation {
             Operation::<FormulaIndex>::OpenProvider { instance, .. } => {
-                self.schemas.get(&instance.source).map(|schema| places(&schema.provider.block)).unwrap_or_default()
+                self.of_schema(Some(&instance.source), |schema| Some(&schema.provider.block))
             }
             Operation::Desired { address, .. } => {
                 let configured = self.configured.get(&row.id).copied().unwrap_or_default();
@@ -53,10 +57,19 @@ impl<'a> Secrets<'a> {
 
     fn of_type(&self, source: Option<&ProviderSource>, address: &ResourceInstance) -> Vec<Path> {
         let resource = &address.resource;
-        let schema = source
-            .and_then(|source| self.schemas.get(source))
-            .and_then(|schema| schema.types(resource.mode).get(&resource.type_name));
-        schema.map(|schema| places(&schema.block)).unwrap_or_default()
+        self.of_schema(source, |schema| schema.types(resource.mode).get(&resource.type_name).map(|found| &found.block))
+    }
+
+    /// The secret parts according to the schema that `block` finds. Everything is secret if a schema is missing. The
+    /// built-in provider, which is also that of operations without a provider, has no schema and no secret parts.
+    fn of_schema(
+        &self,
+        source: Option<&ProviderSource>,
+        block: impl FnOnce(&ProviderSchema) -> Option<&Block>,
+    ) -> Vec<Path> {
+        let source = source.filter(|source| !source.is_builtin());
+        let (Some(schemas), Some(source)) = (self.schemas, source) else { return Vec::new() };
+        schemas.get(source).and_then(block).map_or_else(|| vec![Path::ROOT], places)
     }
 }
 

@@ -1,8 +1,10 @@
-//! `simcloud`: serves a simulated cloud, installs its provider plugin, and shows the content of a running cloud.
+//! `simcloud`: serves a simulated cloud, installs its provider plugin, shows the content of a running cloud, and floods a
+//! server with connections.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use http_body_util::BodyExt;
@@ -12,6 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use weft_simcloud::client::Client;
 use weft_simcloud::cloud::config::{Config, Durability};
 use weft_simcloud::cloud::server::Server;
+use weft_simcloud::flood::Flood;
 use weft_simcloud::package::{self, Placement};
 
 /// A simulated cloud.
@@ -64,6 +67,20 @@ enum Command {
         #[arg(long, env = "SIMCLOUD_URL")]
         url: String,
     },
+    /// Open connections that a server must refuse, and print their number and rate as JSON
+    Flood {
+        /// Host and port of the server
+        target: String,
+        /// How many seconds the flood lasts
+        #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+        seconds: u64,
+        /// Maximum number of connections per second; by default as many as possible
+        #[arg(long, value_name = "N")]
+        rate: Option<u32>,
+        /// Number of connections that stay open and send nothing
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        silent: usize,
+    },
 }
 
 fn durability(text: &str) -> Result<Durability, String> {
@@ -82,6 +99,9 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Some(Command::InstallPlugin { dir, plugin, symlink }) => install(&dir, plugin, symlink),
         Some(Command::Get { path, url }) => run(get(&url, &path)),
+        Some(Command::Flood { target, seconds, rate, silent }) => {
+            run(flood(target, Duration::from_secs(seconds), rate, silent))
+        }
         None => run(serve(arguments.serve)),
     };
     match outcome {
@@ -152,4 +172,11 @@ async fn get(url: &str, path: &str) -> Outcome {
     }
     output.flush().await?;
     if status.is_success() { Ok(()) } else { Err(format!("GET {path}: {status}").into()) }
+}
+
+async fn flood(target: String, length: Duration, rate: Option<u32>, silent: usize) -> Outcome {
+    let target = tokio::net::lookup_host(&target).await?.next().ok_or_else(|| format!("{target} has no address"))?;
+    let report = Flood { target, length, rate, silent }.run().await;
+    println!("{}", serde_json::to_string(&report)?);
+    Ok(())
 }

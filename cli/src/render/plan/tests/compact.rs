@@ -47,6 +47,17 @@ fn equal_changes_are_shown_once() {
 }
 
 #[test]
+fn ranges_follow_the_natural_order_of_keys() {
+    // The order in a plan: by text.
+    let keys = ["node-1", "node-10", "node-2", "node-3"];
+    let resources = keys.iter().map(|key| create(&format!("lab_thing.a[\"{key}\"]"), 1)).collect();
+    let made = plan(Changes { resources, ..Changes::default() });
+    let text = human(&made, &Style { compact_changes: true, ..Style::default() });
+    let range = r#"(same change in 4 instances: lab_thing.a["node-1"] to lab_thing.a["node-10"])"#;
+    assert!(text.contains(range), "{text}");
+}
+
+#[test]
 fn many_changes_of_several_provider_instances_are_counted() {
     let region = |name: &str, mut change: ResourceChange| {
         change.provider = ProviderParts {
