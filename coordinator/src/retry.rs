@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_providers_are_told_apart() {
+    fn errors_of_providers_are_distinguished() {
         for (source, detail, expected) in [
             ("hashicorp/aws", "api error ThrottlingException: Rate exceeded", true),
             ("hashicorp/aws", "RequestLimitExceeded: Request limit exceeded.", true),

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn budgets_are_told_apart_by_name() {
+    fn budgets_have_names() {
         let budgets = LocalBudgets::default();
         let other = TokenRequest { budget: "b".into(), ..request(14) };
         let grants = budgets.take(&[request(14), request(14), other]);

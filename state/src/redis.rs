@@ -227,7 +227,7 @@ impl RunStore for RedisStore {
         }
         loop {
             let (snapshot, outdated) = self.core.state_with_seals().await?;
-            let Some(writes) = sealed::anew(&snapshot, &outdated) else { return Ok(()) };
+            let Some(writes) = sealed::updated(&snapshot, &outdated) else { return Ok(()) };
             let edit = Edit { seen: snapshot.serial, writes, identity: None };
             // If a run has claimed one of the records, or another edit came first, the records are resealed later.
             if self.core.edit(&edit).await? != EditAnswer::Edited {

@@ -188,7 +188,7 @@ async fn a_store_that_is_older_than_its_copy_goes_on_from_the_copy() {
         let snapshot = store.snapshot().await.unwrap();
         assert_eq!((snapshot.instances.len(), snapshot.serial), (3, 3));
         let unfinished = store.runs().await.unwrap().iter().filter(|header| !header.status.is_final()).count();
-        assert_eq!(unfinished, 0, "nobody repeats the calls of the lost run");
+        assert_eq!(unfinished, 0, "no process repeats the calls of the lost run");
         drop(store);
         assert_eq!(place.reopen(Some(&memory)).await.1, []);
     }

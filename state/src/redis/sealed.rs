@@ -142,7 +142,7 @@ const RESEALED_AT_ONCE: usize = 500;
 
 /// Writes that only store these records again, sealed as the settings now require, up to the maximum for one edit.
 /// `None` if there are no such records.
-pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
+pub(super) fn updated(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
     let mut writes = Writes::default();
     for subject in outdated.iter().take(RESEALED_AT_ONCE) {
         match subject {

@@ -81,6 +81,27 @@ fn comments_strings_and_documents_use_plain_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A test is a function whose name is a sentence: it has at least this number of words.
+const SENTENCE: usize = 4;
+
+#[test]
+fn names_of_tests_use_plain_words() {
+    let mut wrong = Vec::new();
+    let rooms = ARROWS.iter().map(|(room, _)| root().join(room));
+    for path in rooms.chain([root().join("tests")]).flat_map(|folder| source_files(&folder)) {
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        let after_fn = text.match_indices("fn ").map(|(at, found)| &text[at + found.len()..]);
+        for rest in after_fn {
+            let name: String = rest.chars().take_while(|c| is_word(*c)).collect();
+            let sentence = name.replace('_', " ");
+            if sentence.split(' ').count() >= SENTENCE && !banned(&sentence).is_empty() {
+                wrong.push(format!("{}: {name}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn banned_words_are_found_in_prose_only() {
     let text = "/// Nobody reads it.\nlet told = \"it was told\"; // Of both\n/// The end. Of all\nstruct Of;\n\

@@ -54,7 +54,7 @@ const MAX_HANDSHAKES: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The program was not started by a host.
-    #[error("this program is a provider plugin: OpenTofu, Terraform or Weft starts it, nobody else")]
+    #[error("this program is a provider plugin: only OpenTofu, Terraform or Weft can start it")]
     NotByHost,
     /// The host supports only other protocol versions.
     #[error("the host speaks plugin protocols {0}, this plugin speaks {PROTOCOL}")]
