@@ -316,17 +316,34 @@ impl ModuleNode {
             repeated,
             waits: common.waits.clone(),
         };
-        let checked = self.conditions(conditions, tally).await?;
+        let checked = self.conditions(conditions, tally).await;
+        let validating = self.evaluation.purpose().checks_references();
+        let mut failed = checked.is_err();
+        if failed && !validating {
+            return Err(Failed);
+        }
+        let checked = checked.unwrap_or_default();
         let waits = [common.waits.clone(), chosen.origin.clone(), checked.reads];
         let waits = Origin::union(waits.into_iter().flatten());
-        let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
-        let desired = DesiredInstance { checked: checked.results, ..desired };
-        let value = match block.resource.mode {
-            ResourceMode::Managed => self.managed(block, desired, repeated).await?,
-            ResourceMode::Data => self.evaluation.glue.data(desired).await?,
-            ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
+        let planned = async {
+            let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
+            let desired = DesiredInstance { checked: checked.results, ..desired };
+            match block.resource.mode {
+                ResourceMode::Managed => self.managed(block, desired, repeated).await,
+                ResourceMode::Data => self.evaluation.glue.data(desired).await,
+                ResourceMode::Ephemeral => Ok(self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL)),
+            }
         };
-        self.after_postconditions(block, value, repeated, tally).await
+        let value = match planned.await {
+            // Validation reports the problems of the arguments and of all conditions.
+            Err(Failed) if validating => {
+                failed = true;
+                Value::unknown(Type::Dynamic)
+            }
+            planned => planned?,
+        };
+        let value = self.after_postconditions(block, value, repeated, tally).await?;
+        if failed { Err(Failed) } else { Ok(value) }
     }
 
     /// The provider of an instance.
