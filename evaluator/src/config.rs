@@ -151,6 +151,8 @@ pub struct ModuleSettings {
     pub backend: Option<Arc<BackendBlock>>,
     /// The `cloud` block, as a block of the type `cloud`. Only the root module has one.
     pub cloud: Option<Arc<BackendBlock>>,
+    /// The versions of calls without a source, by the name of the call.
+    unsourced_versions: Vec<(SmolStr, Expression)>,
     /// The `encryption` block. Only the root module has one.
     encryption_block: Option<Arc<FoundBlock>>,
     /// How state and plan files are encrypted. Only the root module has this setting.
@@ -282,6 +284,14 @@ impl Repetition {
         match self {
             Repetition::Single => None,
             Repetition::Count(e) | Repetition::ForEach(e) | Repetition::Enabled(e) => Some(e),
+        }
+    }
+
+    /// The source range of an `enabled` argument. Validation does not evaluate this argument.
+    pub(crate) fn unread(&self) -> Option<SourceRange> {
+        match self {
+            Repetition::Enabled(expression) => Some(expression.range()),
+            _ => None,
         }
     }
 }

@@ -117,8 +117,12 @@ impl Indexing<'_> {
         if key.is_null() {
             return Err(problems::null_key());
         }
+        if key.ty() == Type::Dynamic {
+            // As in OpenTofu, this is not an error yet, whatever the collection is.
+            return Ok(self.undecided(Type::Dynamic));
+        }
         let ty = collection.ty();
-        let Some(wanted) = key_type(&ty)?.filter(|_| key.ty() != Type::Dynamic) else {
+        let Some(wanted) = key_type(&ty)? else {
             return Ok(self.undecided(Type::Dynamic));
         };
         let converted = convert(key, &wanted).map_err(|error| problems::unsuitable_key(&error))?;

@@ -30,10 +30,13 @@ pub fn convert_result(value: &Value, ty: &Type, which: &str) -> Result<Value, Pr
     convert(value, ty).map_err(|error| problems::unsuitable_result(which, &error))
 }
 
-/// The condition as a boolean, known or unknown.
+/// The condition as a boolean, known or unknown. As in OpenTofu, the type of an unknown condition is not checked.
 pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
     if condition.is_null() {
         return Err(problems::null_condition());
+    }
+    if !condition.is_known() {
+        return Ok(condition.carry_onto(&Value::unknown(Type::Bool)));
     }
     convert(condition, &Type::Bool).map_err(|_| problems::unsuitable_condition())
 }

@@ -138,7 +138,15 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
 /// Whether the type of the value, or of a part of it, is known only at apply.
 pub(crate) fn is_open(value: &Value) -> bool {
     let deep = value.deep();
-    deep.unknown && value.ty().has_dynamic() || deep.live && value.to_formula().ty().has_dynamic()
+    deep.unknown && value.ty().has_dynamic() && has_open_part(value)
+        || deep.live && value.to_formula().ty().has_dynamic()
+}
+
+/// Whether a part is unknown and its type is open. The type of a null is not open.
+fn has_open_part(value: &Value) -> bool {
+    let mut open = false;
+    value.visit(&mut |_, part| open |= !part.is_known() && part.ty().has_dynamic());
+    open
 }
 
 /// Converts the content, without the outermost marks, formula and origin.
@@ -166,17 +174,23 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
                 Err(ConvertError::new(path, format!("a bool is required{hint}")))
             }
         },
+        (Kind::Set(s), Type::List(element)) if s.len() > 1 && !value.is_wholly_known() => {
+            // Elements may turn out to be equal, so the list has no known length.
+            let element = if element.has_dynamic() { s.element_type() } else { element.without_optional() };
+            Ok(Value::unknown(Type::list(element)))
+        }
         (Kind::List(s) | Kind::Set(s) | Kind::Tuple(s), Type::List(element) | Type::Set(element)) => {
-            let is_set = matches!(kind, Kind::Set(_));
             let mut items = Vec::with_capacity(s.len());
             for (index, item) in s.items().iter().enumerate() {
-                if is_set {
-                    items.push(convert_at(item, element, path)?);
+                let converted = if matches!(kind, Kind::Set(_)) {
+                    convert_at(item, element, path)?
                 } else {
                     path.push(ValueStep::Index(index as u64));
-                    items.push(convert_at(item, element, path)?);
+                    let converted = convert_at(item, element, path)?;
                     path.pop();
-                }
+                    converted
+                };
+                items.push(if matches!(kind, Kind::Tuple(_)) { converted } else { null_unmarked(converted) });
             }
             let fallback = if items.is_empty() && matches!(kind, Kind::List(_) | Kind::Set(_)) {
                 replaced_dynamic(&s.element_type(), element)
@@ -222,6 +236,11 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
     }
 }
 
+/// As in OpenTofu, a null in an object, or in the elements of a list, loses its marks if the object or list is converted.
+fn null_unmarked(value: Value) -> Value {
+    if value.is_null() { value.unmark().0 } else { value }
+}
+
 fn to_object(
     entries: &Entries,
     object: &ObjectType,
@@ -235,7 +254,7 @@ fn to_object(
                 path.push(if from_map { ValueStep::Key(name.clone()) } else { ValueStep::Attribute(name.clone()) });
                 let converted = convert_at(found, ty, path)?;
                 path.pop();
-                converted
+                null_unmarked(converted)
             }
             None if object.optional.contains(name) => Value::null(ty.without_optional()),
             None if from_map => {

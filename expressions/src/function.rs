@@ -328,18 +328,20 @@ impl Function {
 
     /// The known side, with cty's rules around it.
     fn evaluate(&self, context: &CallContext<'_>, arguments: &[Value]) -> Result<Value, FunctionError> {
+        let mut open_type = false;
         for (index, argument) in arguments.iter().enumerate() {
-            let Some(parameter) = self.parameter_at(index) else { continue };
-            if argument.is_null() && !parameter.allow_null {
+            let parameter = self.parameter_at(index);
+            if !argument.is_null() {
+                open_type |= argument.ty() == Type::Dynamic && !parameter.is_some_and(|p| p.allow_dynamic);
+            } else if parameter.is_some_and(|p| !p.allow_null) {
                 return Err(problems::null_argument(index));
+            }
+            if open_type {
+                // As in OpenTofu, the arguments after one of unknown type are not checked.
+                break;
             }
         }
         let (bare, marks) = unmark_all(self, arguments);
-        let open_type = bare.iter().enumerate().any(|(index, argument)| {
-            !argument.is_null()
-                && argument.ty() == Type::Dynamic
-                && !self.parameter_at(index).is_some_and(|p| p.allow_dynamic)
-        });
         if open_type {
             return Ok(Value::unknown(Type::Dynamic).mark(&marks));
         }

@@ -89,6 +89,8 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         compiling.duplicate("module call", &name, &first, &block.range);
     }
     let Some(source) = content.get("source").cloned() else {
+        let version = content.get("version").map(|version| (name.clone(), version.clone()));
+        compiling.module.settings.unsourced_versions.extend(version);
         return compiling.unfinished(MODULE_BLOCK, name, &block.range);
     };
     let call = ModuleCall {

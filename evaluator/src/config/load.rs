@@ -241,6 +241,10 @@ impl<'a> Loader<'a> {
         for written in module.settings.provider_metas.values_mut() {
             *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
         }
+        for (call, version) in &module.settings.unsourced_versions {
+            // Only the problems of the version matter.
+            let _ = self.version_of(module, call, version);
+        }
         let calls: Vec<_> = module.calls.values().cloned().collect();
         let calls = calls.into_iter().filter_map(|call| self.called(module, call)).collect();
         self.check_iteration(module);
@@ -294,7 +298,7 @@ impl<'a> Loader<'a> {
     /// The source and version of a call. If they are unknown, reports why.
     fn called(&mut self, module: &CompiledModule, call: Arc<ModuleCall>) -> Option<Called> {
         let version = match &call.version {
-            Some(written) => match self.version_of(module, &call, written) {
+            Some(written) => match self.version_of(module, &call.name, written) {
                 Ok(text) => text.map(|text| (text, written.range())),
                 // The version is unknown, but the source of the call is still checked.
                 Err(NoVersion) => {
@@ -338,10 +342,10 @@ impl<'a> Loader<'a> {
     fn version_of(
         &mut self,
         module: &CompiledModule,
-        call: &ModuleCall,
+        call: &SmolStr,
         written: &Expression,
     ) -> Result<Option<SmolStr>, NoVersion> {
-        let address = module.path.child(&call.name);
+        let address = module.path.child(call);
         let needing = Needing::new(format!("{address}.version"), written.range());
         let value = self.statics.evaluate(&module.path, written, &needing, &mut self.diagnostics).ok_or(NoVersion)?;
         if value.is_null() {

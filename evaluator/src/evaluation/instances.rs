@@ -14,6 +14,7 @@ use weft_syntax::Expression;
 
 use super::module_node::ModuleNode;
 use super::problems::repetition as problems;
+use super::references::check_loose;
 use super::repetition_data::RepetitionData;
 use crate::config::{Repetition, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
@@ -81,9 +82,24 @@ pub(crate) async fn expand(
         return Ok(single(ExpansionKind::Single, RepetitionData::default()));
     };
     let validating = !node.evaluation.purpose().repeats();
+    if let Repetition::Enabled(_) = repetition {
+        if validating {
+            // As in OpenTofu, only the plan evaluates `enabled`.
+            return Ok(single(ExpansionKind::Enabled, RepetitionData::default()));
+        }
+        let references = references_of(expression, &mut Vec::new());
+        let wrong = check_loose(&node.evaluation, &node.config, &references).await;
+        if has_errors(&wrong) {
+            wrong.into_iter().for_each(|problem| node.evaluation.glue.report(problem));
+            return Err(Failed);
+        }
+    }
     let (value, problems) = node.attempted(expression, &RepetitionData::default()).await?;
     let (failed, has_keys) = (has_errors(&problems), matches!(repetition, Repetition::ForEach(_)));
-    let settled = !has_keys || are_repeated_keys(&problems, expression);
+    let settled = match repetition {
+        Repetition::Enabled(_) => is_about_reference(&problems, expression),
+        _ => !has_keys || are_repeated_keys(&problems, expression),
+    };
     let is_late = validating && of_resource && !is_about_reference(&problems, expression);
     if failed && !settled && is_late && may_be_fine(&value, repetition, expression) {
         // As in OpenTofu, only the plan reports the problems of this `for_each`.
@@ -96,7 +112,7 @@ pub(crate) async fn expand(
     // Validation does not report deprecations here, but planning does.
     let value = if validating { value } else { node.tell_deprecated(value, &|| expression.range()) };
     let expanded = expansion_of(node, repetition, (&value, expression), validating).await?;
-    // As in OpenTofu, the value of a `for_each` with errors is checked too.
+    // As in OpenTofu, the value of a `for_each` or `enabled` with errors is checked too.
     if failed { Err(Failed) } else { Ok(expanded) }
 }
 

@@ -239,8 +239,7 @@ impl ModuleNode {
         if is_root && !output.sensitive && value.contains_sensitive() {
             return self.fail(problems::sensitive_output(output));
         }
-        let told = is_root || self.tells_ephemeral(&value);
-        if value.deep().ephemeral && !output.ephemeral && told {
+        if value.deep().ephemeral && !output.ephemeral && self.tells_ephemeral(&value) {
             return self.fail(problems::ephemeral_output(output));
         }
         if is_root && value.deep().provider {

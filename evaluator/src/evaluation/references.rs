@@ -8,11 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_expressions::resource_rules::attribute_at;
 use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
-use weft_graph_format::schema::{Attribute, Schema};
+use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
@@ -21,7 +20,7 @@ use super::connections::unused_parts;
 use super::nameless::unknown_names;
 use super::problems::references as problems;
 use super::provisioner_schemas::provisioner_schema;
-use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_step};
+use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_path, wrong_step};
 use super::scope::out_of_scope;
 use super::undeclared::undeclared;
 use super::unsound::Unsound;
@@ -168,7 +167,9 @@ impl<'a> Checking<'a> {
 
     fn module(mut self, evaluation: &Evaluation) {
         let module = self.module;
-        let unread: Vec<SourceRange> = module.resources.values().flat_map(|resource| self.unread(resource)).collect();
+        let mut unread: Vec<SourceRange> =
+            module.resources.values().flat_map(|resource| self.unread(resource)).collect();
+        unread.extend(module.calls.values().filter_map(|call| call.repetition.unread()));
         let read = |problem: &&Diagnostic| {
             let subject = problem.subject.as_ref();
             !subject.is_some_and(|at| unread.iter().any(|range| range.holds(at)))
@@ -267,16 +268,10 @@ impl<'a> Checking<'a> {
             || self.has_unknown_parts(resource);
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         self.conditions(&apart(conditions));
-        let before = self.found.len();
         self.depends_on(&resource.depends_on);
         if !wrong_body {
-            let repetition = resource.repetition.expression().map(Expression::range);
-            let of_repetition = |problem: &Diagnostic| {
-                problem.subject.as_ref().is_some_and(|at| repetition.as_ref().is_some_and(|range| range.holds(at)))
-            };
-            let wrong = self.found.len() > before || self.found.iter().any(of_repetition);
             self.triggers(resource);
-            self.ignored(resource, wrong);
+            self.ignored(resource);
         }
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         let problems = self.take(&apart(conditions));
@@ -311,8 +306,8 @@ impl<'a> Checking<'a> {
 
     /// The parts of a resource whose references are not checked here. Some are never checked: unsupported arguments and
     /// blocks of the resource and its provisioners, and parts of connections that no provisioner uses. Others are
-    /// checked later: the content of `dynamic` blocks when a block is generated, and `prevent_destroy` when a plan
-    /// needs its value.
+    /// checked later: the content of `dynamic` blocks when a block is generated, and `prevent_destroy` and `enabled`
+    /// when a plan needs their values.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
@@ -321,6 +316,7 @@ impl<'a> Checking<'a> {
         found.extend(unused_parts(resource));
         // Planning checks `prevent_destroy` when it evaluates the argument.
         found.extend(resource.lifecycle.prevent_destroy.as_ref().map(Expression::range));
+        found.extend(resource.repetition.unread());
         for provisioner in &resource.provisioners {
             if let Some(schema) = provisioner_schema(&provisioner.kind) {
                 found.extend(unknown_parts(&provisioner.body, &schema));
@@ -350,7 +346,8 @@ impl<'a> Checking<'a> {
             self.all(&inside, allowed);
             self.block(inside.iter().chain(&call.depends_on));
         }
-        let outside = |reference: &&Reference| !ranges.iter().any(|range| range.holds(&reference.range));
+        let unread = call.repetition.unread();
+        let outside = |reference: &&Reference| !ranges.iter().chain(&unread).any(|range| range.holds(&reference.range));
         let rest: Vec<Reference> = call.references.iter().filter(outside).cloned().collect();
         self.all(&rest, allowed);
         self.block(&rest);
@@ -446,23 +443,11 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Checks that attributes in `ignore_changes` exist and can be set. Entries without effect are reported only before
-    /// the first error.
-    fn ignored(&mut self, block: &ResourceBlock, mut wrong: bool) {
+    /// Checks that attributes in `ignore_changes` exist. Entries without effect are reported when the block is evaluated.
+    fn ignored(&mut self, block: &ResourceBlock) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
-            let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
-            if let Some(problem) = wrong_step(&schema.block, &steps) {
-                wrong = true;
-                self.found.push(problem);
-                continue;
-            }
-            let is_computed = |found: &Attribute| found.computed && !found.optional && !found.required;
-            if let Some(ValueStep::Attribute(name)) = path.0.last()
-                && attribute_at(&schema.block, path).is_some_and(is_computed)
-            {
-                self.found.extend((!wrong).then(|| problems::ignored_computed(name, &block.range)));
-            }
+            self.found.extend(wrong_path(&schema.block, path, range));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Evaluates resource blocks and plans their instances.
 
+mod redundant;
 mod triggers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use weft_expressions::resource_rules::{attribute_above, deprecated_paths, sensit
 use weft_graph_format::address::{
     ConfigResource, InstanceKey, ProviderInstance, Resource, ResourceInstance, ResourceMode,
 };
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
@@ -40,10 +41,11 @@ use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
-/// The value of a single object during validation, if its schema has sensitive or deprecated attributes. The attributes
-/// have no types here, because wrong types are found by the check against the schema. `None` for other schemas.
-fn in_validation(schema: &Block) -> Option<Value> {
-    unknown_attributes(schema, |_| Type::Dynamic)
+/// The value of a single object during validation: an unknown object. If its schema has sensitive or deprecated
+/// attributes, the attributes are unknown instead. With `enabled`, the object is unknown as a whole.
+fn in_validation(schema: &Block, kind: ExpansionKind) -> Value {
+    let apart = if kind == ExpansionKind::Single { unknown_attributes(schema, Type::clone) } else { None };
+    apart.unwrap_or_else(|| Value::unknown(schema.implied_type()))
 }
 
 /// An object of unknown attributes, in which the sensitive attributes of the schema are marked. `None` for a schema
@@ -96,9 +98,9 @@ impl ModuleNode {
             let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
-            let rules = Arc::new(BlockRules::of(&block));
+            let (rules, provider) = (Arc::new(BlockRules::of(&block)), OnceLock::new());
             let common =
-                Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider: OnceLock::new() });
+                Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider, is_expanded: true });
             let Expanded { kind, instances, .. } = expanded;
             let is_desired = !instances.is_empty();
             let glue = node.evaluation.glue.clone();
@@ -108,8 +110,9 @@ impl ModuleNode {
             for (_, value) in &mut values {
                 *value = node.with_deprecations(&key, &schema.block, value);
             }
-            let once = !node.evaluation.purpose().repeats() && kind == ExpansionKind::Single;
-            let known = if once { in_validation(&schema.block) } else { None };
+            let once =
+                !node.evaluation.purpose().repeats() && matches!(kind, ExpansionKind::Single | ExpansionKind::Enabled);
+            let known = once.then(|| in_validation(&schema.block, kind));
             let in_validation = known.map(|known| node.with_deprecations(&key, &schema.block, &known));
             let repeats = matches!(kind, ExpansionKind::Count | ExpansionKind::ForEach);
             let is_unplanned = repeats && is_desired && values.is_empty();
@@ -141,7 +144,7 @@ impl ModuleNode {
         let schema = self.schema_of(block).await?;
         let rules = Arc::new(BlockRules::of(block));
         let (direct, provider) = Default::default();
-        let common = Common { block: block.clone(), rules, schema, waits: None, direct, provider };
+        let common = Common { block: block.clone(), rules, schema, waits: None, direct, provider, is_expanded: false };
         let repeated = RepetitionData::unknown(block.repetition.is_count());
         Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
         Err(Failed)
@@ -265,7 +268,8 @@ impl ModuleNode {
         }
         let scope = match self.evaluation.purpose().checks_references() {
             true => {
-                let unread = unread_parts(&block.body, &common.schema.block);
+                let mut unread = unread_parts(&block.body, &common.schema.block);
+                unread.extend(block.repetition.unread());
                 let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
                 let references: Vec<Reference> = block.references.iter().filter(read).cloned().collect();
                 self.scope_in_block(block, &references, repeated).await?
@@ -274,6 +278,9 @@ impl ModuleNode {
         };
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
         wrong_references_first(&mut problems);
+        if !has_errors(&problems) && self.evaluation.purpose().checks_references() {
+            problems.extend(self.redundant_ignored(common));
+        }
         failed |= problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {
@@ -309,17 +316,34 @@ impl ModuleNode {
             repeated,
             waits: common.waits.clone(),
         };
-        let checked = self.conditions(conditions, tally).await?;
+        let checked = self.conditions(conditions, tally).await;
+        let validating = self.evaluation.purpose().checks_references();
+        let mut failed = checked.is_err();
+        if failed && !validating {
+            return Err(Failed);
+        }
+        let checked = checked.unwrap_or_default();
         let waits = [common.waits.clone(), chosen.origin.clone(), checked.reads];
         let waits = Origin::union(waits.into_iter().flatten());
-        let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
-        let desired = DesiredInstance { checked: checked.results, ..desired };
-        let value = match block.resource.mode {
-            ResourceMode::Managed => self.managed(block, desired, repeated).await?,
-            ResourceMode::Data => self.evaluation.glue.data(desired).await?,
-            ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
+        let planned = async {
+            let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
+            let desired = DesiredInstance { checked: checked.results, ..desired };
+            match block.resource.mode {
+                ResourceMode::Managed => self.managed(block, desired, repeated).await,
+                ResourceMode::Data => self.evaluation.glue.data(desired).await,
+                ResourceMode::Ephemeral => Ok(self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL)),
+            }
         };
-        self.after_postconditions(block, value, repeated, tally).await
+        let value = match planned.await {
+            // Validation reports the problems of the arguments and of all conditions.
+            Err(Failed) if validating => {
+                failed = true;
+                Value::unknown(Type::Dynamic)
+            }
+            planned => planned?,
+        };
+        let value = self.after_postconditions(block, value, repeated, tally).await?;
+        if failed { Err(Failed) } else { Ok(value) }
     }
 
     /// The provider of an instance.
@@ -493,6 +517,8 @@ struct Common {
     direct: Vec<weft_graph_format::address::AbsResource>,
     /// The provider of the first instance that has one.
     provider: OnceLock<ProviderInstance>,
+    /// Whether the instances are known. Validation also checks blocks whose repetition is invalid.
+    is_expanded: bool,
 }
 
 impl Common {

@@ -6,7 +6,7 @@
 use smol_str::SmolStr;
 use weft_expressions::access;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::path::ValueStep;
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
@@ -37,6 +37,12 @@ pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic>
         Some(nested) => wrong_in_block(name, nested, rest),
         None => Some(missing_attribute(schema, name).at(at.clone())),
     }
+}
+
+/// The problem of a path at this source range, if the schema has no such part.
+pub(super) fn wrong_path(schema: &Block, path: &Path, range: &SourceRange) -> Option<Diagnostic> {
+    let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
+    wrong_step(schema, &steps)
 }
 
 /// The error for a missing attribute.

@@ -42,7 +42,9 @@ pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
             .filter_map(|problem| problem.subject.clone())
             .collect();
         let is_wrong = move |reference: &Reference| {
-            at.contains(&reference.range) || reference.attribute_range.as_ref().is_some_and(|range| at.contains(range))
+            at.contains(&reference.range)
+                || reference.attribute_range.as_ref().is_some_and(|range| at.contains(range))
+                || reference.rest.iter().any(|(_, range)| at.contains(range))
         };
         let ranges: Vec<SourceRange> =
             one.references.iter().filter(|reference| is_wrong(reference)).map(|found| found.range.clone()).collect();

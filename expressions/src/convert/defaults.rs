@@ -108,11 +108,11 @@ fn followed(formula: &Formula, defaults: &TypeDefaults) -> Formula {
     Formula::new(op, Type::Dynamic, formula.range().cloned())
 }
 
-/// The result for an unknown value. At apply, attributes may be added, so its type is dynamic from here on.
+/// The result for an unknown value. It keeps what is known about it. At apply, attributes may be added, so the type of
+/// its formula is open.
 fn unknown_filled(value: &Value, defaults: &TypeDefaults) -> Value {
-    let open = Value::unknown(Type::Dynamic).mark(value.marks()).add_origin(value.origin());
     match value.formula() {
-        None => open,
-        Some(formula) => open.with_formula(Some(followed(formula, defaults))),
+        None => value.clone(),
+        Some(formula) => value.with_formula(Some(followed(formula, defaults))),
     }
 }

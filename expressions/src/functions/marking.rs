@@ -45,11 +45,15 @@ fn issensitive(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Val
 }
 
 fn ephemeralasnull(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    if !arguments[0].deep().ephemeral {
+    let deep = arguments[0].deep();
+    if !deep.ephemeral && !deep.unknown {
         return Ok(arguments[0].clone());
     }
     Ok(arguments[0].transform(&mut |_, part| {
-        if part.marks().is_ephemeral() {
+        if !part.is_known() {
+            // Whether an unknown value is ephemeral is known only at apply.
+            Transform::Replace(Value::unknown(part.ty()).mark(&part.marks().without_ephemeral()))
+        } else if part.marks().is_ephemeral() {
             Transform::Replace(Value::null(part.ty()).mark(&part.marks().without_ephemeral()))
         } else {
             Transform::Descend

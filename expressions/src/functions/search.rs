@@ -82,7 +82,7 @@ pub(super) fn functions() -> Vec<Function> {
         .returns_of(one_type)
         .calls(one),
         Function::new("sort", "The strings in the order of their code points.", Symbolic::Opaque)
-            .parameter(Parameter::new("list", Type::list(Type::String), "The strings."))
+            .parameter(Parameter::new("list", Type::list(Type::String), "The strings.").unknowns())
             .returns(Type::list(Type::String))
             .not_null()
             .calls(sort),
@@ -253,7 +253,9 @@ fn one(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, Fun
 
 fn sort(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     if !arguments[0].is_wholly_known() {
-        return Ok(Value::unknown(ty.clone()));
+        // The order is unknown, but the length is not.
+        let (length_min, length_max) = length_bounds(&arguments[0]);
+        return Ok(Value::refined(ty.clone(), Refinement { length_min, length_max, ..Refinement::not_null() }));
     }
     let mut list = items(arguments, 0)?.to_vec();
     if let Some(place) = list.iter().position(Value::is_null) {

@@ -27,9 +27,10 @@ pub(crate) fn outputs(
             continue;
         };
         // A known value is stored regardless of the results of other operations, because nothing at apply can change
-        // the value. So the value is stored even if it comes from an object whose create fails.
+        // the value. So the value is stored even if it comes from an object whose create fails. A value that is null
+        // because of a placeholder is not known: it is stored only if nothing that the output waits for fails.
         let value = gaps.nulled(&output.value);
-        let settled = kind.settled_output(&value, &change.after);
+        let settled = kind.settled_output(&output.value, &change.after);
         let waits = match settled {
             Some(_) => [None, None],
             None => [output.waits.clone(), value.deep_origin()],

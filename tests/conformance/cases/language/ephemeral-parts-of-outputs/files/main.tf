@@ -1,0 +1,5 @@
+variable "e" {
+  ephemeral = true
+  default   = "t"
+}
+output "o" { value = [var.e] }
