@@ -86,6 +86,8 @@ pub struct Made {
     pub inputs: Inputs,
     /// Whether any output of a called module was evaluated.
     pub has_module_outputs: bool,
+    /// Whether the refresh found differences that are not drift ([`Planned::differs_without_drift`]).
+    pub differs_without_drift: bool,
 }
 
 /// Makes a plan.
@@ -114,6 +116,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let errored = has_errors(&diagnostics);
     let (inputs, problems) = ephemeral_inputs(&basis.root, planned.as_ref());
     diagnostics.extend(problems);
+    let differs_without_drift = planned.as_ref().is_some_and(Planned::differs_without_drift);
     let mut file = planned.map(|planned| {
         let mut file = assemble(basis, wishes, planned, errored, timestamp);
         file.manifest.configuration = configuration;
@@ -130,7 +133,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             }
         }
     }
-    Made { file, diagnostics, inputs, has_module_outputs }
+    Made { file, diagnostics, inputs, has_module_outputs, differs_without_drift }
 }
 
 /// Makes a plan, shows progress unless `quiet`, and handles interrupts.
@@ -263,19 +266,17 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
         provider_metas,
         variables,
         refreshed,
+        deposed,
         snapshot,
-        read,
-        imported,
+        found,
         warnings,
         checks,
         check_needs,
         applyable,
     } = planned;
     let all_schemas = schemas;
-    let mut schemas = restricted(&all_schemas, &changes, &graph, read.iter().chain(&imported));
+    let mut schemas = restricted(&all_schemas, &changes, &graph, found.iter());
     let places = places(&basis.root, &changes);
-    let found: BTreeMap<ResourceInstance, ProviderInstance> =
-        read.iter().chain(&imported).map(|(address, provider)| (address.clone(), provider.clone())).collect();
     let sources_used: BTreeSet<ProviderSource> = schemas.keys().cloned().chain(called(&graph)).collect();
     let used = |source: &ProviderSource| sources_used.contains(source);
     if wishes.prior_state {
@@ -313,7 +314,9 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
         places,
         prior_state: wishes
             .prior_state
-            .then(|| prior_state::text(&snapshot, &refreshed, &found, &schemas, (&changes.resources, &outputs)))
+            .then(|| {
+                prior_state::text(&snapshot, (&refreshed, &deposed), &found, &schemas, (&changes.resources, &outputs))
+            })
             .flatten(),
         ..Manifest::default()
     };

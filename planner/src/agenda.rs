@@ -100,6 +100,8 @@ impl Agenda {
 pub(crate) struct ReadResults {
     /// Objects as they were read.
     pub(crate) refreshed: BTreeMap<ResourceInstance, Prior>,
+    /// Deposed objects as they were read.
+    pub(crate) deposed: BTreeMap<(ResourceInstance, DeposedKey), Prior>,
     /// Objects that differ from their records in state.
     pub(crate) drift: Vec<ResourceChange>,
     /// Data sources that were read, with their providers.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{DeposedKey, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::{Changes, OutputChange};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::{Claim, ExecutionGraph};
 use weft_graph_format::plan_file::CheckResult;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
-use weft_state::Snapshot;
+use weft_state::{InstanceObject, Snapshot};
 
 use crate::prior::Prior;
 
@@ -37,10 +37,10 @@ pub struct Planned {
     pub refreshed: BTreeMap<ResourceInstance, Prior>,
     /// The state of the plan, with objects under their addresses after `moved` blocks.
     pub snapshot: Arc<Snapshot>,
-    /// Data sources that were read, with their providers.
-    pub read: BTreeMap<ResourceInstance, ProviderInstance>,
-    /// Imported objects, with their providers.
-    pub imported: BTreeMap<ResourceInstance, ProviderInstance>,
+    /// Deposed objects as they were read.
+    pub deposed: BTreeMap<(ResourceInstance, DeposedKey), Prior>,
+    /// Data sources that were read and imported objects, with their providers.
+    pub found: BTreeMap<ResourceInstance, ProviderInstance>,
     /// Warnings that apply repeats.
     pub warnings: Vec<Diagnostic>,
     /// Results of conditions, ordered by object.
@@ -49,6 +49,25 @@ pub struct Planned {
     pub check_needs: BTreeMap<String, Vec<String>>,
     /// Whether there is anything to apply.
     pub applyable: bool,
+}
+
+impl Planned {
+    /// Whether the refresh found differences that are not drift: other dependencies of a stored object, other options
+    /// of its block, or a deposed object that differs from the state.
+    pub fn differs_without_drift(&self) -> bool {
+        let deposed = self.deposed.values().any(|prior| !prior.stored.same_content(&prior.value));
+        deposed
+            || self.refreshed.iter().any(|(address, prior)| {
+                let stored = self.snapshot.instances.get(address).and_then(|stored| stored.record.current.as_ref());
+                let differs = |stored: &InstanceObject| {
+                    !stored.dependencies.iter().eq(&prior.record.dependencies)
+                        || stored.create_before_destroy != prior.record.create_before_destroy
+                        || stored.skip_destroy != prior.record.skip_destroy
+                };
+                let managed = address.resource.mode == ResourceMode::Managed;
+                managed && !prior.value.is_null() && stored.is_some_and(differs)
+            })
+    }
 }
 
 /// The outcome of planning: the plan, as far as it could be made, and all diagnostics.

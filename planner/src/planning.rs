@@ -263,11 +263,15 @@ fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut ReadResults
         outputs: output_changes(facts, &outputs),
         relevant: Vec::new(),
     };
+    let mut refused = planner.report.take_refused();
     if facts.rules.needs_success {
-        let mut refused = planner.report.take_refused();
         protection::stop_at_protected(&facts.state, &mut refused, &mut changes.resources);
-        refused.into_iter().for_each(|(address, problem)| planner.report.refuse(&address, problem));
+    } else {
+        let is_orphan =
+            |address: &ResourceInstance| !evaluated.desired.contains(address) && facts.is_configured(&address.config());
+        protection::stop_after_protected(&facts.state, &refused, &is_orphan, &mut changes.resources);
     }
+    refused.into_iter().for_each(|(address, problem)| planner.report.refuse(&address, problem));
     for list in [&mut changes.resources, &mut changes.drift] {
         list.sort_by(|a, b| (a.address.in_lists(), &a.deposed).cmp(&(b.address.in_lists(), &b.deposed)));
     }
@@ -344,8 +348,8 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
         snapshot: bare::with_bare(facts, &evaluated, &found.bare),
         variables: evaluated.variables,
         refreshed: found.refreshed,
-        read: found.read,
-        imported: found.imported,
+        deposed: found.deposed,
+        found: found.read.into_iter().chain(found.imported).collect(),
         warnings,
         check_needs: if checks.is_empty() { BTreeMap::new() } else { needs(&facts.root) },
         checks,

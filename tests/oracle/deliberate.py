@@ -384,6 +384,38 @@ def covers(selected, address):
     return address == selected or address.startswith((selected + ".", selected + "["))
 
 
+def deletes_counted(context, want, got):
+    """Deletes of several objects of one instance, which OpenTofu counts only once if they overlap."""
+    a, b = want.get("events") or {}, got.get("events") or {}
+    done, had = a.get("done") or [], b.get("done") or []
+    deletes = collections.Counter(e.get("address") for e in had if e.get("action") == "delete")
+    several = sum(n - 1 for n in deletes.values() if n > 1)
+    more = beyond(had, done)
+    if not several or more is None or any(deletes[json.loads(e).get("address")] < 2 for e in more):
+        return False
+    counts, counted = ((r.get("summary") or {}).get("remove") for r in (a, b))
+    lost = counted - counts if isinstance(counts, int) and isinstance(counted, int) else 0
+    if not 0 <= lost <= several or not (lost or more):
+        return False
+    if lost:
+        b["summary"]["remove"] = counts
+    if more:
+        b["done"] = without(had, more)
+    return True
+
+
+def removed_create_first(context, want, got):
+    """A cycle that only OpenTofu finds: a deleted object that the state records as create-first needs a replaced one."""
+    found = errors(want)
+    cycle = re.match(r"Cycle: (.*)", found[0].get("summary") or "") if len(found) == 1 else None
+    if not cycle or errors(got) or got.get("exit") == 1:
+        return False
+    planned = (got.get("events") or {}).get("planned") or []
+    acts = {e.get("address"): e.get("action") for e in planned}
+    members = [acts.get(address) for address in cycle[1].split(", ")]
+    return "delete" in members and "replace" in members
+
+
 DELIBERATE = [
     Deliberate("ephemeral-at-destroy", "A destroy opens ephemeral objects only when something that it destroys needs them.", ephemeral_at_destroy),
     Deliberate("ephemeral-calls-at-destroy", "The same, in the ledger of the provider.", ephemeral_calls_at_destroy),
@@ -401,6 +433,9 @@ DELIBERATE = [
     Deliberate("stale-by-instance", "A saved plan can be applied while nothing that it changes or reads has changed.", stale_by_instance, ends=True),
     Deliberate("gone-and-selected", "What -target does not name, or -exclude names, stays also if its module instance is gone.", gone_and_selected,
                ends=True),
+    Deliberate("deletes-counted", "Weft counts each deleted object; OpenTofu misses overlapping deletes of one instance.", deletes_counted),
+    Deliberate("removed-create-first", "An object that was create-first and is removed does not stop the replacement of what it needs; in OpenTofu, they form a cycle.",
+               removed_create_first, ends=True),
     Deliberate("unused-provider", "Weft starts only providers that something uses.", unused_provider, ends=True),
     Deliberate("for-each-when-validating", "Weft says what is wrong with for_each of a resource when it validates, and once.",
                for_each_when_validating, ends=True),

@@ -118,6 +118,12 @@ PLAIN_WARNING = "Applying.\n\nWarning: Check block assertion failed\n\n  on main
 WARNED_PLAINLY = {"steps": [{"run": ["apply", "-no-color"]}], "want": {"run": ["apply"], "exit": 0, "text": PLAIN_WARNING},
                   "got": {"run": ["apply"], "exit": 0, "text": "Applying.\n\nApply complete!\n"}}
 
+COUNTED = {"steps": [{"run": ["apply"]}], "want": events(0, done=[DELETED], summary={"add": 0, "remove": 1}),
+           "got": events(0, done=[DELETED, DELETED], summary={"add": 0, "remove": 2})}
+CYCLE = {"severity": "error", "summary": "Cycle: lab_thing.a, lab_thing.b"}
+REPLACED = {"address": "lab_thing.b", "action": "replace"}
+REMOVED_FIRST = {"steps": [{"run": ["apply"]}], "want": events(1, [CYCLE]), "got": events(0, planned=[DELETED, REPLACED])}
+
 
 def near(example, *edits):
     """An example with similar results."""
@@ -182,6 +188,18 @@ EXAMPLES = {
         lambda x: x.update(steps=[{"run": ["plan", '-exclude=module.w["a"]']}]),
         lambda x: x["got"]["events"]["planned"].append(DATA),
         lambda x: x["want"]["events"]["planned"][1].update(reason="delete_because_each_key")),
+    "deletes-counted": near(
+        COUNTED,
+        lambda x: x["got"]["events"]["done"].pop(),
+        lambda x: x["got"]["events"]["summary"].update(remove=3),
+        lambda x: x["got"]["events"]["done"].append(THING),
+        lambda x: x["want"]["events"]["done"].append({"address": "lab_thing.b", "action": "delete"})),
+    "removed-create-first": near(
+        REMOVED_FIRST,
+        lambda x: x["got"].update(exit=1),
+        lambda x: x["got"]["events"]["planned"].remove(DELETED),
+        lambda x: x["want"]["events"]["diagnostics"].append(ALONE),
+        lambda x: x["want"]["events"]["diagnostics"][0].update(summary="Cycle: lab_thing.b, lab_thing.c")),
     "unused-provider": near(
         UNUSED,
         lambda x: x.update(files=x["files"] + 'resource "crane_hook" "a" {\n}\n'),

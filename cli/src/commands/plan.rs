@@ -94,7 +94,8 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Ok(Exit::FAILED);
     }
     // As in OpenTofu, an object that was only moved does not count as a change.
-    let differs = |file: &PlanFile| file.changes.drift.iter().any(|change| !change.action.is_no_op());
+    let drifted = |file: &PlanFile| file.changes.drift.iter().any(|change| !change.action.is_no_op());
+    let differs = |file: &PlanFile| made.differs_without_drift || drifted(file);
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && differs(file);
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
     // As in OpenTofu, there is no hint about a saved plan that has nothing to apply.

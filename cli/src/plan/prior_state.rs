@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 
-use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{AbsResource, DeposedKey, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::bare::BareResource;
 use weft_graph_format::changes::{OutputChange, ResourceChange};
 use weft_graph_format::codec::{json, type_json};
@@ -20,7 +20,7 @@ use crate::edits::file_of;
 /// The prior state as a file of version 4. As in OpenTofu, outputs with a known new value already have that value.
 pub fn text(
     snapshot: &Snapshot,
-    refreshed: &BTreeMap<ResourceInstance, Prior>,
+    (refreshed, deposed): (&BTreeMap<ResourceInstance, Prior>, &BTreeMap<(ResourceInstance, DeposedKey), Prior>),
     read: &BTreeMap<ResourceInstance, ProviderInstance>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
     (changes, outputs): (&[ResourceChange], &BTreeMap<SmolStr, OutputChange>),
@@ -28,6 +28,10 @@ pub fn text(
     let mut state = file_of(snapshot);
     // Plans do not contain the schemas of built-in providers.
     let builtin = weft_providers::Builtin::schema();
+    let known_schema = |source: &ProviderSource, address: &ResourceInstance| match schemas.get(source) {
+        None if source.is_builtin() => schema_of(&builtin, address),
+        known => schema_of(known?, address),
+    };
     for (address, prior) in refreshed {
         let text = address.to_string();
         if let Some(provider) = read.get(address) {
@@ -43,11 +47,7 @@ pub fn text(
             }
             continue;
         }
-        let source = record.provider.source();
-        let schema = source.and_then(|source| match schemas.get(source) {
-            None if source.is_builtin() => schema_of(&builtin, address),
-            known => schema_of(known?, address),
-        });
+        let schema = record.provider.source().and_then(|source| known_schema(source, address));
         if let Some(object) = schema.and_then(|schema| object(prior, schema)) {
             record.current = Some(object);
         }
@@ -55,24 +55,21 @@ pub fn text(
     // Planning a missing instance of a bare resource removes the resource, as in OpenTofu.
     let planned: BTreeSet<AbsResource> = changes.iter().map(|change| change.address.all()).collect();
     state.outputs.retain(|name, _| BareResource::of_name(name).is_none_or(|bare| !planned.contains(&bare.resource)));
-    // Deposed objects were refreshed before their deletion was planned.
-    for change in changes {
-        let (text, Some(key)) = (change.address.to_string(), &change.deposed) else { continue };
+    for ((address, key), prior) in deposed {
+        let text = address.to_string();
         let Some(record) = state.instances.get_mut(&text) else { continue };
-        if change.before.is_null() {
+        if prior.value.is_null() {
             record.deposed.remove(key);
             if record.is_empty() {
                 state.instances.remove(&text);
             }
             continue;
         }
-        let Some(object) = record.deposed.get_mut(key) else { continue };
-        let schema = schemas.get(&change.provider.source).and_then(|known| schema_of(known, &change.address));
-        let encoded = |schema: &Schema| {
-            json::encode(&change.before.unmark_deep().0, &schema.block.implied_type()).ok().map(RawJson::new)
-        };
-        if let Some(attributes) = schema.and_then(encoded) {
-            object.attributes = attributes;
+        let known = record.provider.source().and_then(|source| known_schema(source, address));
+        if let (Some(stored), Some(object)) =
+            (record.deposed.get_mut(key), known.and_then(|schema| object(prior, schema)))
+        {
+            *stored = object;
         }
     }
     for (name, change) in outputs {

@@ -20,7 +20,7 @@ use smol_str::SmolStr;
 
 pub use compare::{Pair, Reasons, dynamic, typed};
 pub use print::Printing;
-pub use schema::{object, untyped_object};
+pub use schema::{object, of_gone, untyped_object};
 
 /// What happens to a part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

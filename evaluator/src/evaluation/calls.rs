@@ -243,9 +243,15 @@ impl ModuleNode {
                 }
                 Referent::Module(name, _) if !self.config.children.contains_key(name) => {}
                 Referent::Local(name) if !self.config.locals.contains_key(name) => {}
-                Referent::Module(name, _) => {
+                Referent::Module(name, output) => {
                     for child in self.call(name).await?.nodes.values() {
-                        origins.extend(child.whole_origin().await?);
+                        match output.as_ref().filter(|output| child.config.outputs.contains_key(*output)) {
+                            Some(output) => {
+                                origins.extend(child.waits());
+                                origins.extend(child.output(output).await?.deep_origin());
+                            }
+                            None => origins.extend(child.whole_origin().await?),
+                        }
                     }
                 }
                 Referent::Variable(name) => origins.extend(self.variable(name).await?.deep_origin()),

@@ -1,6 +1,8 @@
 //! Decides what happens to a managed instance, with plain functions over the desired instance, the prior object, and
 //! the provider's plan.
 
+use std::borrow::Cow;
+
 use smol_str::SmolStr;
 use weft_evaluator::glue::{DesiredInstance, Ignored, Places};
 use weft_expressions::resource_rules::{ignore_changes, prior_for_ignoring_all};
@@ -9,6 +11,7 @@ use weft_graph_format::address::{DeposedKey, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Importing, Reason, ResourceChange};
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::{Action, OperationId, PlannedObject, StateRecord};
+use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
 use weft_graph_format::schema::Schema;
@@ -102,13 +105,17 @@ impl Case<'_> {
 
     /// The configuration, with the prior values for `ignore_changes`.
     fn with_ignored(&self, config: &Value) -> Value {
-        let before = || self.before().unmark_deep().0;
         match &self.desired.block.ignored {
             Ignored::Nothing => config.clone(),
-            Ignored::Paths(paths) => ignore_changes(config, &before(), Some(paths)),
-            Ignored::All => {
-                ignore_changes(config, &prior_for_ignoring_all(&self.desired.schema.block, &before()), None)
-            }
+            _ => self.ignoring(config, &self.before().unmark_deep().0),
+        }
+    }
+
+    fn ignoring(&self, config: &Value, before: &Value) -> Value {
+        match &self.desired.block.ignored {
+            Ignored::Nothing => config.clone(),
+            Ignored::Paths(paths) => ignore_changes(config, before, Some(paths)),
+            Ignored::All => ignore_changes(config, &prior_for_ignoring_all(&self.desired.schema.block, before), None),
         }
     }
 
@@ -130,9 +137,19 @@ impl Case<'_> {
         ProposalInput { before, config: self.accepted.plain.clone(), private: Vec::new() }
     }
 
+    /// The marks of the configuration. An ignored part has the marks of the prior object.
+    fn marks(&self) -> Cow<'_, [(Path, Marks)]> {
+        let prior = self.prior.filter(|_| !self.is_tainted());
+        if matches!(self.desired.block.ignored, Ignored::Nothing) || prior.is_none_or(|prior| prior.value.is_null()) {
+            return Cow::Borrowed(&self.accepted.marks);
+        }
+        let config = self.accepted.plain.mark_paths(&self.accepted.marks);
+        Cow::Owned(self.ignoring(&config, &self.before()).unmark_with_paths().1)
+    }
+
     /// The planned value, with marks.
     fn marked(&self, planned: &Value) -> Value {
-        planned.mark_paths(&marks_for(planned, &self.accepted.marks, &self.desired.schema))
+        planned.mark_paths(&marks_for(planned, &self.marks(), &self.desired.schema))
     }
 }
 
@@ -245,7 +262,7 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
     let after = if action.is_no_op() { before.clone() } else { case.marked(&proposal.planned) };
     // The second plan of a replacement has no marks from the schema. The renderer hides sensitive attributes.
     let shown = match asks_again {
-        true => proposal.planned.mark_paths(&sensitive_marks(&accepted.marks)),
+        true => proposal.planned.mark_paths(&sensitive_marks(&case.marks())),
         // An unchanged object keeps its marks.
         false if action.is_no_op() => shown_before.clone(),
         false => after.clone(),

@@ -179,6 +179,7 @@ impl Planner {
             let through = (&desired.provider, &in_use.provider);
             let name = ObjectName { address: &desired.address, deposed: Some(key) };
             let prior = self.ask.read(name, object, &desired.schema, through, self.ask.refresh).await?;
+            self.found().deposed.insert((desired.address.clone(), key.clone()), prior.clone());
             let deposed = Unwanted {
                 address: &desired.address,
                 deposed: Some(key),

@@ -10,7 +10,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
-use super::refresh::note_read;
+use super::refresh::{described, note_read};
 use super::{KindOfPlan, open, unseen, warn_of_forgetting};
 use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
@@ -50,8 +50,28 @@ impl KindOfPlan for Destroy {
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
         if of.deposed.is_some() {
             warn_of_forgetting(planner, &of);
+        } else {
+            heed_normal_plan(planner, &of)?;
         }
         planner.plan_leaving(Unwanted { reason: Reason::None, ..of }).await.map(drop)
+    }
+}
+
+/// An error if an unwanted object is protected. As in OpenTofu, a destroy that refreshes begins with the normal plan,
+/// which would delete the object, too.
+fn heed_normal_plan(planner: &Planner, of: &Unwanted<'_>) -> Result<(), Problems> {
+    let facts = &planner.facts;
+    if !facts.begins_with_found()
+        || of.prior.value.is_null()
+        || planner.left_alone(of.address, None, Some(of.prior)).is_some()
+    {
+        return Ok(());
+    }
+    let protection = protection(&planner.evaluated(), &facts.declared, of.address);
+    match verdict(protection.as_ref(), of.address, "destroyed") {
+        RemovalVerdict::Allowed => Ok(()),
+        RemovalVerdict::Unfit(problems) => Err(problems),
+        RemovalVerdict::Refused(problem) => Err(vec![*problem]),
     }
 }
 
@@ -77,7 +97,13 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         None => never_there(&Value::unknown(desired.schema.block.implied_type())),
     };
     let in_use = open(planner, &desired).await?;
-    let prior = planner.prior_of(&desired, &in_use.provider).await?;
+    let mut prior = planner.prior_of(&desired, &in_use.provider).await?;
+    if planner.ask.refresh
+        && !planner.facts.holds_nothing(&desired.address)
+        && let Some(prior) = &mut prior
+    {
+        describe(planner, &desired, prior);
+    }
     let planned = match planner.facts.options.refresh {
         true => usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?,
         false => None,
@@ -120,6 +146,14 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         Some(operation) => seen.add_origin(Some(&Origin::before_delete(operation))),
         None => seen,
     })
+}
+
+/// Describes a stored object as its block does: a destroy that refreshes begins with the objects that a refresh stores.
+fn describe(planner: &Planner, desired: &DesiredInstance, prior: &mut Prior) {
+    prior.record = described(planner, desired, prior);
+    if let Some(found) = planner.found().refreshed.get_mut(&desired.address) {
+        found.record = prior.record.clone();
+    }
 }
 
 /// The planned value of the normal plan of an instance, or `None` if that plan changes nothing. As in OpenTofu, a

@@ -55,6 +55,7 @@ impl Planner {
         for (key, object) in &record.deposed {
             let name = ObjectName { address: &address, deposed: Some(key) };
             let prior = self.ask.read(name, object, &schema, through, self.ask.refresh).await?;
+            self.found().deposed.insert((address.clone(), key.clone()), prior.clone());
             let deposed = Unwanted {
                 address: &address,
                 deposed: Some(key),

@@ -90,20 +90,30 @@ async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
 /// record of an imported object does not change yet.
 pub(super) fn note_read(planner: &Planner, desired: &DesiredInstance, prior: &Prior) {
     let address = &desired.address;
-    let mut record = prior.record.clone();
-    if planner.facts.state.current(address).is_some() {
-        record.create_before_destroy = desired.create_first || desired.block.create_first;
-        record.skip_destroy = desired.block.destroy == Some(false);
-        if planner.ask.refresh {
-            record.dependencies.extend(desired.dependencies.iter().cloned());
-            record.dependencies.sort();
-            record.dependencies.dedup();
-        }
-    }
+    let record = match planner.facts.state.current(address) {
+        Some(_) => described(planner, desired, prior),
+        None => prior.record.clone(),
+    };
     note_refreshed(planner, address, &desired.provider, prior, &record);
     if let Some(found) = planner.found().refreshed.get_mut(address) {
         found.record = record;
     }
+}
+
+/// The record of a stored object that was read, with the options of its block, and after a refresh also with the
+/// dependencies of the block.
+pub(super) fn described(planner: &Planner, desired: &DesiredInstance, prior: &Prior) -> StateRecord {
+    let mut record = StateRecord {
+        create_before_destroy: desired.create_first || desired.block.create_first,
+        skip_destroy: desired.block.destroy == Some(false),
+        ..prior.record.clone()
+    };
+    if planner.ask.refresh {
+        record.dependencies.extend(desired.dependencies.iter().cloned());
+        record.dependencies.sort();
+        record.dependencies.dedup();
+    }
+    record
 }
 
 /// Records the update of the state for an object that was read. `record` is the new record of the object.

@@ -88,6 +88,26 @@ pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, 
     changes.retain(|change| goes_on(&change.address));
 }
 
+/// Removes the deletes of orphans whose blocks depend on protected objects from a normal plan. As in OpenTofu, the plan
+/// does not reach the blocks that depend on a failed one.
+pub(crate) fn stop_after_protected(
+    state: &PriorState,
+    refused: &[Refused],
+    is_orphan: &dyn Fn(&ResourceInstance) -> bool,
+    changes: &mut Vec<ResourceChange>,
+) {
+    if refused.is_empty() {
+        return;
+    }
+    let failed: BTreeSet<ConfigResource> = refused.iter().map(|(address, _)| address.config()).collect();
+    let mut names = Names::default();
+    changes.retain(|change| {
+        let stored = state.get(&change.address).filter(|_| is_orphan(&change.address));
+        let mut needs = stored.into_iter().flat_map(|stored| stored.instance.record.dependencies());
+        !needs.any(|text| names.resource(text).is_some_and(|name| failed.contains(&*name)))
+    });
+}
+
 /// Why a value is not a valid protection, even if it is unknown.
 fn unfit(value: &Value) -> Option<InvalidProtection> {
     let (marks, _) = value.open();
@@ -142,14 +162,9 @@ mod tests {
         assert_eq!(verdict(None, &address, "destroyed"), RemovalVerdict::Allowed);
     }
 
-    /// The dependencies of a protected object stay too, without a diagnostic.
-    #[test]
-    fn dependencies_of_a_protected_object_are_not_planned() {
+    fn delete(address: &str) -> ResourceChange {
         use weft_graph_format::changes::{ChangeAction, Reason};
-        let state: &[(&str, &[&str])] = &[("a.x", &[]), ("a.y[0]", &["a.x"]), ("a.z", &["a.y"])];
-        let options = crate::inputs::PlanOptions::of_kind(crate::inputs::PlanKind::Destroy);
-        let facts = crate::facts::Facts::for_tests("", state, options);
-        let change = |address: &str| ResourceChange {
+        ResourceChange {
             address: address.parse().unwrap(),
             previous_address: None,
             deposed: None,
@@ -162,8 +177,31 @@ mod tests {
             importing: None,
             before_record: None,
             schema_version: 0,
-        };
-        let mut changes: Vec<_> = ["a.x", "a.y[0]", "a.z"].map(change).into();
+        }
+    }
+
+    /// A normal plan does not delete orphans that depend on a protected object. The block of `a.z` is gone.
+    #[test]
+    fn orphans_that_depend_on_a_protected_object_are_not_planned() {
+        let state: &[(&str, &[&str])] =
+            &[("a.x[0]", &[]), ("a.y[0]", &["a.x"]), ("a.y[1]", &["a.x"]), ("a.z", &["a.x"])];
+        let options = crate::inputs::PlanOptions::of_kind(crate::inputs::PlanKind::Normal);
+        let facts = crate::facts::Facts::for_tests("", state, options);
+        let mut changes: Vec<_> = ["a.x[0]", "a.y[0]", "a.y[1]", "a.z"].map(delete).into();
+        let refused = [("a.x[0]".parse().unwrap(), Diagnostic::error("kept", ""))];
+        let is_orphan = |address: &ResourceInstance| address.to_string() == "a.y[1]";
+        stop_after_protected(&facts.state, &refused, &is_orphan, &mut changes);
+        let left: Vec<_> = changes.iter().map(|change| change.address.to_string()).collect();
+        assert_eq!(left, ["a.x[0]", "a.y[0]", "a.z"]);
+    }
+
+    /// The dependencies of a protected object stay too, without a diagnostic.
+    #[test]
+    fn dependencies_of_a_protected_object_are_not_planned() {
+        let state: &[(&str, &[&str])] = &[("a.x", &[]), ("a.y[0]", &["a.x"]), ("a.z", &["a.y"])];
+        let options = crate::inputs::PlanOptions::of_kind(crate::inputs::PlanKind::Destroy);
+        let facts = crate::facts::Facts::for_tests("", state, options);
+        let mut changes: Vec<_> = ["a.x", "a.y[0]", "a.z"].map(delete).into();
         let problem = |address: &str| (address.parse().unwrap(), Diagnostic::error("kept", ""));
         let mut refused = vec![problem("a.y[0]"), problem("a.x")];
         stop_at_protected(&facts.state, &mut refused, &mut changes);

@@ -149,20 +149,22 @@ impl Printing {
     }
 
     fn document(&self, part: &DifferenceNode, value: &DifferenceNode, only_spaces: bool, level: usize) -> String {
-        let note = match (only_spaces, part.forces) {
+        let spaces = match (only_spaces, part.forces) {
             (true, true) => self.style.paint("31", " # whitespace changes force replacement"),
             (true, false) => " # whitespace changes".to_owned(),
-            (false, _) => self.forces(part),
+            (false, _) => String::new(),
         };
+        let forces = if only_spaces { String::new() } else { self.forces(part) };
         let within = if only_spaces { self.showing_all() } else { *self };
         let shown = within.without_null().part(value, level + 1);
-        let null = self.null(part.effect);
         if !shown.contains('\n') {
-            return format!("jsonencode({shown}){note}{null}");
+            // As in OpenTofu, the delete of a document on one line has no arrow to null.
+            return format!("jsonencode({shown}){spaces}{forces}");
         }
         let sign = if part.effect == Effect::Changed && !only_spaces { Effect::Changed } else { Effect::Same };
         let (lead, end) = (self.lead(level + 1, sign), self.lead(level, Effect::Same));
-        format!("jsonencode({note}\n{lead}{shown}\n{end}){null}")
+        // As in OpenTofu, the note about a replacement follows the document.
+        format!("jsonencode({spaces}\n{lead}{shown}{forces}\n{end}){}", self.null(part.effect))
     }
 
     /// A number, boolean or text. Null is dimmed and, as in OpenTofu, ends its color twice.

@@ -46,6 +46,15 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Differenc
     DifferenceNode { effect, forces, shape: NodeShape::Block { attributes, blocks }, notice: None }
 }
 
+/// The difference of an object that is gone, of which only a part is shown. Its write-only attributes are gone, too.
+pub fn of_gone(mut node: DifferenceNode) -> DifferenceNode {
+    if let NodeShape::Block { attributes, .. } = &mut node.shape {
+        let write_only = attributes.values_mut().filter(|part| matches!(part.shape, NodeShape::WriteOnly));
+        write_only.for_each(|part| part.effect = Effect::Removed);
+    }
+    node
+}
+
 /// Compares two objects without a schema. All parts count as arguments of any type.
 pub fn untyped_object(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     let pair = pair.present();

@@ -7,7 +7,7 @@ use weft_graph_format::changes::{ChangeAction, Importing, Reason, ResourceChange
 use weft_graph_format::graph::Action;
 use weft_graph_format::schema::ProviderSchema;
 
-use super::super::difference::{Pair, Printing, Reasons, object, untyped_object};
+use super::super::difference::{Pair, Printing, Reasons, object, of_gone, untyped_object};
 use super::super::quoting::quoted;
 use super::super::schemas::schema_of;
 use super::super::show_json;
@@ -66,6 +66,9 @@ pub fn block(change: &ResourceChange, schemas: &BTreeMap<ProviderSource, Provide
     let after = if forgotten { &change.before } else { &change.after };
     let pair = Pair { before: Some(&change.before), after: Some(after) };
     let difference = match schema_of(schemas, &change.provider.source, resource.mode, &resource.type_name) {
+        Some(schema) if change.action == ChangeAction::Only(Action::Delete) => {
+            of_gone(object(pair, &schema.block, &reasons))
+        }
         Some(schema) => object(pair, &schema.block, &reasons),
         None => untyped_object(pair, &reasons),
     };

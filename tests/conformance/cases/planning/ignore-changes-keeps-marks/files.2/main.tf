@@ -1,0 +1,17 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+variable "s" {
+ default="x"
+ sensitive=true
+}
+resource "lab_thing" "a" {
+ name="a"
+ color="y"
+ size=4
+ notes=[var.s]
+ labels={ k="z" }
+ lifecycle { ignore_changes=[color,notes] }
+}

@@ -1,0 +1,14 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+variable "s" {
+ default="x"
+ sensitive=true
+}
+resource "lab_thing" "a" {
+ name="a"
+ color=var.s
+ labels={ k=var.s }
+}

@@ -1,0 +1,12 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+resource "lab_thing" "p" {
+ name="p"
+ lifecycle { prevent_destroy=true }
+}
+resource "lab_thing" "q" {
+ name=lab_thing.p.id
+}
