@@ -81,17 +81,13 @@ impl Project {
         Ok(self)
     }
 
-    /// Loads only the root module, for commands that install the modules that it calls.
+    /// Loads only the root module, for `init`, which prepares the backend before it installs modules.
     ///
     /// # Errors
     /// Returns the problems of the root module, including warnings.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read(invocation, &mut Nowhere, &load_tree_from);
-        if has_errors(&problems) {
-            return Err(problems);
-        }
-        invocation.context.settle_sealing(&project.root)?;
-        Ok(project)
+        if has_errors(&problems) { Err(problems) } else { Ok(project) }
     }
 
     /// Loads all modules, with `places` to find or install them. [`Project::settled`] returns the problems.

@@ -37,13 +37,10 @@ pub const GET: Command = Command {
 fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.view.event(events::version());
     invocation.at_most(0, problems::too_many_arguments)?;
-    Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);
     let (mut tests, said) = Tests::read(invocation);
-    if has_errors(&said) {
-        return Err(invocation.fail(&said));
-    }
     invocation.view.diagnostics(&said);
+    let wrong = has_errors(&said);
     let project = install(invocation, update, OnFailure::KeepNothing, &mut tests)
         .map_err(|problems| invocation.fail(&problems))?;
     project.readable().map_err(|problems| invocation.fail(&problems))?;
@@ -51,7 +48,7 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut said = project.settled().err().unwrap_or_default();
     said.iter_mut().for_each(|problem| problem.severity = Severity::Warning);
     invocation.view.diagnostics(&said);
-    Ok(Exit::DONE)
+    Ok(if wrong { Exit::FAILED } else { Exit::DONE })
 }
 
 /// What happens to the manifest of modules if some modules cannot be installed. Each variant is the behavior of an

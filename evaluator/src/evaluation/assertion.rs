@@ -1,6 +1,7 @@
 //! Assertions of tests: conditions over the root module and its outputs, after a plan or an apply.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
@@ -13,12 +14,13 @@ use weft_graph_format::value::{PlainValue, Value};
 use weft_syntax::{BinaryOperator, ExprKind, Expression};
 
 use super::conditions::{message_problem, message_text};
+use super::module_node::ModuleNode;
 use super::problems::{conditions, values};
 use super::references::check_condition;
 use super::repetition_data::RepetitionData;
 use super::session::Session;
 use crate::config::Condition;
-use crate::glue::Failed;
+use crate::glue::{ExpansionKind, Failed};
 use crate::reference::{Reference, Referent, references_of};
 
 /// The first name of references to outputs.
@@ -123,6 +125,13 @@ impl Session {
             scope.insert(reference.subject, Value::unknown(Type::Dynamic));
         }
         for reference in &others {
+            let Referent::Module(name, _) = &reference.subject else { continue };
+            let subject = Referent::Module(name.clone(), None);
+            if let Some(value) = scope.get(&subject) {
+                scope.insert(subject, root.needed_outputs(name, value).await);
+            }
+        }
+        for reference in &others {
             let Referent::Variable(name) = &reference.subject else { continue };
             let (Some(given), Some(variable)) = (seen.variables.get(name), root.config.variables.get(name)) else {
                 continue;
@@ -159,6 +168,45 @@ impl Session {
         }
         judged(assertion, &value, &message, &scope, problems)
     }
+}
+
+impl ModuleNode {
+    /// `module.NAME` as assertions see it. As in OpenTofu, it has only the outputs that the selection needs. If the
+    /// selection needs none of them, all outputs of a single module are unknown, and a repeated module has no
+    /// instances.
+    async fn needed_outputs(self: &Arc<Self>, name: &SmolStr, value: Value) -> Value {
+        let (Some(selected), Some(child)) = (&self.evaluation.selected, self.config.children.get(name)) else {
+            return value;
+        };
+        let Ok(instances) = self.call(name).await else { return value };
+        let is_needed = |output: &SmolStr| selected.module_outputs.contains(&(child.path.clone(), output.clone()));
+        let any = child.outputs.keys().any(is_needed);
+        let kept = |object: &Value| match object.as_fields() {
+            Some(fields) => Value::object(fields.iter().filter(|(output, _)| is_needed(output)).map(named)),
+            None => object.clone(),
+        };
+        match instances.kind {
+            ExpansionKind::Single | ExpansionKind::Enabled if any => kept(&value),
+            ExpansionKind::Single | ExpansionKind::Enabled => {
+                Value::object(child.outputs.keys().map(|output| (output.clone(), Value::unknown(Type::Dynamic))))
+            }
+            ExpansionKind::Count if any => match value.as_items() {
+                Some(items) => Value::tuple(items.iter().map(kept).collect()),
+                None => value,
+            },
+            ExpansionKind::Count => Value::tuple(Vec::new()),
+            ExpansionKind::ForEach if any => match value.as_fields() {
+                Some(fields) => Value::object(fields.iter().map(|(key, object)| (key.clone(), kept(object)))),
+                None => value,
+            },
+            ExpansionKind::ForEach => Value::object(Vec::<(SmolStr, Value)>::new()),
+        }
+    }
+}
+
+/// An entry of an object.
+fn named((name, value): (&SmolStr, &Value)) -> (SmolStr, Value) {
+    (name.clone(), value.clone())
 }
 
 /// The result of an evaluated condition.

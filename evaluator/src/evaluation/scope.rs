@@ -59,6 +59,10 @@ pub(crate) struct ReadyScope {
 
 impl ReadyScope {
     /// Adds the value of a name whose cell is still being computed.
+    pub(crate) fn get(&self, subject: &Referent) -> Option<Value> {
+        self.values.get(subject).cloned()
+    }
+
     pub(crate) fn insert(&mut self, subject: Referent, value: Value) {
         self.values.insert(subject, value);
     }
