@@ -121,6 +121,15 @@ impl Project {
         if self.unread { Err(self.postponed.clone()) } else { Ok(()) }
     }
 
+    /// Whether a called module cannot be read, for projects from [`Project::load_from`].
+    pub fn has_wrong_calls(&self, invocation: &Invocation<'_>) -> bool {
+        if !self.unread {
+            return false;
+        }
+        let of_root = Project::load_root(invocation).err().unwrap_or_default();
+        self.postponed.iter().any(|problem| problem.is_error() && !of_root.contains(problem))
+    }
+
     /// Checks the configuration, for commands that show or change the state and need a valid configuration.
     ///
     /// # Errors

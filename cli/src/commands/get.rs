@@ -57,7 +57,7 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 pub enum OnFailure {
     /// The manifest lists the modules that were installed.
     KeepOthers,
-    /// The manifest is not changed.
+    /// The manifest is not changed. Errors of the root module do not count.
     KeepNothing,
 }
 
@@ -83,7 +83,8 @@ pub fn install(
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
     let of_tests = tests.load_modules(invocation, &mut installer);
-    if !installer.failed || on_failure == OnFailure::KeepOthers {
+    let wrong = installer.failed || has_errors(&of_tests) || project.has_wrong_calls(invocation);
+    if !wrong || on_failure == OnFailure::KeepOthers {
         installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
     }
     if has_errors(&of_tests) {

@@ -13,8 +13,8 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::packages::require;
 use weft_state::Snapshot;
 
-use super::get::{OnFailure, install, tell};
 use self::failure::BackendFailure;
+use super::get::{OnFailure, install, tell};
 use crate::backend::StateBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -145,10 +145,7 @@ fn refuse(invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Exit {
 
 /// Prepares the backend and reads its state. Returns the problems of the backend, if it cannot be used. Problems of the
 /// state are reported.
-fn snapshot_of_backend(
-    invocation: &Invocation<'_>,
-    root: &Project,
-) -> Result<Result<Snapshot, Vec<Diagnostic>>, Exit> {
+fn snapshot_of_backend(invocation: &Invocation<'_>, root: &Project) -> Result<Result<Snapshot, Vec<Diagnostic>>, Exit> {
     let what = if root.root.settings.cloud.is_some() { "cloud backend" } else { "the backend" };
     tell(invocation, &format!("\nInitializing {what}..."));
     snapshot_of_place(invocation, backend::settle(invocation, &root.root))
