@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn text_after_the_first_value_does_not_count() {
-        let found = |text| document(text).map(|value| value.to_string());
+        let found = |text| document(text).map(|value| format!("{value:?}"));
         assert!(found(r#"{"a":1}"#).is_some());
         for text in [r#"{"a":1} rest"#, "{\"a\":1}\n{\"b\":2}", r#"{"a":1}}"#] {
             assert_eq!(found(text), found(r#"{"a":1}"#), "{text}");
