@@ -51,6 +51,8 @@ pub struct Command {
 pub enum OnMistake {
     /// The help text on the standard output.
     Usage,
+    /// Like `Usage`, but nothing if `-json` asks for a document.
+    UsageUnlessJson,
     /// A hint about how to get help, on the standard error.
     Hint,
 }
@@ -78,7 +80,8 @@ impl Invocation<'_> {
         self.view.diagnostics(problems);
         if !self.view.is_json() {
             match self.command.on_mistake {
-                OnMistake::Usage => self.view.line(&self.command.help()),
+                OnMistake::UsageUnlessJson if self.arguments.switch("json", false) => {}
+                OnMistake::Usage | OnMistake::UsageUnlessJson => self.view.line(&self.command.help()),
                 OnMistake::Hint => {
                     self.view.aside(&format!(
                         "\nFor more help on using this command, run:\n  weft {} -help",

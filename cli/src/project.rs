@@ -81,17 +81,13 @@ impl Project {
         Ok(self)
     }
 
-    /// Loads only the root module, for commands that install the modules that it calls.
+    /// Loads only the root module, for `init`, which prepares the backend before it installs modules.
     ///
     /// # Errors
     /// Returns the problems of the root module, including warnings.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read(invocation, &mut Nowhere, &load_tree_from);
-        if has_errors(&problems) {
-            return Err(problems);
-        }
-        invocation.context.settle_sealing(&project.root)?;
-        Ok(project)
+        if has_errors(&problems) { Err(problems) } else { Ok(project) }
     }
 
     /// Loads all modules, with `places` to find or install them. [`Project::settled`] returns the problems.
@@ -123,6 +119,15 @@ impl Project {
     /// Returns the problems of the modules, including warnings.
     pub fn readable(&self) -> Result<(), Vec<Diagnostic>> {
         if self.unread { Err(self.postponed.clone()) } else { Ok(()) }
+    }
+
+    /// Whether a called module cannot be read, for projects from [`Project::load_from`].
+    pub fn has_wrong_calls(&self, invocation: &Invocation<'_>) -> bool {
+        if !self.unread {
+            return false;
+        }
+        let of_root = Project::load_root(invocation).err().unwrap_or_default();
+        self.postponed.iter().any(|problem| problem.is_error() && !of_root.contains(problem))
     }
 
     /// Checks the configuration, for commands that show or change the state and need a valid configuration.

@@ -99,7 +99,7 @@ fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
     let mut making = Making { encryption, problems: encryption.problems.clone() };
     let settings = making.settings();
     let mut problems = making.problems;
-    if settings.methods.values().any(|method| *method == Method::Unencrypted) {
+    if encryption.declares_unencrypted {
         let warning = problems::unencrypted_configured();
         problems.push(placed(warning, &encryption.range));
     }

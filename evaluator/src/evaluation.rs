@@ -60,7 +60,7 @@ use crate::glue::{Brief, Failed, Glue};
 use crate::purpose::Purpose;
 use crate::selection::Selected;
 
-pub use assertion::{Asserted, AssertionValues, AssertionVerdict};
+pub use assertion::{Asserted, AssertionValues, AssertionVerdict, NeededNames};
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use destroying::{Counters, Leaving};
 pub(crate) use module_node::ModuleNode;

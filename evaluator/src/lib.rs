@@ -32,6 +32,7 @@ pub mod variable_file;
 
 pub use declared::{Declared, DeclaredResource, Removal};
 pub use evaluation::{
-    Answer, Asserted, AssertionValues, AssertionVerdict, Begun, Counters, Environment, LOCAL_MODULE, REMOTE_MODULE,
-    Session, SessionAnswer, begin_evaluation, create_first, evaluate_configuration, undeclared_in_providers,
+    Answer, Asserted, AssertionValues, AssertionVerdict, Begun, Counters, Environment, LOCAL_MODULE, NeededNames,
+    REMOTE_MODULE, Session, SessionAnswer, begin_evaluation, create_first, evaluate_configuration,
+    undeclared_in_providers,
 };

@@ -104,6 +104,8 @@ pub(crate) struct Selected {
     pub(crate) resources: BTreeSet<ConfigResource>,
     /// Selected outputs of the root module.
     pub(crate) outputs: BTreeSet<SmolStr>,
+    /// Outputs of called modules that something in the selection needs.
+    pub(crate) module_outputs: BTreeSet<(Module, SmolStr)>,
     /// Variables that are evaluated.
     pub(crate) variables: BTreeSet<(Module, SmolStr)>,
     /// Modules with provider configurations that are needed by stored objects without blocks.

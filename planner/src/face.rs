@@ -26,9 +26,10 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Transform, Value};
 
 use crate::agenda::planned::PlannedCheck;
+use crate::inputs::PlanKind;
 use crate::kind::Gap;
 use crate::planner::Planner;
-use crate::problems::Problems;
+use crate::problems::{self, Problems};
 use crate::whole::orphans::{first_surplus, protected_surplus};
 use crate::whole::protection::{RemovalVerdict, problems_of, protection, verdict};
 use crate::whole::selecting::{nothing, replacements_without_instance};
@@ -86,6 +87,11 @@ impl Glue for Planner {
         config: &Value,
         range: &SourceRange,
     ) -> Result<(), Failed> {
+        // As in OpenTofu, the command `import` does not use a provider whose configuration depends on an apply.
+        if self.facts.options.kind == PlanKind::Import && !config.unmark_deep().0.is_wholly_known() {
+            self.report.add(vec![problems::unknown_provider_configuration(instance).at(range.clone())]);
+            return Err(Failed);
+        }
         self.ask.providers.register(instance, config, range);
         Ok(())
     }

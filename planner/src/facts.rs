@@ -69,6 +69,14 @@ impl Facts {
         self.going.as_ref().is_none_or(|going| going.contains(address))
     }
 
+    /// Whether a destroy plan covers a data source that it reads. `going` contains only what the state has.
+    pub(crate) fn is_read_to_go(&self, address: &ResourceInstance) -> bool {
+        match self.state.get(address) {
+            Some(_) => self.is_selected_to_go(address),
+            None => self.selection().covers(address),
+        }
+    }
+
     /// Whether the plan covers an object that nothing in the configuration wants.
     pub(crate) fn may_go(&self, address: &ResourceInstance) -> bool {
         match self.rules.covers_what_goes {

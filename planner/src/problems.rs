@@ -275,6 +275,17 @@ pub(crate) fn invalid_address(text: &str) -> Diagnostic {
     )
 }
 
+/// The command `import` needs a provider whose configuration is not known yet.
+pub(crate) fn unknown_provider_configuration(instance: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid provider configuration",
+        format!(
+            "The configuration of {instance} depends on values that only an apply can know, so the provider cannot \
+             find the object. Use values that are known, or plan with an import block after an apply."
+        ),
+    )
+}
+
 /// An object is stored with an invalid provider.
 pub(crate) fn invalid_provider(address: &dyn Display, provider: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(

@@ -37,13 +37,10 @@ pub const GET: Command = Command {
 fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.view.event(events::version());
     invocation.at_most(0, problems::too_many_arguments)?;
-    Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);
     let (mut tests, said) = Tests::read(invocation);
-    if has_errors(&said) {
-        return Err(invocation.fail(&said));
-    }
     invocation.view.diagnostics(&said);
+    let wrong = has_errors(&said);
     let project = install(invocation, update, OnFailure::KeepNothing, &mut tests)
         .map_err(|problems| invocation.fail(&problems))?;
     project.readable().map_err(|problems| invocation.fail(&problems))?;
@@ -51,7 +48,7 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut said = project.settled().err().unwrap_or_default();
     said.iter_mut().for_each(|problem| problem.severity = Severity::Warning);
     invocation.view.diagnostics(&said);
-    Ok(Exit::DONE)
+    Ok(if wrong { Exit::FAILED } else { Exit::DONE })
 }
 
 /// What happens to the manifest of modules if some modules cannot be installed. Each variant is the behavior of an
@@ -60,7 +57,7 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 pub enum OnFailure {
     /// The manifest lists the modules that were installed.
     KeepOthers,
-    /// The manifest is not changed.
+    /// The manifest is not changed. Errors of the root module do not count.
     KeepNothing,
 }
 
@@ -86,7 +83,8 @@ pub fn install(
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
     let of_tests = tests.load_modules(invocation, &mut installer);
-    if !installer.failed || on_failure == OnFailure::KeepOthers {
+    let wrong = installer.failed || has_errors(&of_tests) || project.has_wrong_calls(invocation);
+    if !wrong || on_failure == OnFailure::KeepOthers {
         installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
     }
     if has_errors(&of_tests) {

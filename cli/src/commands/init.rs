@@ -1,6 +1,7 @@
 //! `weft init`: prepares a directory for the other commands.
 
 mod backend;
+mod failure;
 mod migration;
 mod problems;
 mod providers;
@@ -12,6 +13,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::packages::require;
 use weft_state::Snapshot;
 
+use self::failure::BackendFailure;
 use super::get::{OnFailure, install, tell};
 use crate::backend::StateBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -75,6 +77,10 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             .map_err(|problems| invocation.fail(&problems))?;
     }
     let root = Project::load_root(invocation).map_err(|problems| refuse(invocation, problems))?;
+    // As in OpenTofu, `-backend=false` disables the encryption of the state, too.
+    if arguments.switch("backend", true) {
+        context.settle_sealing(&root.root).map_err(|problems| refuse(invocation, problems))?;
+    }
     if root.empty {
         tell(
             invocation,
@@ -83,13 +89,24 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         );
         return Ok(Exit::DONE);
     }
-    let snapshot = match arguments.switch("backend", true) && arguments.switch("cloud", true) {
-        true => Some(snapshot_of_backend(invocation, &root)?),
-        false => None,
+    let (mut tests, said) = Tests::read(invocation);
+    if has_errors(&said) {
+        return Err(refuse(invocation, said));
+    }
+    view.diagnostics(&said);
+    let backend = match arguments.switch("backend", true) && arguments.switch("cloud", true) {
+        true => snapshot_of_backend(invocation, &root)?,
+        false => snapshot_of_place(invocation, backend::saved_place(invocation).map_err(BackendFailure::Problems))?,
     };
-    let (project, tests) = load_modules(invocation, &root)?;
+    // As in OpenTofu, problems of the backend are reported after the modules are installed, and before other problems
+    // of the configuration. If a module cannot be installed, they are not reported.
+    let (project, said) = load_modules(invocation, &root, &mut tests)?;
+    let snapshot = backend.map_err(|problems| invocation.fail(&problems))?;
+    if has_errors(&said) {
+        return Err(refuse(invocation, said));
+    }
     tell(invocation, "\nInitializing provider plugins...");
-    let mut requirements = project.requirements(snapshot.as_ref()).map_err(|problems| refuse(invocation, problems))?;
+    let mut requirements = project.requirements(Some(&snapshot)).map_err(|problems| refuse(invocation, problems))?;
     let of_tests = tests.requirements(&project.root).map_err(|problems| refuse(invocation, problems))?;
     for (source, constraints) in of_tests {
         require(&mut requirements, source, &constraints);
@@ -126,47 +143,62 @@ fn refuse(invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Exit {
     invocation.fail(&problems)
 }
 
-/// Prepares the backend and reads its state.
-fn snapshot_of_backend(invocation: &Invocation<'_>, root: &Project) -> Result<Snapshot, Exit> {
+/// Prepares the backend and reads its state. Returns the problems of the backend, if it cannot be used. Problems of the
+/// state are reported.
+fn snapshot_of_backend(invocation: &Invocation<'_>, root: &Project) -> Result<Result<Snapshot, Vec<Diagnostic>>, Exit> {
     let what = if root.root.settings.cloud.is_some() { "cloud backend" } else { "the backend" };
     tell(invocation, &format!("\nInitializing {what}..."));
-    let place = backend::settle(invocation, &root.root)?;
-    let read = block_on(place.snapshot()).and_then(|read| read);
-    read.map_err(|problem| invocation.fail(&[problem]))
+    snapshot_of_place(invocation, backend::settle(invocation, &root.root))
 }
 
-/// Loads the whole configuration and its tests. Installs modules, unless `-get=false` is given.
-fn load_modules(invocation: &Invocation<'_>, root: &Project) -> Result<(Project, Tests), Exit> {
-    let Invocation { arguments, context, view, .. } = invocation;
+/// Reads the state, because its objects may need providers.
+fn snapshot_of_place(
+    invocation: &Invocation<'_>,
+    place: Result<StoreLocation, BackendFailure>,
+) -> Result<Result<Snapshot, Vec<Diagnostic>>, Exit> {
+    let place = match place {
+        Ok(place) => place,
+        Err(BackendFailure::Problems(problems)) => return Ok(Err(problems)),
+        Err(BackendFailure::Reported(exit)) => return Err(exit),
+    };
+    let read = block_on(place.snapshot()).and_then(|read| read);
+    read.map(Ok).map_err(|problem| invocation.fail(&[problem]))
+}
+
+/// Loads the whole configuration and the modules of its tests. Installs modules, unless `-get=false` is given. Returns
+/// the problems of the configuration, too. Problems of installing are reported.
+fn load_modules(
+    invocation: &Invocation<'_>,
+    root: &Project,
+    tests: &mut Tests,
+) -> Result<(Project, Vec<Diagnostic>), Exit> {
+    let Invocation { arguments, context, .. } = invocation;
     let upgrade = arguments.switch("upgrade", false);
-    let (mut tests, said) = Tests::read(invocation);
-    if has_errors(&said) {
-        return Err(refuse(invocation, said));
-    }
-    view.diagnostics(&said);
+    let mut said = Vec::new();
     let project = if root.root.calls.is_empty() && !tests.call_modules() {
         Project::load_from(invocation, &mut FromManifest { manifest: &ModuleManifest::default(), root: ".".into() })
     } else if arguments.switch("get", true) {
         tell(invocation, if upgrade { "\nUpgrading modules..." } else { "\nInitializing modules..." });
-        install(invocation, upgrade, OnFailure::KeepOthers, &mut tests)
-            .map_err(|problems| invocation.fail(&problems))?
+        install(invocation, upgrade, OnFailure::KeepOthers, tests).map_err(|problems| invocation.fail(&problems))?
     } else {
         let manifest = ModuleManifest::read(&context.data_directory).map_err(|problem| invocation.fail(&[problem]))?;
         let mut places = FromManifest { manifest: &manifest, root: ".".into() };
-        let said = tests.load_modules(invocation, &mut places);
-        if has_errors(&said) {
-            return Err(refuse(invocation, said));
-        }
+        said = tests.load_modules(invocation, &mut places);
         Project::load_from(invocation, &mut places)
     };
-    project.settled().map_err(|problems| refuse(invocation, problems))?;
-    Ok((project, tests))
+    if !has_errors(&said) {
+        said = project.settled().err().unwrap_or_default();
+    }
+    Ok((project, said))
 }
 
-/// The location of the state of a workspace in a backend. Reports problems.
-fn place(invocation: &Invocation<'_>, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
+/// The location of the state of a workspace in a backend.
+fn place(
+    invocation: &Invocation<'_>,
+    backend: &StateBackend,
+    workspace: &SmolStr,
+) -> Result<StoreLocation, Vec<Diagnostic>> {
     let Invocation { arguments, context, .. } = invocation;
-    let sealing = context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let sealing = context.sealing(arguments, None)?;
     StoreLocation::of_backend(backend, workspace, context, arguments, sealing)
-        .map_err(|problems| invocation.fail(&problems))
 }

@@ -116,10 +116,13 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     match content {
         ShownFile::Plan(file) => view.line(&plan::human(&file, view.style())),
         ShownFile::State(None) => view.line("No state."),
-        ShownFile::State(Some(file)) if file.is_empty() => {
-            view.line("The state file is empty. No resources are represented.");
+        ShownFile::State(Some(file)) => {
+            let text = state::human(&file, &schemas, view.style());
+            // Resources without instances have no text.
+            if !text.is_empty() {
+                view.line(&text);
+            }
         }
-        ShownFile::State(Some(file)) => view.line(&state::human(&file, &schemas, view.style())),
     }
     Ok(Exit::DONE)
 }

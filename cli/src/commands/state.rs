@@ -136,10 +136,10 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Ve
 /// Returns an error if a provider is not installed.
 pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Result<Schemas, Vec<Diagnostic>> {
     let mut requirements = Requirements::new();
-    for record in state.instances.values() {
-        if let Some(source) = record.provider.source().cloned() {
-            require(&mut requirements, source, &Constraints::any());
-        }
+    let of_objects = state.instances.values().filter_map(|record| record.provider.source().cloned());
+    let of_bare = state.bare_resources().into_iter().map(|bare| bare.provider.source);
+    for source in of_objects.chain(of_bare) {
+        require(&mut requirements, source, &Constraints::any());
     }
     let (packages, _) = InstalledPackages::find_with(&invocation.context, &Requirements::new(), &requirements, true)?;
     let sources: Vec<_> = requirements.into_keys().collect();

@@ -83,10 +83,10 @@ fn loaded(invocation: &Invocation<'_>, said: &mut Vec<Diagnostic>) -> Result<(Pr
     }
     let (project, mut problems) = Project::load_quietly(invocation);
     problems.extend(of_tests);
-    if has_errors(&problems) {
-        return Err(problems);
+    // Errors of called modules do not hide those of the modules that tests call.
+    if !has_errors(&problems) || Project::load_root(invocation).is_ok() {
+        problems.extend(tests.load_installed(invocation));
     }
-    problems.extend(tests.load_installed(invocation));
     if has_errors(&problems) {
         return Err(problems);
     }

@@ -101,12 +101,18 @@ fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagno
         true => (Tests::default(), Vec::new()),
         false => Tests::read_in(invocation, directory.unwrap_or(".")),
     };
+    if directory.is_none() && has_errors(&problems) {
+        // The tests belong to the root module. Called modules are read after the tests.
+        return [Project::load_root(invocation).err().unwrap_or_default(), problems].concat();
+    }
     let (project, found) = match directory {
         Some(directory) => Project::load_quietly_in(invocation, directory),
         None => Project::load_quietly(invocation),
     };
     problems.extend(found);
-    if !has_errors(&problems) {
+    // Errors of called modules do not hide those of the modules that tests call.
+    let is_root_sound = || directory.is_none() && Project::load_root(invocation).is_ok();
+    if !has_errors(&problems) || is_root_sound() {
         problems.extend(tests.load_installed(invocation));
     }
     if has_errors(&problems) {

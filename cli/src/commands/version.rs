@@ -21,7 +21,7 @@ pub const VERSION: Command = Command {
     main: false,
     flags: &[command::VIEW, command::JSON_DOCUMENT, &[switch("v", ""), switch("version", "")]],
     mixed: false,
-    on_mistake: OnMistake::Usage,
+    on_mistake: OnMistake::UsageUnlessJson,
     check: command::unchecked,
     events: false,
     run,

@@ -18,7 +18,9 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     let mut records: Vec<(Vec<String>, &InstanceRecord)> =
         state.instances.values().map(|record| (module_path(record), record)).collect();
     let has_outputs = state.named_outputs().next().is_some();
-    if records.is_empty() && !has_outputs {
+    // As in OpenTofu, resources without instances count only if they are in modules.
+    let has_modules = state.bare_resources().iter().any(|bare| !bare.resource.module.is_root());
+    if records.is_empty() && !has_outputs && !has_modules {
         return "The state file is empty. No resources are represented.\n".to_owned();
     }
     // As in OpenTofu, modules are sorted by their addresses as strings, and a module comes before the modules inside

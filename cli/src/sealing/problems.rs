@@ -14,7 +14,7 @@ pub fn unencrypted_forbidden(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unencrypted method is forbidden", format!("{problem}."))
 }
 
-/// The method `unencrypted` is in use.
+/// The method `unencrypted` is declared.
 pub fn unencrypted_configured() -> Diagnostic {
     Diagnostic::warning(
         "Unencrypted method configured",
@@ -105,8 +105,10 @@ pub fn invalid_arguments(block: &str, fault: ArgumentFault<'_>) -> Diagnostic {
             Diagnostic::error("Unable to build encryption key data", detail)
         }
         ArgumentFault::NotAKeyProvider(_) => Diagnostic::error("Expected key_provider value", detail),
-        ArgumentFault::Type(..) => Diagnostic::error("Unsuitable value type", detail),
-        _ => Diagnostic::error("Invalid encryption settings", detail),
+        ArgumentFault::Type(..)
+        | ArgumentFault::NotWhole(_)
+        | ArgumentFault::NotWords(_)
+        | ArgumentFault::NotBytes(_) => Diagnostic::error("Unsuitable value type", detail),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Plans and applies tested configurations with the usual planner, coordinator and worker. The states are in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -13,7 +13,7 @@ use weft_coordinator::{
 };
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::given_variables::GivenVariables;
-use weft_evaluator::{Environment, Session};
+use weft_evaluator::{Environment, NeededNames, Session};
 use weft_executor::{Channel, HostMessage, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;
@@ -94,9 +94,9 @@ impl TestPlan {
         self.providers.schemas()
     }
 
-    /// The locals that the selection of the run leaves out.
-    pub fn idle_locals(&self) -> BTreeSet<SmolStr> {
-        self.session.as_ref().map(Session::idle_locals).unwrap_or_default()
+    /// The names that the selection of the run needs.
+    pub fn needed_names(&self) -> NeededNames {
+        self.session.as_ref().map(Session::needed_names).unwrap_or_default()
     }
 
     /// Ends the provider processes of planning.

@@ -2,13 +2,13 @@
 
 mod cleaning;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::config::test_file::{ProviderName, TestCommand, TestFile, TestRun};
-use weft_evaluator::{AssertionValues, AssertionVerdict, SessionAnswer, undeclared_in_providers};
+use weft_evaluator::{AssertionValues, AssertionVerdict, NeededNames, SessionAnswer, undeclared_in_providers};
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
@@ -160,7 +160,7 @@ impl FileRunner<'_> {
                 () => later.push(problem),
             }
         }
-        let (schemas, idle_locals) = (plan.schemas(), plan.idle_locals());
+        let (schemas, needed) = (plan.schemas(), plan.needed_names());
         let (file, inputs) = (plan.file.take(), std::mem::take(&mut plan.inputs));
         plan.close().await;
         course.problems.extend(now);
@@ -185,7 +185,7 @@ impl FileRunner<'_> {
             let state = StateFile::parse(&state, "test state").unwrap_or_default();
             course.shown = Some(Shown::State(Box::new(state), schemas));
         }
-        self.assert_state(run, (&tested, &values, &idle_locals), snapshot, course).await;
+        self.assert_state(run, (&tested, &values, &needed), snapshot, course).await;
         Ok(())
     }
 
@@ -318,8 +318,8 @@ impl FileRunner<'_> {
             course.shown = plan.file.take().map(|file| Shown::Plan(Box::new(file)));
         }
         let mut status = TestStatus::Pass;
-        let idle_locals = plan.idle_locals();
-        let seen = AssertionValues { outputs: None, variables: &values.unconverted, idle_locals: &idle_locals };
+        let needed = plan.needed_names();
+        let seen = AssertionValues { outputs: None, variables: &values.unconverted, needed: &needed };
         for assertion in &run.asserts {
             let Some(session) = &plan.session else { break };
             let asserted = session.assert(assertion, &seen).await;
@@ -333,14 +333,14 @@ impl FileRunner<'_> {
     async fn assert_state(
         &self,
         run: &TestRun,
-        (tested, values, idle_locals): (&Tested, &RunValues, &BTreeSet<SmolStr>),
+        (tested, values, needed): (&Tested, &RunValues, &NeededNames),
         snapshot: Arc<Snapshot>,
         course: &mut Course,
     ) {
         let mut status = TestStatus::Pass;
         if !run.asserts.is_empty() {
             let outputs = marked_outputs(&snapshot);
-            let seen = AssertionValues { outputs: Some(&outputs), variables: &values.unconverted, idle_locals };
+            let seen = AssertionValues { outputs: Some(&outputs), variables: &values.unconverted, needed };
             let (session, providers) = self.engine.inspect(tested, snapshot).await;
             for assertion in &run.asserts {
                 let Some(session) = &session else { break };

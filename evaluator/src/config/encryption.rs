@@ -29,6 +29,9 @@ use crate::problems::unsupported_block;
 /// because it contains secrets.
 const ENVIRONMENT: &str = "TF_ENCRYPTION";
 
+/// The method that does not encrypt.
+const UNENCRYPTED: &str = "unencrypted";
+
 /// The blocks in a `key_provider` block.
 const NESTED: [&str; 1] = ["endpoints"];
 
@@ -124,6 +127,7 @@ impl Encryption {
         }
         let mut computing = Computing { statics, found: Encryption::default(), all, pending: Vec::new() };
         computing.found.range = computing.all.range.clone();
+        computing.found.declares_unencrypted = computing.all.methods.keys().any(|(kind, _)| kind == UNENCRYPTED);
         computing.targets();
         computing.parts();
         let mut found = computing.found;
@@ -352,7 +356,11 @@ impl Computing<'_> {
         let targets = [state, plan, rest].into_iter().flatten().chain(self.found.remotes.values());
         let named: std::collections::BTreeSet<PartName> = targets.flat_map(|target| target.methods.clone()).collect();
         for name in named {
-            let Some(written) = self.all.methods.remove(&name) else { continue };
+            let Some(mut written) = self.all.methods.remove(&name) else { continue };
+            // As in OpenTofu, nothing reads the body of this method.
+            if name.0 == UNENCRYPTED {
+                (written.arguments, written.nested) = Default::default();
+            }
             if let Some(part) = self.part("method", &name, &written) {
                 self.found.methods.insert(name, part);
             }

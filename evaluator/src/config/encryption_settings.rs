@@ -25,6 +25,8 @@ pub struct Encryption {
     pub remotes: BTreeMap<SmolStr, EncryptionTarget>,
     /// The methods that targets use.
     pub methods: BTreeMap<PartName, EncryptionPart>,
+    /// Whether a method `unencrypted` is declared, even if no target uses it.
+    pub declares_unencrypted: bool,
     /// The key providers that the methods use.
     pub key_providers: BTreeMap<PartName, EncryptionPart>,
     /// The problems of the settings.

@@ -326,12 +326,19 @@ impl StaticGraph {
             _ => None,
         });
         let chosen = self.chosen(selection, &vec![true; self.nodes.len()]);
-        let variables = self.nodes.iter().zip(chosen).filter_map(|(node, chosen)| match node {
-            Node::Variable(module, name) if chosen => Some((module.clone(), name.clone())),
-            _ => None,
-        });
+        let (mut variables, mut module_outputs) = (BTreeSet::new(), BTreeSet::new());
+        for (node, _) in self.nodes.iter().zip(chosen).filter(|(_, chosen)| *chosen) {
+            match node {
+                Node::Variable(module, name) => drop(variables.insert((module.clone(), name.clone()))),
+                Node::Output(module, name) if !module.is_root() => {
+                    module_outputs.insert((module.clone(), name.clone()));
+                }
+                _ => {}
+            }
+        }
         Some(Selected {
-            variables: variables.collect(),
+            variables,
+            module_outputs,
             outputs: outputs.collect(),
             resources: resources.iter().filter_map(|i| config(&self.nodes[*i])).collect(),
             providers: wanted.iter().map(|provider| provider.module.clone()).collect(),

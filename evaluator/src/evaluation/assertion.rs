@@ -1,24 +1,27 @@
 //! Assertions of tests: conditions over the root module and its outputs, after a plan or an apply.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
 use weft_expressions::scope::Scope;
-use weft_graph_format::address::ResourceMode;
+use weft_graph_format::address::{Module, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{PlainValue, Value};
 use weft_syntax::{BinaryOperator, ExprKind, Expression};
 
 use super::conditions::{message_problem, message_text};
+use super::module_node::ModuleNode;
 use super::problems::{conditions, values};
 use super::references::check_condition;
 use super::repetition_data::RepetitionData;
+use super::scope::ReadyScope;
 use super::session::Session;
 use crate::config::Condition;
-use crate::glue::Failed;
+use crate::glue::{ExpansionKind, Failed};
 use crate::reference::{Reference, Referent, references_of};
 
 /// The first name of references to outputs.
@@ -71,18 +74,26 @@ pub struct AssertionValues<'a> {
     pub outputs: Option<&'a BTreeMap<SmolStr, Value>>,
     /// The given values of variables, before they are converted to the declared types.
     pub variables: &'a BTreeMap<SmolStr, Value>,
+    /// The names that the selection of the run needs.
+    pub needed: &'a NeededNames,
+}
+
+/// The names that the selection of a run needs. By default, everything is selected.
+#[derive(Clone, Debug, Default)]
+pub struct NeededNames {
     /// Locals of the root module whose values are unknown, because nothing in the selection needs them.
-    pub idle_locals: &'a BTreeSet<SmolStr>,
+    idle_locals: BTreeSet<SmolStr>,
+    /// The outputs of called modules that something in the selection needs. `None` if everything is selected.
+    module_outputs: Option<BTreeSet<(Module, SmolStr)>>,
 }
 
 impl Session {
-    /// The locals of the root module that nothing in the selection needs. Empty if everything is selected.
-    pub fn idle_locals(&self) -> BTreeSet<SmolStr> {
+    /// The names that the selection needs.
+    pub fn needed_names(&self) -> NeededNames {
         let root = &self.root;
-        if root.evaluation.selected.is_none() {
-            return BTreeSet::new();
-        }
-        root.config.locals.keys().filter(|name| root.locals.peek(name).is_none()).cloned().collect()
+        let Some(selected) = &root.evaluation.selected else { return NeededNames::default() };
+        let idle = root.config.locals.keys().filter(|name| root.locals.peek(name).is_none());
+        NeededNames { idle_locals: idle.cloned().collect(), module_outputs: Some(selected.module_outputs.clone()) }
     }
 
     /// Evaluates an assertion.
@@ -111,7 +122,7 @@ impl Session {
             return Err(problems);
         }
         let is_idle = |reference: &Reference| match &reference.subject {
-            Referent::Local(name) => seen.idle_locals.contains(name),
+            Referent::Local(name) => seen.needed.idle_locals.contains(name),
             _ => false,
         };
         let (idle, others): (Vec<Reference>, Vec<Reference>) = others.into_iter().partition(is_idle);
@@ -121,6 +132,9 @@ impl Session {
         };
         for reference in idle {
             scope.insert(reference.subject, Value::unknown(Type::Dynamic));
+        }
+        if let Some(needed) = &seen.needed.module_outputs {
+            root.leave_out_outputs(&others, needed, &mut scope).await;
         }
         for reference in &others {
             let Referent::Variable(name) = &reference.subject else { continue };
@@ -159,6 +173,65 @@ impl Session {
         }
         judged(assertion, &value, &message, &scope, problems)
     }
+}
+
+impl ModuleNode {
+    /// Removes outputs that the selection does not need from the values of modules.
+    async fn leave_out_outputs(
+        self: &Arc<Self>,
+        references: &[Reference],
+        needed: &BTreeSet<(Module, SmolStr)>,
+        scope: &mut ReadyScope,
+    ) {
+        for reference in references {
+            let Referent::Module(name, _) = &reference.subject else { continue };
+            let subject = Referent::Module(name.clone(), None);
+            if let Some(value) = scope.get(&subject) {
+                scope.insert(subject, self.needed_outputs(name, needed, value).await);
+            }
+        }
+    }
+
+    /// `module.NAME` as assertions see it. As in OpenTofu, it has only the outputs that the selection needs. If the
+    /// selection needs none of them, all outputs of a single module are unknown, and a repeated module has no
+    /// instances.
+    async fn needed_outputs(
+        self: &Arc<Self>,
+        name: &SmolStr,
+        needed: &BTreeSet<(Module, SmolStr)>,
+        value: Value,
+    ) -> Value {
+        let (Some(child), Ok(instances)) = (self.config.children.get(name), self.call(name).await) else {
+            return value;
+        };
+        let is_needed = |output: &SmolStr| needed.contains(&(child.path.clone(), output.clone()));
+        let any = child.outputs.keys().any(is_needed);
+        let kept = |object: &Value| match object.as_fields() {
+            Some(fields) => Value::object(fields.iter().filter(|(output, _)| is_needed(output)).map(named)),
+            None => object.clone(),
+        };
+        match instances.kind {
+            ExpansionKind::Single | ExpansionKind::Enabled if any => kept(&value),
+            ExpansionKind::Single | ExpansionKind::Enabled => {
+                Value::object(child.outputs.keys().map(|output| (output.clone(), Value::unknown(Type::Dynamic))))
+            }
+            ExpansionKind::Count if any => match value.as_items() {
+                Some(items) => Value::tuple(items.iter().map(kept).collect()),
+                None => value,
+            },
+            ExpansionKind::Count => Value::tuple(Vec::new()),
+            ExpansionKind::ForEach if any => match value.as_fields() {
+                Some(fields) => Value::object(fields.iter().map(|(key, object)| (key.clone(), kept(object)))),
+                None => value,
+            },
+            ExpansionKind::ForEach => Value::object(Vec::<(SmolStr, Value)>::new()),
+        }
+    }
+}
+
+/// An entry of an object.
+fn named((name, value): (&SmolStr, &Value)) -> (SmolStr, Value) {
+    (name.clone(), value.clone())
 }
 
 /// The result of an evaluated condition.

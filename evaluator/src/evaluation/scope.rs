@@ -58,6 +58,11 @@ pub(crate) struct ReadyScope {
 }
 
 impl ReadyScope {
+    /// The value of a name.
+    pub(crate) fn get(&self, subject: &Referent) -> Option<Value> {
+        self.values.get(subject).cloned()
+    }
+
     /// Adds the value of a name whose cell is still being computed.
     pub(crate) fn insert(&mut self, subject: Referent, value: Value) {
         self.values.insert(subject, value);

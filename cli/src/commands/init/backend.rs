@@ -6,6 +6,7 @@ use weft_backends::catalog;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 
+use super::failure::BackendFailure;
 use super::migration::{Migration, has_content};
 use super::problems;
 use super::selection;
@@ -13,23 +14,36 @@ use super::{place, tell};
 use crate::backend::{CLOUD, SavedBackend, StateBackend, WrittenBackend};
 use crate::command::Invocation;
 use crate::context::environment;
-use crate::exit::Exit;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, StoreLocation};
 
-/// Saves the settings of the backend, and returns the location of the state of the selected workspace. Reports
-/// problems.
-pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<StoreLocation, Exit> {
-    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+/// Saves the settings of the backend, and returns the location of the state of the selected workspace.
+pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<StoreLocation, BackendFailure> {
     let Invocation { arguments, context, .. } = invocation;
     if let Settled::Left = settings(invocation, root)? {
         // The settings of the removed block stay. As in OpenTofu, the next command therefore requires an `init` that
         // copies the state.
-        let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
-        return place(invocation, &StateBackend::default(), &workspace);
+        let workspace = context.workspace()?;
+        return Ok(place(invocation, &StateBackend::default(), &workspace)?);
     }
-    StoreLocation::find(context, arguments, Some(root)).map_err(fail)
+    Ok(StoreLocation::find(context, arguments, Some(root))?)
+}
+
+/// The location of the state of the selected workspace in the backend that an earlier `init` has saved.
+///
+/// # Errors
+/// Returns an error if the saved settings are invalid.
+pub fn saved_place(invocation: &Invocation<'_>) -> Result<StoreLocation, Vec<Diagnostic>> {
+    let Invocation { arguments, context, .. } = invocation;
+    let saved = SavedBackend::read(&context.data_directory).map_err(|problem| vec![problem])?;
+    let backend = StateBackend::saved(saved.as_ref())?;
+    let workspace = context.workspace().map_err(|problem| vec![problem])?;
+    let sealing = match arguments.switch("backend", true) {
+        true => context.sealing(arguments, None)?,
+        false => Arc::default(),
+    };
+    StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing)
 }
 
 /// How the saved settings relate to the configuration.
@@ -40,10 +54,8 @@ enum Settled {
     Left,
 }
 
-fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Settled, Exit> {
+fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Settled, BackendFailure> {
     let Invocation { arguments, context, .. } = invocation;
-    let one = |problem: Diagnostic| invocation.fail(&[problem]);
-    let all = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let unused = store::names_backend(arguments) || store::names_store(arguments) && !store::is_behind(root);
     let written = root.settings.cloud.as_ref().or(root.settings.backend.as_ref());
     if let Some(block) = written.filter(|block| block.kind != "local" && unused) {
@@ -51,27 +63,27 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         tell(invocation, &format!("\nState is in the store of -store. The backend \"{kind}\" is not used."));
         return Ok(Settled::UpToDate);
     }
-    let block = WrittenBackend::read(root, true).map_err(all)?;
-    let saved = SavedBackend::read(&context.data_directory).map_err(one)?;
+    let block = WrittenBackend::read(root, true)?;
+    let saved = SavedBackend::read(&context.data_directory)?;
     let reconfigure = arguments.switch("reconfigure", false);
     let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
     let Some(block) = block else { return without_block(invocation, saved, reconfigure, migrate) };
     if block.kind == CLOUD && arguments.has("backend-config") {
-        return Err(one(problems::no_settings_for_cloud()));
+        return Err(problems::no_settings_for_cloud().into());
     }
     // Earlier `-backend-config` options are valid until the block changes or other options are given.
     let as_before = arguments.values("backend-config").next().is_none() && !reconfigure;
     if as_before && saved.as_ref().is_some_and(|saved| saved.is_from(&block)) {
-        let known = StateBackend::saved(saved.as_ref()).map_err(all)?;
-        known.check().map_err(one)?;
-        selection::select(invocation, &known).map_err(one)?;
+        let known = StateBackend::saved(saved.as_ref())?;
+        known.check()?;
+        selection::select(invocation, &known)?;
         return Ok(Settled::UpToDate);
     }
     // With `-reconfigure`, the states of the saved backend are not migrated. States in local files are always migrated.
     let saved = saved.filter(|_| !reconfigure);
     // An empty option removes the earlier options.
     let options = arguments.values("backend-config").filter(|text| !text.is_empty());
-    let mut written = block.with(options).map_err(all)?;
+    let mut written = block.with(options)?;
     ask_for_missing(invocation, &mut written);
     let unchanged = saved.as_ref().is_some_and(|saved| saved.equals(&written));
     let clouds = (saved.as_ref().is_some_and(|saved| saved.kind == CLOUD), written.kind == CLOUD);
@@ -80,26 +92,26 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
             Some(_) => clouds.0 != clouds.1,
             None => has_local_state(invocation)?,
         };
-        cloud_options(invocation, from_elsewhere).map_err(one)?;
+        cloud_options(invocation, from_elsewhere)?;
     }
-    let (now, warnings) = StateBackend::connect(&written.kind, &written.settings).map_err(all)?;
+    let (now, warnings) = StateBackend::connect(&written.kind, &written.settings)?;
     invocation.view.diagnostics(&warnings);
-    now.check().map_err(one)?;
+    now.check()?;
     if !unchanged && clouds != (true, true) {
         if saved.is_some() && !migrate && clouds == (false, false) {
-            return Err(one(problems::backend_changed()));
+            return Err(problems::backend_changed().into());
         }
         if saved.is_some() || has_local_state(invocation)? {
-            let before = StateBackend::saved(saved.as_ref()).map_err(all)?;
+            let before = StateBackend::saved(saved.as_ref())?;
             Migration { invocation, before: &before, now: &now }.run(saved.is_none())?;
         }
     }
     let selected = selection::select(invocation, &now);
     // The settings of a `remote` backend are saved even if it has no workspaces, because `workspace new` needs them.
     if selected.is_ok() || written.kind == "remote" {
-        SavedBackend::new(&written).write(&context.data_directory).map_err(one)?;
+        SavedBackend::new(&written).write(&context.data_directory)?;
     }
-    selected.map_err(one)?;
+    selected?;
     if !unchanged {
         let kind = now.kind();
         let text = match kind == CLOUD {
@@ -117,9 +129,8 @@ fn without_block(
     saved: Option<SavedBackend>,
     reconfigure: bool,
     migrate: bool,
-) -> Result<Settled, Exit> {
+) -> Result<Settled, BackendFailure> {
     let Invocation { arguments, context, .. } = invocation;
-    let one = |problem: Diagnostic| invocation.fail(&[problem]);
     if arguments.has("backend-config") {
         invocation.view.diagnostics(&[problems::backend_options_unused()]);
     }
@@ -128,13 +139,13 @@ fn without_block(
         return Ok(Settled::Left);
     }
     if saved.kind == CLOUD {
-        cloud_options(invocation, true).map_err(one)?;
+        cloud_options(invocation, true)?;
     } else if !migrate {
-        return Err(one(problems::backend_changed()));
+        return Err(problems::backend_changed().into());
     }
-    let before = StateBackend::saved(Some(&saved)).map_err(|problems| invocation.fail(&problems))?;
+    let before = StateBackend::saved(Some(&saved))?;
     Migration { invocation, before: &before, now: &StateBackend::default() }.run(false)?;
-    SavedBackend::remove(&context.data_directory).map_err(one)?;
+    SavedBackend::remove(&context.data_directory)?;
     let kind = &saved.kind;
     tell(invocation, &format!("\nSuccessfully unset the backend \"{kind}\". Weft now stores state locally."));
     Ok(Settled::UpToDate)
@@ -152,12 +163,11 @@ fn cloud_options(invocation: &Invocation<'_>, moving: bool) -> Result<(), Diagno
 }
 
 /// Whether a workspace has a state in local files, which a new backend takes over.
-fn has_local_state(invocation: &Invocation<'_>) -> Result<bool, Exit> {
-    let one = |problem: Diagnostic| invocation.fail(&[problem]);
+fn has_local_state(invocation: &Invocation<'_>) -> Result<bool, BackendFailure> {
     let local = StateBackend::default();
-    for name in local.workspaces().map_err(one)? {
+    for name in local.workspaces()? {
         let here = place(invocation, &local, &name.into())?;
-        let known = block_on(here.snapshot()).and_then(|read| read).map_err(one)?;
+        let known = block_on(here.snapshot()).and_then(|read| read)?;
         if has_content(&known) {
             return Ok(true);
         }

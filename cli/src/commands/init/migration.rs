@@ -8,12 +8,12 @@ use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{Edit, EditAnswer, RunHeader, RunStore, Snapshot, StoredInstance, Writes};
 
+use super::failure::BackendFailure;
 use super::{problems, selection};
 use crate::backend::StateBackend;
 use crate::command::Invocation;
 use crate::context::{DEFAULT_WORKSPACE, remember_workspace};
 use crate::edits::{Change, change, file_of, refusal, writes};
-use crate::exit::Exit;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, Access, StoreLocation};
@@ -95,16 +95,14 @@ fn equal(one: &Snapshot, other: &Snapshot) -> bool {
 }
 
 impl Migration<'_> {
-    /// Copies the states. With `empties`, the function then empties the copied states in the old backend. Reports
-    /// problems.
+    /// Copies the states. With `empties`, the function then empties the copied states in the old backend.
     ///
     /// # Errors
-    /// Returns the exit code. The problems have been reported.
-    pub fn run(&self, empties: bool) -> Result<(), Exit> {
-        let one = |problem: Diagnostic| self.invocation.fail(&[problem]);
-        let selected = self.invocation.context.workspace().map_err(one)?;
-        let names: Vec<SmolStr> = self.before.all_states().map_err(one)?.into_iter().map(SmolStr::from).collect();
-        let several = self.now.has_workspaces().map_err(one)?;
+    /// Returns the reason why the states cannot be copied.
+    pub fn run(&self, empties: bool) -> Result<(), BackendFailure> {
+        let selected = self.invocation.context.workspace()?;
+        let names: Vec<SmolStr> = self.before.all_states()?.into_iter().map(SmolStr::from).collect();
+        let several = self.now.has_workspaces()?;
         let mut forced = self.invocation.arguments.switch("force-copy", false);
         let name = |name: &str| SmolStr::from(name);
         let moves = match route(&names, several, selected) {
@@ -113,7 +111,7 @@ impl Migration<'_> {
                 if !forced {
                     self.asked_for_selected(&selected)?;
                 }
-                remember_workspace(&self.invocation.context.data_directory, DEFAULT_WORKSPACE).map_err(one)?;
+                remember_workspace(&self.invocation.context.data_directory, DEFAULT_WORKSPACE)?;
                 vec![Move { from: selected, to: name(DEFAULT_WORKSPACE) }]
             }
             Route::All(names) => {
@@ -141,11 +139,10 @@ impl Migration<'_> {
     }
 
     /// Copies one state. Asks the user, unless the copy is `forced`.
-    fn copy(&self, step: &Move, forced: bool) -> Result<Outcome, Exit> {
+    fn copy(&self, step: &Move, forced: bool) -> Result<Outcome, BackendFailure> {
         let Migration { invocation, before, now } = self;
-        let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
         let (source, runs) = self.read(before, &step.from)?;
-        unfinished(&runs).map_err(|problem| fail(vec![problem]))?;
+        unfinished(&runs)?;
         if !has_content(&source.snapshot) {
             return Ok(Outcome::Empty);
         }
@@ -175,11 +172,11 @@ impl Migration<'_> {
                 Err(error) => Err(store::problem(&error)),
             }
         });
-        done.and_then(|done| done).map_err(|problem| fail(vec![problem]))
+        Ok(done??)
     }
 
     /// Empties a state that was copied. It is an error if the state has changed since the copy.
-    fn empty(&self, workspace: &SmolStr, lineage: &str, serial: u64) -> Result<(), Exit> {
+    fn empty(&self, workspace: &SmolStr, lineage: &str, serial: u64) -> Result<(), BackendFailure> {
         // The configuration no longer refers to the old backend. If the state in the old backend were not emptied, it
         // could be mistaken for the current state.
         let place = self.place(self.before, workspace)?;
@@ -190,22 +187,21 @@ impl Migration<'_> {
         // As in OpenTofu, the state file of a local backend is truncated, but not deleted.
         match &place {
             StoreLocation::Embedded(options) => std::fs::write(&options.state, "")
-                .map_err(|error| self.invocation.fail(&[problems::state_not_emptied(&options.state, &error)])),
+                .map_err(|error| problems::state_not_emptied(&options.state, &error).into()),
             _ => Ok(()),
         }
     }
 
     /// The name of a workspace in the new backend. In a backend without a default workspace, the default workspace
     /// needs another name.
-    fn destination(&self, name: &SmolStr) -> Result<SmolStr, Exit> {
+    fn destination(&self, name: &SmolStr) -> Result<SmolStr, BackendFailure> {
         if name != DEFAULT_WORKSPACE || self.now.has_default() {
             return Ok(name.clone());
         }
         let Invocation { context, .. } = self.invocation;
-        let one = |problem: Diagnostic| self.invocation.fail(&[problem]);
-        let chosen = selection::name_for_default(self.invocation, self.now).map_err(one)?;
-        if context.workspace().map_err(one)? == DEFAULT_WORKSPACE && self.now.has_workspaces().map_err(one)? {
-            remember_workspace(&context.data_directory, &chosen).map_err(one)?;
+        let chosen = selection::name_for_default(self.invocation, self.now)?;
+        if context.workspace()? == DEFAULT_WORKSPACE && self.now.has_workspaces()? {
+            remember_workspace(&context.data_directory, &chosen)?;
         }
         Ok(chosen)
     }
@@ -220,20 +216,20 @@ impl Migration<'_> {
         }
     }
 
-    fn place(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
-        super::place(self.invocation, backend, workspace)
+    fn place(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, BackendFailure> {
+        Ok(super::place(self.invocation, backend, workspace)?)
     }
 
     /// Reads a state and its runs, without a lock.
-    fn read(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<(Found, Vec<RunHeader>), Exit> {
+    fn read(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<(Found, Vec<RunHeader>), BackendFailure> {
         let place = self.place(backend, workspace)?;
         let read = block_on(place.overview()).and_then(|read| read);
-        let (snapshot, runs) = read.map_err(|problem| self.invocation.fail(&[problem]))?;
+        let (snapshot, runs) = read?;
         Ok((Found { place, snapshot }, runs))
     }
 
     /// Asks whether only the state of the selected workspace is to be copied.
-    fn asked_for_selected(&self, selected: &str) -> Result<(), Exit> {
+    fn asked_for_selected(&self, selected: &str) -> Result<(), BackendFailure> {
         let (before, now) = (self.before.kind(), self.now.kind());
         let question = format!(
             "Destination state \"{now}\" doesn't support workspaces.\nDo you want to copy only your current workspace?"
@@ -248,9 +244,9 @@ impl Migration<'_> {
 
     /// Asks whether the states of all workspaces are to be copied. Lists the workspaces whose states would be
     /// overwritten.
-    fn asked_for_all(&self, moves: &[Move]) -> Result<(), Exit> {
+    fn asked_for_all(&self, moves: &[Move]) -> Result<(), BackendFailure> {
         if !self.invocation.asks() {
-            return Err(self.invocation.fail(&[problems::migration_not_confirmed()]));
+            return Err(problems::migration_not_confirmed().into());
         }
         let mut lost = Vec::new();
         for step in moves {
@@ -297,11 +293,10 @@ impl Migration<'_> {
         self.agreed("Do you want to copy existing state to the new backend?", &detail, problems::copy_not_confirmed)
     }
 
-    fn agreed_or_aborted(&self, question: &str, detail: &str) -> Result<(), Exit> {
-        let fail = |problem| self.invocation.fail(&[problem]);
-        match self.agreed(question, detail, problems::migration_not_confirmed).map_err(fail)? {
+    fn agreed_or_aborted(&self, question: &str, detail: &str) -> Result<(), BackendFailure> {
+        match self.agreed(question, detail, problems::migration_not_confirmed)? {
             true => Ok(()),
-            false => Err(fail(problems::migration_aborted())),
+            false => Err(problems::migration_aborted().into()),
         }
     }
 

@@ -13,7 +13,7 @@ use weft_state::{OutputRecord, RawJson};
 
 use super::super::schemas::{schema_of, with_schema_marks};
 use super::objects::{self, Modules, ObjectOrder};
-use super::trees::{known, sensitive, type_form, unknown};
+use super::trees::{known, parsed, sensitive, type_form, unknown};
 use super::{TOFU_VERSION, checks, stored};
 
 /// The version of the format.
@@ -39,11 +39,13 @@ pub fn plan(plan: &PlanFile) -> Json {
     // The changes already include objects that were only moved, except in a refresh-only plan.
     let drift = plan.changes.drift.iter();
     let drift = drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op());
-    let drift: Vec<Json> = drift.map(|change| resource_change(plan, change)).collect();
+    let prior = prior_state(plan);
+    let drift: Vec<Json> = drift.map(|change| resource_change(plan, change, &prior)).collect();
     if !drift.is_empty() {
         document.insert("resource_drift".into(), drift.into());
     }
-    let changes: Vec<Json> = plan.changes.resources.iter().map(|change| resource_change(plan, change)).collect();
+    let changes = plan.changes.resources.iter();
+    let changes: Vec<Json> = changes.map(|change| resource_change(plan, change, &prior)).collect();
     if !changes.is_empty() {
         document.insert("resource_changes".into(), changes.into());
     }
@@ -51,7 +53,6 @@ pub fn plan(plan: &PlanFile) -> Json {
         let outputs = plan.changes.outputs.iter().map(|(name, output)| (name.to_string(), output_change(output)));
         document.insert("output_changes".into(), Json::Object(outputs.collect()));
     }
-    let prior = prior_state(plan);
     if !prior.is_empty() {
         document.insert("prior_state".into(), stored::state(Some(&prior), &plan.schemas));
     }
@@ -105,7 +106,7 @@ fn marked(plan: &PlanFile, change: &ResourceChange, value: &Value) -> Value {
     }
 }
 
-fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
+fn resource_change(plan: &PlanFile, change: &ResourceChange, prior: &StateFile) -> Json {
     let mut object = objects::named(&change.address, true);
     if let Some(previous) = change.previous_address.as_deref().filter(|previous| **previous != change.address) {
         object.insert("previous_address".into(), previous.to_string().into());
@@ -134,11 +135,29 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
     if let Some(text) = plan.manifest.generated.get(&change.address.to_string()) {
         inner.insert("generated_config".into(), text.as_str().into());
     }
+    if let Some(identity) = identity(change, prior) {
+        let stays =
+            matches!(change.action, ChangeAction::Only(Action::NoOp | Action::Update | Action::Delete | Action::Read));
+        inner.insert("before_identity".into(), identity.clone());
+        if stays {
+            inner.insert("after_identity".into(), identity);
+        }
+    }
     object.insert("change".into(), Json::Object(inner));
     if let Some(reason) = change.reason.word() {
         object.insert("action_reason".into(), reason.into());
     }
     Json::Object(object)
+}
+
+/// The identity of the object in the prior state.
+fn identity(change: &ResourceChange, prior: &StateFile) -> Option<Json> {
+    let record = prior.instances.get(&change.address.to_string())?;
+    let object = match &change.deposed {
+        Some(key) => record.deposed.get(key)?,
+        None => record.current.as_ref()?,
+    };
+    object.identity.as_ref().map(parsed)
 }
 
 /// The id or identity with which an object is imported.

@@ -158,6 +158,30 @@ fn a_plan_has_outputs_variables_and_prior_state() {
 }
 
 #[test]
+fn changes_have_the_identities_of_their_prior_objects() {
+    let prior = json!({"version": 4, "terraform_version": "1.12.6", "serial": 3, "lineage": "l", "outputs": {},
+    "resources": [{"mode": "managed", "type": "lab_thing", "name": "a",
+        "provider": "provider[\"registry.opentofu.org/hashicorp/lab\"]",
+        "instances": [{"schema_version": SCHEMA_VERSION, "attributes": {"id": "i"}, "identity": {"name": "n"}}]}]});
+    let object = || Value::object([("id", Value::string("i"))]);
+    for (address, action, before, after) in [
+        ("lab_thing.a", ChangeAction::Only(Action::Update), true, true),
+        ("lab_thing.a", ChangeAction::Only(Action::Delete), true, true),
+        ("lab_thing.a", ChangeAction::Only(Action::Forget), true, false),
+        ("lab_thing.a", ChangeAction::DeleteThenCreate, true, false),
+        ("lab_thing.b", ChangeAction::Only(Action::Create), false, false),
+    ] {
+        let manifest = Manifest { prior_state: Some(prior.to_string()), ..Manifest::default() };
+        let resources = vec![change(address, action, object(), object())];
+        let document = document(manifest, Changes { resources, ..Changes::default() });
+        let found = &document["resource_changes"][0]["change"];
+        let expected = |there| if there { json!({"name": "n"}) } else { Json::Null };
+        assert_eq!(found["before_identity"], expected(before), "{action:?}");
+        assert_eq!(found["after_identity"], expected(after), "{action:?}");
+    }
+}
+
+#[test]
 fn a_state_is_shown_by_its_schema() {
     let text = json!({"version": 4, "terraform_version": "1.12.6", "serial": 3, "lineage": "l", "check_results": null,
     "outputs": {},

@@ -32,7 +32,8 @@ pub struct FoundTests {
 pub fn find_tests(root: &str, directory: &str) -> FoundTests {
     let mut found = FoundTests::default();
     let root = clean(root);
-    let shown = clean(&joined(&root, directory));
+    // As in OpenTofu, the directory is always below the root.
+    let shown = clean(&joined(&root, directory.trim_start_matches('/')));
     let mut names = match names_in(Path::new(&shown)) {
         Ok(names) => names.into_iter().map(|name| joined(&shown, &name)).collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -1,0 +1,9 @@
+terraform {
+  backend "local" {
+    bogus = 1
+  }
+}
+
+module "m" {
+  source = "./m"
+}

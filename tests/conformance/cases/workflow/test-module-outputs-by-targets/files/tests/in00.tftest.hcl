@@ -1,0 +1,10 @@
+run "x" {
+  plan_options {
+    target = [module.m, module.u, module.c, module.e]
+  }
+
+  assert {
+    condition     = module.m.o == "i"
+    error_message = "no"
+  }
+}

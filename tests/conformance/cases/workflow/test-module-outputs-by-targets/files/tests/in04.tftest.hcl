@@ -1,0 +1,10 @@
+run "x" {
+  plan_options {
+    target = [module.m, module.u, module.c, module.e]
+  }
+
+  assert {
+    condition     = module.c[0].s == "s"
+    error_message = "no"
+  }
+}

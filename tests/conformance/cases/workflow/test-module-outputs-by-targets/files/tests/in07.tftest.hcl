@@ -1,0 +1,10 @@
+run "x" {
+  plan_options {
+    target = [module.m, module.u, module.c, module.e]
+  }
+
+  assert {
+    condition     = length(module.c) == 2
+    error_message = "no"
+  }
+}

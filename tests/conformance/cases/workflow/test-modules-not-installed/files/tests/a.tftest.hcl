@@ -1,0 +1,8 @@
+run "a" {
+  module {
+    source = "./mod"
+  }
+}
+
+run "b" {
+}
