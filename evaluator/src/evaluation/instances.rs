@@ -81,6 +81,10 @@ pub(crate) async fn expand(
         return Ok(single(ExpansionKind::Single, RepetitionData::default()));
     };
     let validating = !node.evaluation.purpose().repeats();
+    if validating && matches!(repetition, Repetition::Enabled(_)) {
+        // As in OpenTofu, only the plan evaluates `enabled`.
+        return Ok(single(ExpansionKind::Enabled, RepetitionData::default()));
+    }
     let (value, problems) = node.attempted(expression, &RepetitionData::default()).await?;
     let (failed, has_keys) = (has_errors(&problems), matches!(repetition, Repetition::ForEach(_)));
     let settled = !has_keys || are_repeated_keys(&problems, expression);

@@ -12,7 +12,7 @@ use weft_expressions::resource_rules::{attribute_above, deprecated_paths, sensit
 use weft_graph_format::address::{
     ConfigResource, InstanceKey, ProviderInstance, Resource, ResourceInstance, ResourceMode,
 };
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
@@ -97,9 +97,10 @@ impl ModuleNode {
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
             let rules = Arc::new(BlockRules::of(&block));
-            let common =
-                Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider: OnceLock::new() });
             let Expanded { kind, instances, .. } = expanded;
+            let only = Some(kind).filter(|_| instances.len() == 1);
+            let (shared, provider) = (schema.clone(), OnceLock::new());
+            let common = Arc::new(Common { block, rules, schema: shared, waits, direct, provider, only });
             let is_desired = !instances.is_empty();
             let glue = node.evaluation.glue.clone();
             let values = node.clone().all_instances(common, instances).await;
@@ -141,7 +142,7 @@ impl ModuleNode {
         let schema = self.schema_of(block).await?;
         let rules = Arc::new(BlockRules::of(block));
         let (direct, provider) = Default::default();
-        let common = Common { block: block.clone(), rules, schema, waits: None, direct, provider };
+        let common = Common { block: block.clone(), rules, schema, waits: None, direct, provider, only: None };
         let repeated = RepetitionData::unknown(block.repetition.is_count());
         Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
         Err(Failed)
@@ -274,7 +275,10 @@ impl ModuleNode {
         };
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
         wrong_references_first(&mut problems);
-        failed |= problems.iter().any(Diagnostic::is_error);
+        if has_errors(&problems) {
+            failed = true;
+            self.evaluation.invalid.arguments.lock().insert(address.config());
+        }
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {
             return Err(Failed);
@@ -315,7 +319,7 @@ impl ModuleNode {
         let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
         let desired = DesiredInstance { checked: checked.results, ..desired };
         let value = match block.resource.mode {
-            ResourceMode::Managed => self.managed(block, desired, repeated).await?,
+            ResourceMode::Managed => self.managed(common, desired, repeated).await?,
             ResourceMode::Data => self.evaluation.glue.data(desired).await?,
             ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
         };
@@ -366,7 +370,8 @@ impl ModuleNode {
             // The provisioners run right after the object changes, so the values that they refer to must be available
             // before the change.
             let unknown = Value::unknown(common.schema.block.implied_type());
-            let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
+            let own = common.whole(&address.key, &unknown);
+            let provisions = self.provisions(block, own, &repeated.with_self(unknown)).await?;
             let named = provisions.iter().filter_map(|provision| provision.config.deep_origin());
             waits = Origin::union(waits.into_iter().chain(named));
         }
@@ -394,7 +399,7 @@ impl ModuleNode {
     /// The value of a managed instance, after its create-time provisioners.
     async fn managed(
         self: &Arc<Self>,
-        block: &ResourceBlock,
+        common: &Common,
         desired: DesiredInstance,
         repeated: &RepetitionData,
     ) -> Result<Value, Failed> {
@@ -403,7 +408,8 @@ impl ModuleNode {
         if !created {
             return Ok(value);
         }
-        let provisions = self.provisions(block, &repeated.with_self(value.clone())).await?;
+        let own = common.whole(&address.key, &value);
+        let provisions = self.provisions(&common.block, own, &repeated.with_self(value.clone())).await?;
         let ended = self.evaluation.glue.provision(&address, provisions);
         Ok(value.add_origin(ended.as_ref()))
     }
@@ -493,6 +499,8 @@ struct Common {
     direct: Vec<weft_graph_format::address::AbsResource>,
     /// The provider of the first instance that has one.
     provider: OnceLock<ProviderInstance>,
+    /// The kind of repetition, if there is exactly one instance.
+    only: Option<ExpansionKind>,
 }
 
 impl Common {
@@ -500,6 +508,13 @@ impl Common {
     fn shared(&self, provider: ProviderInstance) -> ProviderInstance {
         let first = self.provider.get_or_init(|| provider.clone());
         if *first == provider { first.clone() } else { provider }
+    }
+
+    /// The value of the resource if `object` is its only instance.
+    fn whole(&self, key: &InstanceKey, object: &Value) -> Option<Value> {
+        let instances = vec![(key.clone(), object.clone())];
+        let nothing = || Value::null(Type::Dynamic);
+        self.only.map(|kind| assemble(kind, instances, || Type::Dynamic, nothing))
     }
 }
 
