@@ -56,7 +56,7 @@ pub(crate) struct CallInstances {
 pub(crate) struct Instances {
     /// The value of a reference to the resource.
     pub(crate) whole: Value,
-    /// The value of a reference during validation, if the schema has sensitive or deprecated attributes.
+    /// The value of a reference during validation, if the resource is not repeated.
     pub(crate) in_validation: Option<Value>,
 }
 

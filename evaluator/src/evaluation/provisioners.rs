@@ -114,16 +114,16 @@ impl ModuleNode {
         Ok(found)
     }
 
-    /// Validates the provisioners and connections of a resource. The value of `self` is unknown.
+    /// Validates the provisioners and connections of a resource. `repeated` contains the value of `self`, which is
+    /// unknown.
     pub(crate) async fn validate_provisioners(
         self: &Arc<Self>,
         block: &ResourceBlock,
         repeated: &RepetitionData,
     ) -> Result<(), Failed> {
-        let repeated = repeated.with_self(Value::unknown(Type::Dynamic));
-        let mut failed = self.validate_connections(block, &repeated).await.is_err();
+        let mut failed = self.validate_connections(block, repeated).await.is_err();
         for provisioner in &block.provisioners {
-            failed |= self.validate_provisioner(block, provisioner, &repeated).await.is_err();
+            failed |= self.validate_provisioner(block, provisioner, repeated).await.is_err();
         }
         if failed { Err(Failed) } else { Ok(()) }
     }

@@ -40,24 +40,19 @@ use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
-/// The value of a single object during validation, if its schema has sensitive or deprecated attributes. The attributes
-/// have no types here, because wrong types are found by the check against the schema. `None` for other schemas.
-fn in_validation(schema: &Block) -> Option<Value> {
-    unknown_attributes(schema, |_| Type::Dynamic)
-}
-
-/// An object of unknown attributes, in which the sensitive attributes of the schema are marked. `None` for a schema
-/// without sensitive or deprecated attributes: objects of such a schema are unknown as a whole.
-pub(super) fn unknown_attributes(schema: &Block, known: impl Fn(&Type) -> Type) -> Option<Value> {
-    let Type::Object(object) = schema.implied_type() else { return None };
-    let parts = object.attributes.iter().map(|(name, ty)| (name.clone(), Value::unknown(known(ty))));
+/// An unknown object with the types of the schema. If the schema has sensitive or deprecated attributes, the object has
+/// unknown attributes instead, and the sensitive ones are marked.
+pub(super) fn unknown_object(schema: &Block) -> Value {
+    let ty = schema.implied_type();
+    let Type::Object(object) = &ty else { return Value::unknown(ty) };
+    let parts = object.attributes.iter().map(|(name, ty)| (name.clone(), Value::unknown(ty.clone())));
     let apart = Value::object(parts);
     let sensitive = sensitive_paths(&apart, schema);
     if sensitive.is_empty() && deprecated_paths(&apart, schema).is_empty() {
-        return None;
+        return Value::unknown(ty);
     }
     let marks: Vec<_> = sensitive.into_iter().map(|path| (path, Marks::SENSITIVE)).collect();
-    Some(apart.mark_paths(&marks))
+    apart.mark_paths(&marks)
 }
 
 impl ModuleNode {
@@ -109,9 +104,9 @@ impl ModuleNode {
             for (_, value) in &mut values {
                 *value = node.with_deprecations(&key, &schema.block, value);
             }
-            let once = !node.evaluation.purpose().repeats() && kind == ExpansionKind::Single;
-            let known = if once { in_validation(&schema.block) } else { None };
-            let in_validation = known.map(|known| node.with_deprecations(&key, &schema.block, &known));
+            let once = matches!(kind, ExpansionKind::Single | ExpansionKind::Enabled);
+            let in_validation = (once && !node.evaluation.purpose().repeats())
+                .then(|| node.with_deprecations(&key, &schema.block, &unknown_object(&schema.block)));
             let repeats = matches!(kind, ExpansionKind::Count | ExpansionKind::ForEach);
             let is_unplanned = repeats && is_desired && values.is_empty();
             let whole = match is_unplanned && node.evaluation.purpose().doubts_unplanned_resources() {
@@ -262,7 +257,8 @@ impl ModuleNode {
         let block = &common.block;
         let mut failed = false;
         if !self.evaluation.purpose().plans_provisioners() {
-            failed |= self.validate_provisioners(block, repeated).await.is_err();
+            let repeated = repeated.with_self(common.own_in_validation());
+            failed |= self.validate_provisioners(block, &repeated).await.is_err();
         }
         let scope = match self.evaluation.purpose().checks_references() {
             true => {
@@ -323,7 +319,7 @@ impl ModuleNode {
             ResourceMode::Data => self.evaluation.glue.data(desired).await?,
             ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
         };
-        self.after_postconditions(block, value, repeated, tally).await
+        self.after_postconditions(common, value, repeated, tally).await
     }
 
     /// The provider of an instance.
@@ -417,18 +413,18 @@ impl ModuleNode {
     /// The value of an instance, after the postconditions of its block.
     async fn after_postconditions(
         self: &Arc<Self>,
-        block: &ResourceBlock,
+        common: &Common,
         value: Value,
         repeated: &RepetitionData,
         tally: &mut ConditionTally,
     ) -> Result<Value, Failed> {
-        if block.lifecycle.postconditions.is_empty() {
+        if common.block.lifecycle.postconditions.is_empty() {
             return Ok(value);
         }
         let own =
-            if !self.evaluation.purpose().decides_conditions() { Value::unknown(Type::Dynamic) } else { value.clone() };
+            if self.evaluation.purpose().decides_conditions() { value.clone() } else { common.own_in_validation() };
         let conditions = Conditions {
-            blocks: &block.lifecycle.postconditions,
+            blocks: &common.block.lifecycle.postconditions,
             kind: CheckKind::Postcondition,
             repeated: &repeated.with_self(own),
             waits: value.deep_origin(),
@@ -508,6 +504,15 @@ impl Common {
     fn shared(&self, provider: ProviderInstance) -> ProviderInstance {
         let first = self.provider.get_or_init(|| provider.clone());
         if *first == provider { first.clone() } else { provider }
+    }
+
+    /// The value of `self` during validation. Like references to the resource, it has no type if the resource is
+    /// repeated.
+    fn own_in_validation(&self) -> Value {
+        match self.block.repetition {
+            Repetition::Count(_) | Repetition::ForEach(_) => Value::unknown(Type::Dynamic),
+            Repetition::Single | Repetition::Enabled(_) => unknown_object(&self.schema.block),
+        }
     }
 
     /// The value of the resource if `object` is its only instance.

@@ -307,7 +307,7 @@ impl ModuleNode {
                     Ok(match (validating, &instances.in_validation) {
                         (false, _) => instances.whole.clone(),
                         (true, Some(known)) => known.mark(&marks),
-                        // Validation does not know objects, not even their types.
+                        // Validation does not know instances of repeated resources, not even their types.
                         (true, None) => Value::unknown(Type::Dynamic).mark(&marks),
                     })
                 }

@@ -26,7 +26,8 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
     }
     let (left, right) = (a.open().1, b.open().1);
     match (left, right) {
-        (Kind::Unknown(_), Kind::Unknown(_)) => differing_types(a, b).then_some(false),
+        // Like cty, types are compared only if one of the values is known.
+        (Kind::Unknown(_), Kind::Unknown(_)) => None,
         (Kind::Unknown(u), _) => excluded(&u.ty, &u.refinement, b).then_some(false),
         (_, Kind::Unknown(u)) => excluded(&u.ty, &u.refinement, a).then_some(false),
         (Kind::Bool(x), Kind::Bool(y)) => Some(x == y),
