@@ -7,7 +7,6 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::connections::effective;
