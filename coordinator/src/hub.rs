@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -21,12 +22,15 @@ use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
 use crate::transport::CoordinatorEnd;
 
+/// A time that never passes, for connections within a process.
+const NEVER: Duration = Duration::from_millis(u32::MAX as u64);
+
 /// A worker's connection, as a pair of queues of frames.
 pub(crate) struct Link {
     pub(crate) outgoing: mpsc::Sender<CoordinatorFrame>,
     pub(crate) incoming: mpsc::Receiver<Result<WorkerFrame, FrameError>>,
-    /// Whether the worker may be silent without being disconnected. A worker in the same process lives as long as the
-    /// coordinator.
+    /// Whether both ends may be silent without being disconnected. A worker in the same process lives as long as the
+    /// coordinator, and both are silent while their process is suspended.
     pub(crate) patient: bool,
     /// The identity of the caller at the worker's end of the connection.
     pub(crate) peer: Peer,
@@ -155,7 +159,8 @@ impl Hub {
 
     /// Serves one connection until it ends.
     pub(crate) async fn serve(&self, mut link: Link) {
-        let first = timeout(WORKER_SILENCE, link.incoming.recv()).await;
+        let silence = if link.patient { NEVER } else { WORKER_SILENCE };
+        let first = timeout(silence, link.incoming.recv()).await;
         let Ok(Some(Ok(WorkerFrame { greeting: Some(hello), .. }))) = first else {
             warn!("a connection was closed, because its first message was not the greeting of a worker");
             return;
@@ -163,7 +168,7 @@ impl Hub {
         let welcome = |refused: Option<String>| CoordinatorFrame {
             welcome: Some(Welcome {
                 heartbeat_ms: WORKER_HEARTBEAT.as_millis() as u32,
-                pause_ms: WORKER_SILENCE.as_millis() as u32,
+                pause_ms: u32::try_from(silence.as_millis()).unwrap_or(u32::MAX),
                 intent_age_ms: INTENT_MAX_AGE.as_millis() as u32,
                 protocol: PROTOCOL,
                 refused,
@@ -503,7 +508,7 @@ fn for_run(id: &WorkerId, connection: u64, greeting: &Greeting, run: &RunId) -> 
 /// Whether the process is dead, now or after the short time that a killed process takes to exit.
 async fn is_dead_soon(id: &WorkerId) -> bool {
     const LOOKS: u32 = 10;
-    const BETWEEN: std::time::Duration = std::time::Duration::from_millis(50);
+    const BETWEEN: Duration = Duration::from_millis(50);
     for _ in 0..LOOKS {
         if is_dead(id) {
             return true;
@@ -524,5 +529,26 @@ mod tests {
         assert!(!hub.drain("w", true).await);
         assert!(hub.drain("w", false).await, "the worker was still drained");
         assert!(!hub.drain("w", false).await);
+    }
+
+    /// The user may suspend the process with Ctrl-Z. Its worker must not take this for a lost connection.
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_in_the_same_process_may_be_silent_for_an_hour() {
+        let hub = Hub::new();
+        let (ours, mut theirs) = crate::transport::pair();
+        let served = tokio::spawn({
+            let hub = hub.clone();
+            async move { hub.attach(ours).await }
+        });
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        let greeting = Greeting { name: "w".to_owned(), protocol: PROTOCOL, ..Greeting::default() };
+        let hello = WorkerFrame { greeting: Some(greeting), ..WorkerFrame::default() };
+        theirs.outgoing.send(hello.encode()).await.unwrap();
+        let first = CoordinatorFrame::decode(&theirs.incoming.recv().await.unwrap()).unwrap();
+        let welcome = first.welcome.unwrap();
+        assert_eq!(welcome.refused, None);
+        assert!(Duration::from_millis(welcome.pause_ms.into()) > Duration::from_secs(3600));
+        drop(theirs);
+        served.await.unwrap();
     }
 }

@@ -59,6 +59,7 @@ use crate::given_variables::GivenVariables;
 use crate::glue::{Brief, Failed, Glue};
 use crate::purpose::Purpose;
 use crate::selection::Selected;
+use unsound::Invalid;
 
 pub use assertion::{Asserted, AssertionValues, AssertionVerdict, NeededNames};
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
@@ -92,8 +93,7 @@ pub(crate) struct Evaluation {
     /// Whether the outputs that the plan leaves out are being evaluated for apply (see `Session::late_output`). If so,
     /// resources outside the selection have the values that the state contains.
     pub(crate) late: AtomicBool,
-    /// The source ranges of invalid references. Blocks with invalid references are not evaluated.
-    pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
+    pub(crate) invalid: Invalid,
     /// Invalid references in `dynamic` blocks, reported only if the block has elements.
     pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,
     /// The numbers that have been used.
@@ -151,7 +151,7 @@ pub async fn begin_evaluation(
         true => references::check_references(&node.evaluation, &root).await,
         false => Vec::new(),
     };
-    node.evaluation.unsound.get_or_init(|| unsound::places(&unsound));
+    node.evaluation.invalid.references.get_or_init(|| unsound::places(&unsound));
     let in_elements = in_elements::check(&node.evaluation, &root).await;
     node.evaluation.in_elements.get_or_init(|| in_elements);
     // An import without a target prevents the whole plan.
@@ -219,7 +219,7 @@ fn begin(
         environment,
         given,
         dependencies,
-        unsound: OnceLock::new(),
+        invalid: Invalid::default(),
         in_elements: OnceLock::new(),
         late: AtomicBool::new(false),
         numbers: Numbers::default(),

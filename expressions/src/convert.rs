@@ -230,8 +230,8 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
             }
             Ok(Value::tuple(items))
         }
-        (Kind::Map(f), Type::Object(object)) => to_object(f.entries(), object, true, path),
-        (Kind::Object(f), Type::Object(object)) => to_object(f.entries(), object, false, path),
+        (Kind::Map(f), Type::Object(object)) => to_object(f.entries(), object, Some(&f.element_type()), path),
+        (Kind::Object(f), Type::Object(object)) => to_object(f.entries(), object, None, path),
         _ => Err(ConvertError::new(path, mismatch_message(&value.ty(), want))),
     }
 }
@@ -241,23 +241,33 @@ fn null_unmarked(value: Value) -> Value {
     if value.is_null() { value.unmark().0 } else { value }
 }
 
+/// An object with these attributes. `of_map` is the type of the elements if they are elements of a map.
 fn to_object(
     entries: &Entries,
     object: &ObjectType,
-    from_map: bool,
+    of_map: Option<&Type>,
     path: &mut Vec<ValueStep>,
 ) -> Result<Value, ConvertError> {
     let mut attributes = BTreeMap::new();
     for (name, ty) in &object.attributes {
         let converted = match entries.get(name) {
+            Some(_) if let Some(have) = of_map.filter(|have| !can_convert(have, ty, Safety::Unsafe)) => {
+                let why = mismatch_message(have, ty);
+                let message = format!("map element type is incompatible with attribute {name:?}: {why}");
+                return Err(ConvertError::new(path, message));
+            }
             Some(found) => {
-                path.push(if from_map { ValueStep::Key(name.clone()) } else { ValueStep::Attribute(name.clone()) });
+                path.push(if of_map.is_some() {
+                    ValueStep::Key(name.clone())
+                } else {
+                    ValueStep::Attribute(name.clone())
+                });
                 let converted = convert_at(found, ty, path)?;
                 path.pop();
                 null_unmarked(converted)
             }
             None if object.optional.contains(name) => Value::null(ty.without_optional()),
-            None if from_map => {
+            None if of_map.is_some() => {
                 return Err(ConvertError::new(path, format!("map has no element for required attribute {name:?}")));
             }
             None => return Err(ConvertError::new(path, format!("attribute {name:?} is required"))),

@@ -338,6 +338,17 @@ def for_each_when_validating(context, want, got):
         d.get("summary") == "Invalid for_each argument" and (d.get("file"), d.get("line")) in places for d in extra)
 
 
+def repeated_by_itself(context, want, got):
+    """A repetition that refers to its own resource. OpenTofu evaluates it as if the resource had no instances."""
+    files = mentions.current(context["case"], context["index"])
+    def in_repetition(d):
+        lines = (files.get(d.get("file")) or "").split("\n")
+        at = lines[d["line"] - 1] if 0 < (d.get("line") or 0) <= len(lines) else ""
+        return d.get("summary") == "Self-referential block" and re.match(r"\s*(count|for_each|enabled)\s*=", at)
+    found = errors(got)
+    return got.get("exit") == 1 and want.get("exit") in (0, 2) and not errors(want) and bool(found) and all(map(in_repetition, found))
+
+
 def independent_goes_on(context, want, got):
     """OpenTofu skips everything that mentions a failed object. Weft skips only what needs its result."""
     a, b = want.get("events") or {}, got.get("events") or {}
@@ -439,6 +450,8 @@ DELIBERATE = [
     Deliberate("unused-provider", "Weft starts only providers that something uses.", unused_provider, ends=True),
     Deliberate("for-each-when-validating", "Weft says what is wrong with for_each of a resource when it validates, and once.",
                for_each_when_validating, ends=True),
+    Deliberate("repeated-by-itself", "A count, for_each or enabled that refers to its own resource is an error; OpenTofu sees no instances.",
+               repeated_by_itself, ends=True),
     Deliberate("providers-in-order", "Weft lists the providers of a module in their order, not in one that changes from run to run.", providers_in_order),
     Deliberate("key-provider-circle", "OpenTofu names a wrong type where key providers depend on each other; Weft names the circle.", key_provider_circle),
     Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),

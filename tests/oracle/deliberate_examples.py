@@ -83,6 +83,10 @@ NO_VALUE = {"severity": "error", "summary": "Invalid for_each argument", "file":
 FOR_EACH = {"steps": [{"run": ["plan"]}], "files": 'resource "terraform_data" "a" {\n  for_each = nope(["a"])\n  input = 1\n}\n',
             "want": events(1, [NO_FUNCTION, NO_VALUE], planned=[DATA]), "got": events(1, [NO_FUNCTION])}
 
+ITSELF = {"severity": "error", "summary": "Self-referential block", "file": "main.tf", "line": 2}
+BY_ITSELF = {"steps": [{"run": ["validate"]}], "files": 'resource "terraform_data" "a" {\n  count = length(terraform_data.a)\n  input = terraform_data.a\n}\n',
+             "want": {"exit": 0, "valid": True, "diagnostics": []}, "got": {"exit": 1, "valid": False, "diagnostics": [ITSELF]}}
+
 BROKEN = {"severity": "error", "summary": "create failed", "address": 'lab_thing.a["x"]', "file": "main.tf", "line": 1}
 MENTIONED = """
 resource "lab_thing" "a" {
@@ -211,6 +215,12 @@ EXAMPLES = {
         lambda x: x["want"]["events"]["diagnostics"][1].update(line=3),
         lambda x: x["want"]["events"]["diagnostics"][1].update(summary="Invalid index"),
         lambda x: x["got"].update(exit=0)),
+    "repeated-by-itself": near(
+        BY_ITSELF,
+        lambda x: x["got"]["diagnostics"][0].update(line=3),
+        lambda x: x["got"]["diagnostics"][0].update(summary="Invalid reference"),
+        lambda x: x["want"].update(exit=1, diagnostics=[ITSELF | {"line": 3}]),
+        lambda x: x["got"]["diagnostics"].append(ITSELF | {"line": 3})),
     "providers-in-order": near(
         ORDERED,
         lambda x: x["got"].update(text=TREE.replace("[a]", "[c]")),

@@ -98,8 +98,9 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let differs = |file: &PlanFile| made.differs_without_drift || drifted(file);
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && differs(file);
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
-    // As in OpenTofu, there is no hint about a saved plan that has nothing to apply.
-    if made.file.as_ref().is_some_and(|file| file.manifest.applyable) && !invocation.context.automation {
+    // As in OpenTofu, there is no hint about a plan without changes, even if its apply would store refreshed objects.
+    let recorded = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && file.manifest.applyable;
+    if (changed || made.file.as_ref().is_some_and(recorded)) && !invocation.context.automation {
         view.line(&render::next_steps(out, view.style()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })

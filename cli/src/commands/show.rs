@@ -132,6 +132,8 @@ fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Ex
     if !invocation.arguments.switch("json", false) {
         return Err(invocation.mistake(&problems::module_without_json()));
     }
+    // As in OpenTofu, the settings for encryption are read, so errors in the current directory count.
+    sealing(invocation)?;
     if !is_directory(Path::new(directory)) {
         return Err(invocation.fail(&[problems::no_directory(directory)]));
     }

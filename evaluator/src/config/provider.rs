@@ -117,6 +117,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let (Some(expression), None) = (&for_each, &alias) {
         compiling.report(problems::provider::for_each_without_alias(expression.range()));
     }
+    let version = version(compiling, &content);
     let key = (local_name, alias);
     if let Some(first) = compiling.module.providers.get(&key) {
         let problem = problems::provider::duplicate(&key.0, key.1.as_ref(), &first.range, &block.range);
@@ -136,7 +137,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         local_name: key.0.clone(),
         alias: key.1.clone(),
         for_each,
-        version: version(compiling, &content),
+        version,
         body,
         is_empty,
         is_mock: false,

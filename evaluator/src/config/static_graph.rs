@@ -151,7 +151,11 @@ impl StaticGraph {
             common.push(Node::Expand(here.clone()));
         }
         for local in module.locals.values() {
-            self.edges(Node::Local(here.clone(), local.name.clone()), targets(module, &local.references));
+            let own = Node::Local(here.clone(), local.name.clone());
+            let mut to = targets(module, &local.references);
+            // Evaluation reports self-references, because everything else is still evaluated.
+            to.retain(|node| *node != own);
+            self.edges(own, to);
         }
         for output in module.outputs.values() {
             let mut to = targets(module, &output.references);

@@ -30,8 +30,8 @@ impl ModuleNode {
                 return Err(Failed);
             }
             let expanded = expand(&node, &call.repetition, false).await?;
-            node.evaluation.glue.module_expanded(&node.address, &key, &expanded.expansion());
             let depends = node.depends_on_origin(&call.depends_on, None).await?;
+            node.evaluation.glue.module_expanded(&node.address, &key, &expanded.expansion());
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let kind = expanded.kind;
             let nodes = expanded

@@ -42,6 +42,11 @@ impl ModuleNode {
         let (node, key) = (self.clone(), name.clone());
         self.locals.get(name.clone(), move || async move {
             let local = node.config.locals.get(&key).ok_or(Failed)?.clone();
+            let own = Referent::Local(key.clone());
+            if local.references.iter().any(|reference| reference.subject == own) {
+                let address = node.name_of(&format!("local.{key}"));
+                return node.fail(super::problems::references::local_refers_to_itself(&address, &local.range));
+            }
             let scope = node.scope(&local.references, &RepetitionData::default()).await?;
             let (value, problems) = weft_expressions::evaluate::evaluate(&local.value, &scope);
             if problems.iter().any(Diagnostic::is_error) {

@@ -7,7 +7,6 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::connections::effective;
@@ -83,10 +82,12 @@ fn computed(body: &BodySource, schema: &Block, scope: &dyn Scope, ignored: &[Sou
 }
 
 impl ModuleNode {
-    /// The provisioners that run after a create. `repeated` contains the value of `self`.
+    /// The provisioners that run after a create. `repeated` contains the value of `self`. `whole` is the value of the
+    /// resource. It is `None` if the resource has several instances: a provisioner of one of them cannot refer to all.
     pub(crate) async fn provisions(
         self: &Arc<Self>,
         block: &ResourceBlock,
+        whole: Option<Value>,
         repeated: &RepetitionData,
     ) -> Result<Vec<Provision>, Failed> {
         let mut found = Vec::new();
@@ -94,30 +95,34 @@ impl ModuleNode {
         for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
             let base = block.connection.as_ref().filter(|_| provisioner.kind != LOCAL_EXEC);
             let of_base = base.into_iter().flat_map(|connection| &connection.references);
-            let references: Vec<Reference> = provisioner.references.iter().chain(of_base).cloned().collect();
-            if let Some(circle) = references.iter().find(|reference| reference.subject == own) {
+            let (to_own, references): (Vec<Reference>, Vec<Reference>) =
+                provisioner.references.iter().chain(of_base).cloned().partition(|reference| reference.subject == own);
+            if let (Some(circle), None) = (to_own.first(), &whole) {
                 if self.evaluation.purpose().checks_references() {
                     continue;
                 }
                 let problem = super::problems::resources::provisioner_refers_to_itself(&block.resource, &circle.range);
                 return self.fail(problem);
             }
-            let scope = self.scope(&references, repeated).await?;
+            let mut scope = self.scope(&references, repeated).await?;
+            if let Some(whole) = whole.as_ref().filter(|_| !to_own.is_empty()) {
+                scope.insert(own.clone(), whole.clone());
+            }
             found.extend(made_ready(provisioner, base.map(|connection| &connection.body), &scope));
         }
         Ok(found)
     }
 
-    /// Validates the provisioners and connections of a resource. The value of `self` is unknown.
+    /// Validates the provisioners and connections of a resource. `repeated` contains the value of `self`, which is
+    /// unknown.
     pub(crate) async fn validate_provisioners(
         self: &Arc<Self>,
         block: &ResourceBlock,
         repeated: &RepetitionData,
     ) -> Result<(), Failed> {
-        let repeated = repeated.with_self(Value::unknown(Type::Dynamic));
-        let mut failed = self.validate_connections(block, &repeated).await.is_err();
+        let mut failed = self.validate_connections(block, repeated).await.is_err();
         for provisioner in &block.provisioners {
-            failed |= self.validate_provisioner(block, provisioner, &repeated).await.is_err();
+            failed |= self.validate_provisioner(block, provisioner, repeated).await.is_err();
         }
         if failed { Err(Failed) } else { Ok(()) }
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::Resource;
+use weft_graph_format::address::{ConfigResource, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::schema::Schema;
@@ -238,7 +238,7 @@ impl<'a> Checking<'a> {
         if !problems.is_empty() {
             let references = references.into_iter().cloned().collect();
             let module = self.module.path.clone();
-            self.unsound.push(Unsound { module, references, provider: None, problems });
+            self.unsound.push(Unsound { module, references, provider: None, after: None, problems });
         }
     }
 
@@ -270,25 +270,34 @@ impl<'a> Checking<'a> {
         self.conditions(&apart(conditions));
         self.depends_on(&resource.depends_on);
         if !wrong_body {
+            let found = std::mem::take(&mut self.found);
             self.triggers(resource);
             self.ignored(resource);
+            let late = std::mem::replace(&mut self.found, found);
+            let config = ConfigResource { module: self.module.path.clone(), resource: resource.resource.clone() };
+            self.wrong_resource(resource, Some(config), late);
         }
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         let problems = self.take(&apart(conditions));
-        if !problems.is_empty() {
-            let own = resource.references.iter().chain(provisioner_references(resource));
-            let all = own.chain(&resource.depends_on).chain(&resource.trigger_references);
-            let others = all.filter(|reference| reference.subject != Referent::Resource(resource.resource.clone()));
-            self.unsound.push(Unsound {
-                module: self.module.path.clone(),
-                references: others.cloned().collect(),
-                provider: Some((
-                    resource.provider_local_name(),
-                    resource.provider.as_ref().and_then(|provider| provider.alias.clone()),
-                )),
-                problems,
-            });
+        self.wrong_resource(resource, None, problems);
+    }
+
+    /// Records problems of a resource. If `after` is set, they are only reported if its arguments are valid.
+    fn wrong_resource(&mut self, resource: &ResourceBlock, after: Option<ConfigResource>, problems: Vec<Diagnostic>) {
+        if problems.is_empty() {
+            return;
         }
+        let own = resource.references.iter().chain(provisioner_references(resource));
+        let all = own.chain(&resource.depends_on).chain(&resource.trigger_references);
+        let others = all.filter(|reference| reference.subject != Referent::Resource(resource.resource.clone()));
+        let alias = resource.provider.as_ref().and_then(|provider| provider.alias.clone());
+        self.unsound.push(Unsound {
+            module: self.module.path.clone(),
+            references: others.cloned().collect(),
+            provider: Some((resource.provider_local_name(), alias)),
+            after,
+            problems,
+        });
     }
 
     /// Adds the further problems of conditions with invalid references. Returns whether it added any problems.

@@ -41,25 +41,24 @@ use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
-/// The value of a single object during validation: an unknown object. If its schema has sensitive or deprecated
-/// attributes, the attributes are unknown instead. With `enabled`, the object is unknown as a whole.
+/// The value of a single object during validation. With `enabled`, the object is unknown as a whole.
 fn in_validation(schema: &Block, kind: ExpansionKind) -> Value {
-    let apart = if kind == ExpansionKind::Single { unknown_attributes(schema, Type::clone) } else { None };
-    apart.unwrap_or_else(|| Value::unknown(schema.implied_type()))
+    if kind == ExpansionKind::Single { unknown_object(schema) } else { Value::unknown(schema.implied_type()) }
 }
 
-/// An object of unknown attributes, in which the sensitive attributes of the schema are marked. `None` for a schema
-/// without sensitive or deprecated attributes: objects of such a schema are unknown as a whole.
-pub(super) fn unknown_attributes(schema: &Block, known: impl Fn(&Type) -> Type) -> Option<Value> {
-    let Type::Object(object) = schema.implied_type() else { return None };
-    let parts = object.attributes.iter().map(|(name, ty)| (name.clone(), Value::unknown(known(ty))));
+/// An unknown object with the types of the schema. If the schema has sensitive or deprecated attributes, the object has
+/// unknown attributes instead, and the sensitive ones are marked.
+pub(super) fn unknown_object(schema: &Block) -> Value {
+    let ty = schema.implied_type();
+    let Type::Object(object) = &ty else { return Value::unknown(ty) };
+    let parts = object.attributes.iter().map(|(name, ty)| (name.clone(), Value::unknown(ty.clone())));
     let apart = Value::object(parts);
     let sensitive = sensitive_paths(&apart, schema);
     if sensitive.is_empty() && deprecated_paths(&apart, schema).is_empty() {
-        return None;
+        return Value::unknown(ty);
     }
     let marks: Vec<_> = sensitive.into_iter().map(|path| (path, Marks::SENSITIVE)).collect();
-    Some(apart.mark_paths(&marks))
+    apart.mark_paths(&marks)
 }
 
 impl ModuleNode {
@@ -99,9 +98,11 @@ impl ModuleNode {
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
             let (rules, provider) = (Arc::new(BlockRules::of(&block)), OnceLock::new());
-            let common =
-                Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider, is_expanded: true });
             let Expanded { kind, instances, .. } = expanded;
+            let only = Some(kind).filter(|_| instances.len() == 1);
+            let shared = schema.clone();
+            let is_expanded = true;
+            let common = Arc::new(Common { block, rules, schema: shared, waits, direct, provider, only, is_expanded });
             let is_desired = !instances.is_empty();
             let glue = node.evaluation.glue.clone();
             let values = node.clone().all_instances(common, instances).await;
@@ -144,7 +145,16 @@ impl ModuleNode {
         let schema = self.schema_of(block).await?;
         let rules = Arc::new(BlockRules::of(block));
         let (direct, provider) = Default::default();
-        let common = Common { block: block.clone(), rules, schema, waits: None, direct, provider, is_expanded: false };
+        let common = Common {
+            block: block.clone(),
+            rules,
+            schema,
+            waits: None,
+            direct,
+            provider,
+            only: None,
+            is_expanded: false,
+        };
         let repeated = RepetitionData::unknown(block.repetition.is_count());
         Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
         Err(Failed)
@@ -264,7 +274,8 @@ impl ModuleNode {
         let block = &common.block;
         let mut failed = false;
         if !self.evaluation.purpose().plans_provisioners() {
-            failed |= self.validate_provisioners(block, repeated).await.is_err();
+            let repeated = repeated.with_self(common.own_in_validation());
+            failed |= self.validate_provisioners(block, &repeated).await.is_err();
         }
         let scope = match self.evaluation.purpose().checks_references() {
             true => {
@@ -278,10 +289,12 @@ impl ModuleNode {
         };
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
         wrong_references_first(&mut problems);
-        if !has_errors(&problems) && self.evaluation.purpose().checks_references() {
+        if has_errors(&problems) {
+            failed = true;
+            self.evaluation.invalid.arguments.lock().insert(address.config());
+        } else if self.evaluation.purpose().checks_references() {
             problems.extend(self.redundant_ignored(common));
         }
-        failed |= problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {
             return Err(Failed);
@@ -329,7 +342,7 @@ impl ModuleNode {
             let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
             let desired = DesiredInstance { checked: checked.results, ..desired };
             match block.resource.mode {
-                ResourceMode::Managed => self.managed(block, desired, repeated).await,
+                ResourceMode::Managed => self.managed(common, desired, repeated).await,
                 ResourceMode::Data => self.evaluation.glue.data(desired).await,
                 ResourceMode::Ephemeral => Ok(self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL)),
             }
@@ -342,7 +355,7 @@ impl ModuleNode {
             }
             planned => planned?,
         };
-        let value = self.after_postconditions(block, value, repeated, tally).await?;
+        let value = self.after_postconditions(common, value, repeated, tally).await?;
         if failed { Err(Failed) } else { Ok(value) }
     }
 
@@ -390,7 +403,8 @@ impl ModuleNode {
             // The provisioners run right after the object changes, so the values that they refer to must be available
             // before the change.
             let unknown = Value::unknown(common.schema.block.implied_type());
-            let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
+            let own = common.whole(&address.key, &unknown);
+            let provisions = self.provisions(block, own, &repeated.with_self(unknown)).await?;
             let named = provisions.iter().filter_map(|provision| provision.config.deep_origin());
             waits = Origin::union(waits.into_iter().chain(named));
         }
@@ -418,7 +432,7 @@ impl ModuleNode {
     /// The value of a managed instance, after its create-time provisioners.
     async fn managed(
         self: &Arc<Self>,
-        block: &ResourceBlock,
+        common: &Common,
         desired: DesiredInstance,
         repeated: &RepetitionData,
     ) -> Result<Value, Failed> {
@@ -427,7 +441,8 @@ impl ModuleNode {
         if !created {
             return Ok(value);
         }
-        let provisions = self.provisions(block, &repeated.with_self(value.clone())).await?;
+        let own = common.whole(&address.key, &value);
+        let provisions = self.provisions(&common.block, own, &repeated.with_self(value.clone())).await?;
         let ended = self.evaluation.glue.provision(&address, provisions);
         Ok(value.add_origin(ended.as_ref()))
     }
@@ -435,18 +450,18 @@ impl ModuleNode {
     /// The value of an instance, after the postconditions of its block.
     async fn after_postconditions(
         self: &Arc<Self>,
-        block: &ResourceBlock,
+        common: &Common,
         value: Value,
         repeated: &RepetitionData,
         tally: &mut ConditionTally,
     ) -> Result<Value, Failed> {
-        if block.lifecycle.postconditions.is_empty() {
+        if common.block.lifecycle.postconditions.is_empty() {
             return Ok(value);
         }
         let own =
-            if !self.evaluation.purpose().decides_conditions() { Value::unknown(Type::Dynamic) } else { value.clone() };
+            if self.evaluation.purpose().decides_conditions() { value.clone() } else { common.own_in_validation() };
         let conditions = Conditions {
-            blocks: &block.lifecycle.postconditions,
+            blocks: &common.block.lifecycle.postconditions,
             kind: CheckKind::Postcondition,
             repeated: &repeated.with_self(own),
             waits: value.deep_origin(),
@@ -517,6 +532,8 @@ struct Common {
     direct: Vec<weft_graph_format::address::AbsResource>,
     /// The provider of the first instance that has one.
     provider: OnceLock<ProviderInstance>,
+    /// The kind of repetition, if there is exactly one instance.
+    only: Option<ExpansionKind>,
     /// Whether the instances are known. Validation also checks blocks whose repetition is invalid.
     is_expanded: bool,
 }
@@ -526,6 +543,22 @@ impl Common {
     fn shared(&self, provider: ProviderInstance) -> ProviderInstance {
         let first = self.provider.get_or_init(|| provider.clone());
         if *first == provider { first.clone() } else { provider }
+    }
+
+    /// The value of `self` during validation. Like references to the resource, it has no type if the resource is
+    /// repeated.
+    fn own_in_validation(&self) -> Value {
+        match self.block.repetition {
+            Repetition::Count(_) | Repetition::ForEach(_) => Value::unknown(Type::Dynamic),
+            Repetition::Single | Repetition::Enabled(_) => unknown_object(&self.schema.block),
+        }
+    }
+
+    /// The value of the resource if `object` is its only instance.
+    fn whole(&self, key: &InstanceKey, object: &Value) -> Option<Value> {
+        let instances = vec![(key.clone(), object.clone())];
+        let nothing = || Value::null(Type::Dynamic);
+        self.only.map(|kind| assemble(kind, instances, || Type::Dynamic, nothing))
     }
 }
 

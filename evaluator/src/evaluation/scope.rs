@@ -240,7 +240,7 @@ impl ModuleNode {
         repeated: &RepetitionData,
         lenient: bool,
     ) -> Result<ReadyScope, Failed> {
-        if let Some(unsound) = self.evaluation.unsound.get().filter(|unsound| !unsound.is_empty())
+        if let Some(unsound) = self.evaluation.invalid.references.get().filter(|unsound| !unsound.is_empty())
             && references.iter().any(|reference| unsound.contains(&reference.range))
         {
             return Err(Failed);

@@ -11,7 +11,7 @@ use weft_graph_format::value::Value;
 
 use super::instances::MOST_INSTANCES;
 use super::module_node::{Instances, ModuleNode};
-use super::resources::unknown_attributes;
+use super::resources::unknown_object;
 use crate::config::{Repetition, ResourceBlock};
 use crate::glue::Failed;
 
@@ -27,10 +27,9 @@ impl ModuleNode {
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
                 let settled = self.evaluation.purpose().has_whole_state();
                 let missing = || match &block.repetition {
-                    // If a resource has no objects, unknown attributes with types are enough to answer questions about
-                    // the type of the resource.
-                    Repetition::Single if !settled => unknown_attributes(&schema.block, Type::clone)
-                        .unwrap_or_else(|| Value::unknown(schema.block.implied_type())),
+                    // If a resource has no objects, an unknown object is enough to answer questions about the type of
+                    // the resource.
+                    Repetition::Single if !settled => unknown_object(&schema.block),
                     _ => self.evaluation.glue.missing(),
                 };
                 in_shape_of(&block.repetition, objects, settled, missing)

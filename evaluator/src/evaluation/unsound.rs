@@ -2,16 +2,26 @@
 //! its dependencies has failed, because fixing a dependency may resolve the errors. Warnings are always reported.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use smol_str::SmolStr;
-use weft_graph_format::address::Module;
+use weft_graph_format::address::{ConfigResource, Module};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
 use super::module_node::ModuleNode;
 use crate::glue::Failed;
 use crate::reference::Reference;
+
+/// What validation has found to be invalid.
+#[derive(Default)]
+pub(crate) struct Invalid {
+    /// The source ranges of invalid references. Blocks with invalid references are not evaluated.
+    pub(super) references: OnceLock<BTreeSet<SourceRange>>,
+    /// The resources whose arguments cannot be decoded.
+    pub(super) arguments: Mutex<BTreeSet<ConfigResource>>,
+}
 
 /// A block or an argument of a call, with the problems of its references.
 pub(super) struct Unsound {
@@ -21,6 +31,8 @@ pub(super) struct Unsound {
     pub(super) references: Vec<Reference>,
     /// The local name and alias of its provider configuration.
     pub(super) provider: Option<(SmolStr, Option<SmolStr>)>,
+    /// The resource whose arguments must be valid. Otherwise, the problems are not reported.
+    pub(super) after: Option<ConfigResource>,
     /// The problems.
     pub(super) problems: Vec<Diagnostic>,
 }
@@ -28,7 +40,7 @@ pub(super) struct Unsound {
 impl ModuleNode {
     /// Whether the reference at this source range is invalid.
     pub(super) fn is_unsound(&self, at: &SourceRange) -> bool {
-        self.evaluation.unsound.get().is_some_and(|unsound| unsound.contains(at))
+        self.evaluation.invalid.references.get().is_some_and(|unsound| unsound.contains(at))
     }
 }
 
@@ -57,6 +69,10 @@ pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
 pub(super) async fn report(root: &Arc<ModuleNode>, unsound: Vec<Unsound>) -> Result<(), Failed> {
     let mut failed = false;
     for one in unsound {
+        if one.after.as_ref().is_some_and(|resource| root.evaluation.invalid.arguments.lock().contains(resource)) {
+            failed = true;
+            continue;
+        }
         failed |= one.problems.iter().any(Diagnostic::is_error);
         let follows = follows(root, &one).await;
         let told = one.problems.into_iter().filter(|problem| !follows || !problem.is_error());

@@ -58,7 +58,10 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
             None => w.optional.contains(name),
         }),
         (Type::Map(h), Type::Object(w)) => {
-            safety == Safety::Unsafe && w.attributes.values().all(|w_type| can_convert(h, w_type, safety))
+            // An optional attribute may have any type, because the map may have no element for it.
+            let mut attributes = w.attributes.iter();
+            safety == Safety::Unsafe
+                && attributes.all(|(name, w_type)| w.optional.contains(name) || can_convert(h, w_type, safety))
         }
         _ => false,
     }

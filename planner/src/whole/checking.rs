@@ -218,7 +218,11 @@ fn is_looked_at_again(facts: &Facts, one: &CheckedPart, object: &Object, looks: 
             }
         }
         CheckedPart::Resource(config) => object.instance.as_ref().is_none_or(|found| match config.resource.mode {
-            ResourceMode::Managed => !facts.selection().leaves_out(found),
+            ResourceMode::Managed => {
+                let selection = facts.selection();
+                let within = *selection == Selection::All || looks.at_apply.resources.contains(config);
+                within && !selection.leaves_out(found)
+            }
             ResourceMode::Data => looks.read.contains(found),
             ResourceMode::Ephemeral => true,
         }),

@@ -2,12 +2,6 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// A local value that refers to itself.
-pub(in crate::config) fn local_refers_to_itself(address: &str) -> Diagnostic {
-    let detail = format!("{address} refers to itself, so its value cannot be computed. Remove the reference.");
-    Diagnostic::error("Self-referencing local value", detail)
-}
-
 /// A provider whose arguments need the provider itself.
 pub(in crate::config) fn provider_refers_to_itself(address: &str) -> Diagnostic {
     Diagnostic::error(

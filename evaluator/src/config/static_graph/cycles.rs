@@ -36,13 +36,6 @@ impl StaticGraph {
         if let ([one], Node::Provider(..)) = (steps.as_slice(), &self.nodes[members[0]]) {
             return problems::cycles::provider_refers_to_itself(one);
         }
-        if let ([one], Node::Local(module, name)) = (steps.as_slice(), &self.nodes[members[0]]) {
-            let problem = problems::cycles::local_refers_to_itself(one);
-            return match modules.get(module).and_then(|module| module.locals.get(name)) {
-                Some(local) => problem.at(local.range.clone()),
-                None => problem,
-            };
-        }
         problems::cycles::cycle(&steps)
     }
 }

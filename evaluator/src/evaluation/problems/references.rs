@@ -25,6 +25,12 @@ pub(in crate::evaluation) fn undeclared_variable<'n>(
     Diagnostic::error("Reference to undeclared input variable", detail).at(at.clone())
 }
 
+/// A local value that refers to itself.
+pub(in crate::evaluation) fn local_refers_to_itself(address: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!("{address} refers to itself, so its value cannot be computed. Remove the reference.");
+    Diagnostic::error("Self-referencing local value", detail).at(at.clone())
+}
+
 /// An undeclared local value.
 pub(in crate::evaluation) fn undeclared_local<'n>(
     module: &Module,

@@ -43,11 +43,11 @@ pub(in crate::evaluation) fn ephemeral_stored(path: &Path, address: &str, at: So
     Diagnostic::error("Ephemeral value used in non-ephemeral context", detail).about(address).at(at)
 }
 
-/// A provisioner that refers to its own resource. OpenTofu finds the cycle only during apply.
+/// A provisioner that refers to its own resource, which has several instances. OpenTofu usually finds a cycle.
 pub(in crate::evaluation) fn provisioner_refers_to_itself(resource: &Resource, at: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "A provisioner of {resource} cannot refer to {resource} by name, because the object is complete only after the \
-         provisioner has run. Use \"self\" instead."
+        "A provisioner of {resource} cannot refer to {resource} by name, because {resource} has several instances. Use \
+         \"self\" instead."
     );
     Diagnostic::error("Self-referential block", detail).at(at.clone())
 }

@@ -1,0 +1,8 @@
+module "m" {
+  source = "./m"
+  one    = tomap({ tags = tomap({ a = 1 }), size = tomap({ b = 2 }) })
+  many   = [tomap({ a = 1 }), { a = 2, b = ["x"] }]
+}
+output "m" {
+  value = module.m
+}
