@@ -308,6 +308,19 @@ def providers_in_order(context, want, got):
     return True
 
 
+def instances_in_order(context, want, got):
+    """The instances of a resource in the state: for data sources, OpenTofu's order changes from run to run."""
+    pairs = zip((want.get("state") or {}).get("resources") or [], (got.get("state") or {}).get("resources") or [])
+    found = False
+    for a, b in pairs:
+        theirs, ours = a.get("instances") or [], b.get("instances") or []
+        same = {k: v for k, v in a.items() if k != "instances"} == {k: v for k, v in b.items() if k != "instances"}
+        if a.get("mode") == "data" and same and theirs != ours and sorted(map(key, theirs)) == sorted(map(key, ours)):
+            a["instances"] = ours
+            found = True
+    return found
+
+
 def unused_provider(context, want, got):
     """OpenTofu starts each required provider. If one cannot be started, this is an error even if nothing uses it."""
     said = [d.get("summary") or "" for d in errors(want)] + [h for h in want.get("headings") or [] if h.startswith("Error: ")]
@@ -417,6 +430,8 @@ DELIBERATE = [
                for_each_when_validating, ends=True),
     Deliberate("repeated-by-itself", "A count, for_each or enabled that refers to its own resource is an error; OpenTofu sees no instances.",
                repeated_by_itself, ends=True),
+    Deliberate("instances-in-order", "The state lists the instances of a data source in their order, not in one that changes from run to run.",
+               instances_in_order),
     Deliberate("providers-in-order", "Weft lists the providers of a module in their order, not in one that changes from run to run.", providers_in_order),
     Deliberate("key-provider-circle", "OpenTofu names a wrong type where key providers depend on each other; Weft names the circle.", key_provider_circle),
     Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),

@@ -87,6 +87,13 @@ ITSELF = {"severity": "error", "summary": "Self-referential block", "file": "mai
 BY_ITSELF = {"steps": [{"run": ["validate"]}], "files": 'resource "terraform_data" "a" {\n  count = length(terraform_data.a)\n  input = terraform_data.a\n}\n',
              "want": {"exit": 0, "valid": True, "diagnostics": []}, "got": {"exit": 1, "valid": False, "diagnostics": [ITSELF]}}
 
+def listed(*keys):
+    """A state with a data source that has these instances."""
+    return {"resources": [{"mode": "data", "type": "lab_echo", "name": "a", "instances": [{"index_key": k, "attributes": {"id": k}} for k in keys]}]}
+
+
+SHUFFLED = {"steps": [{"run": ["apply"]}], "want": {"exit": 0, "state": listed("d", "a")}, "got": {"exit": 0, "state": listed("a", "d")}}
+
 BROKEN = {"severity": "error", "summary": "create failed", "address": 'lab_thing.a["x"]', "file": "main.tf", "line": 1}
 MENTIONED = """
 resource "lab_thing" "a" {
@@ -203,6 +210,11 @@ EXAMPLES = {
         lambda x: x["got"]["diagnostics"][0].update(summary="Invalid reference"),
         lambda x: x["want"].update(exit=1, diagnostics=[ITSELF | {"line": 3}]),
         lambda x: x["got"]["diagnostics"].append(ITSELF | {"line": 3})),
+    "instances-in-order": near(
+        SHUFFLED,
+        lambda x: x["got"]["state"]["resources"][0]["instances"][0]["attributes"].update(id="b"),
+        lambda x: x["got"]["state"]["resources"][0]["instances"].pop(),
+        lambda x: [x[r]["state"]["resources"][0].update(mode="managed") for r in ("want", "got")]),
     "providers-in-order": near(
         ORDERED,
         lambda x: x["got"].update(text=TREE.replace("[a]", "[c]")),
