@@ -81,7 +81,7 @@ async fn an_import_plan_only_imports() {
         .without_refresh();
     let planned = case.planned().await;
     // The command writes imported objects to the state itself.
-    assert_eq!(planned.imported.keys().map(ToString::to_string).collect::<Vec<_>>(), ["test_thing.a"]);
+    assert_eq!(planned.found.keys().map(ToString::to_string).collect::<Vec<_>>(), ["test_thing.a"]);
     assert!(planned.graph.operations == 0 && planned.changes.is_empty(), "{:?}", planned.changes);
 }
 
