@@ -254,7 +254,7 @@ impl Seen {
 
 /// The plan for an instance, from the last plan of the provider.
 pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, around: Surroundings) -> InstancePlan {
-    let Case { desired, prior, accepted } = case;
+    let Case { desired, prior, .. } = case;
     let Decision { action, reason, create_first, asks_again, replace_paths } = decision;
     let before = case.before();
     let shown_before = prior.map_or_else(|| before.clone(), |prior| prior.value.clone());
