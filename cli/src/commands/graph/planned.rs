@@ -54,11 +54,11 @@ fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
         Create | Update | Read => address,
         Output => format!("{address} (expand)"),
         Delete => format!("{address} (destroy)"),
-        _ => format!("{address} ({})", operation.action),
+        _ => format!("{address} ({})", operation.kind),
     };
-    let label = match operation.address.parse::<ResourceInstance>() {
-        Ok(instance) => instance.config().to_string(),
-        Err(_) => operation.address.clone(),
+    let label = match operation.instance() {
+        Some(instance) => instance.config().to_string(),
+        None => operation.address.clone(),
     };
     let shape =
         if matches!(operation.kind, Create | Update | Delete | Read) { VertexKind::Box } else { VertexKind::Plain };
