@@ -94,6 +94,15 @@ mod tests {
     }
 
     #[test]
+    fn without_an_instance_no_object_is_offered() {
+        let found = Candidate { reason: String::new(), id: "b".to_owned(), attributes: Vec::new() };
+        let known = KnownDoubt { reason: "may be older".to_owned(), candidate: Some(Box::new(found)) };
+        let address = "a.b".parse().ok();
+        assert_eq!(known.clone().without_owned(address.as_ref(), &IdOwners::default()), known);
+        assert_eq!(known.without_owned(None, &IdOwners::default()).candidate, None);
+    }
+
+    #[test]
     fn a_doubt_is_known_until_it_is_settled() {
         let doubts = KnownDoubts::default();
         let found = Candidate { reason: String::new(), id: "b".to_owned(), attributes: Vec::new() };

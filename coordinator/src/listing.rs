@@ -281,7 +281,8 @@ mod tests {
         let outline = Outline { operations, ..Outline::default() };
         let doubt = OpRecord { status: OpStatus::InDoubt, ..OpRecord::default() };
         let ops = (0..3).map(|index| (OpIndex(index), doubt.clone())).collect();
-        let view = RunView { header: runs(&[RunStatus::InDoubt]).remove(0), ops, written: Default::default(), strays: Default::default() };
+        let header = runs(&[RunStatus::InDoubt]).remove(0);
+        let view = RunView { ops, ..RunView::of(header) };
         let found = |name: &str| doubtful(&view, &outline, &name.parse().unwrap());
         assert_eq!(found("a.b[\"x 0badcafe\"]"), [0, 1, 2]);
         assert_eq!(found("a.b[\"x 0badcafe\"] 0badcafe"), [1]);

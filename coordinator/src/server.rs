@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server as Tonic;
 use tonic::{Code, Request, Response, Status, Streaming};
+use weft_graph_format::address::NamedObject;
 use weft_proto::cluster as proto;
 use weft_protocol::{CoordinatorFrame, FrameError, WorkerFrame};
 use weft_state::{ChangeTotals, RunId};
@@ -512,6 +513,7 @@ fn refuse(error: RunError) -> Status {
         | RunError::Ambiguous(_)
         | RunError::DecisionDoesNotFit { .. }
         | RunError::IdTaken { .. }
+        | RunError::NotAnInstance(_)
         | RunError::NotSealed(_)
         | RunError::AlreadyUsed(_) => Code::FailedPrecondition,
         RunError::NotSigned(_) => Code::PermissionDenied,

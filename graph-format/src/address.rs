@@ -9,6 +9,7 @@ mod parse;
 
 use std::fmt;
 use std::ops::Deref;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -86,7 +86,7 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
             vec![Diagnostic::error("Not allowed by the coordinator", format!("{error}."))]
         }
         ClientError::Malformed { .. } => {
-            vec![Diagnostic::error("Message of the coordinator not understood", format!("{error}."))]
+            vec![Diagnostic::error("Unreadable message", format!("{error}."))]
         }
         ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use weft_coordinator::{Need, OperationKind, OutlineOperation, ShardKey};
 use weft_evaluator::drawing::{Drawing, VertexKind};
-use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::plan_file::PlanFile;
 
 use weft_coordinator::outline::outline;

@@ -205,6 +205,18 @@ mod tests {
     }
 
     #[test]
+    fn only_a_resource_instance_can_adopt() {
+        let other = doubt("not an address", "create", None);
+        let adopt = Decision::Adopt("i-1".to_owned());
+        let Err(problem) = other.check(&adopt, &IdOwners::default()) else { panic!("a problem") };
+        assert_eq!(
+            problem.detail,
+            "not an address cannot adopt an object, because it is not the address of a resource instance."
+        );
+        assert_eq!(other.check(&Decision::Retry, &IdOwners::default()), Ok(()));
+    }
+
+    #[test]
     fn other_documents_are_refused() {
         let why = |text: &str| Resolutions::parse(text).unwrap_err();
         assert_eq!(why("[1, \"r\", []]"), "it is not a JSON object");

@@ -92,7 +92,7 @@ pub fn id_taken(address: &str, id: &str, owner: &str) -> Diagnostic {
 /// An object was to be adopted by something else than a resource instance.
 pub fn cannot_adopt(address: &str) -> Diagnostic {
     Diagnostic::error(
-        "Not a resource instance",
+        "Decision does not fit",
         format!("{address} cannot adopt an object, because it is not the address of a resource instance."),
     )
     .about(address)
