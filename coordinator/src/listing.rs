@@ -276,8 +276,12 @@ mod tests {
             deposed: deposed.map(str::to_owned),
             ..OutlineOperation::new(index, OperationKind::Delete, "a.b[\"x 0badcafe\"]", 0)
         };
-        let operations =
-            vec![operation(0, None), operation(1, Some("0badcafe")), operation(2, Some("12345678")), operation(3, None)];
+        let operations = vec![
+            operation(0, None),
+            operation(1, Some("0badcafe")),
+            operation(2, Some("12345678")),
+            operation(3, None),
+        ];
         let outline = Outline { operations, ..Outline::default() };
         let doubt = OpRecord { status: OpStatus::InDoubt, ..OpRecord::default() };
         let ops = (0..3).map(|index| (OpIndex(index), doubt.clone())).collect();

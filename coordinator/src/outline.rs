@@ -122,7 +122,7 @@ pub struct OutlineOperation {
     /// The subject of the operation as text: a resource instance, `output.NAME`, or the name of a value.
     pub address: String,
     /// The address as a resource instance, if it is one. It is parsed once, when the outline is made.
-    instance: Option<ResourceInstance>,
+    pub(crate) instance: Option<ResourceInstance>,
     /// The key of the deposed object, if the operation changes a deposed object.
     pub deposed: Option<String>,
     /// The shard that contains the operation.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use weft_graph_format::operation_kind::{NamedAction, OperationKind};
 pub use weft_graph_format::digest::Digest;
+use weft_graph_format::operation_kind::{NamedAction, OperationKind};
 pub use weft_graph_format::run::{Attempt, OpIndex, RunId, WorkerId};
 
 use crate::record::{InstanceObject, Opaque};

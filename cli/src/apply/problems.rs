@@ -36,7 +36,12 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
                 );
             }
             for doubt in doubts {
-                problems.push(in_doubt(&doubt.key.to_string(), &doubt.run.to_string(), doubt.action.kind(), &doubt.reason));
+                problems.push(in_doubt(
+                    &doubt.key.to_string(),
+                    &doubt.run.to_string(),
+                    doubt.action.kind(),
+                    &doubt.reason,
+                ));
             }
             problems
         }

@@ -242,11 +242,7 @@ mod tests {
                 ..OutlineOperation::new(2, OperationKind::Check, "module.m[0].a.b", 0)
             };
             let outline = Outline {
-                operations: vec![
-                    OutlineOperation::new(0, OperationKind::Create, "module.m[0].a.b", 0),
-                    reader,
-                    check,
-                ],
+                operations: vec![OutlineOperation::new(0, OperationKind::Create, "module.m[0].a.b", 0), reader, check],
                 waiters: vec![Waiter { needs: vec![Need::Operation(0)] }, Waiter { needs: vec![Need::Waiter(0)] }],
                 shards: outline().shards,
                 ..Outline::default()

@@ -76,7 +76,8 @@ impl Compiling<'_> {
         top_level::block(self, block);
         if !block.layers.is_empty() {
             let found = self.diagnostics.split_off(known);
-            let is_same = |one: &Diagnostic, other: &Diagnostic| one.subject == other.subject && code(one) == code(other);
+            let is_same =
+                |one: &Diagnostic, other: &Diagnostic| one.subject == other.subject && code(one) == code(other);
             let is_new = |problem: &Diagnostic| !self.diagnostics.iter().any(|one| is_same(one, problem));
             let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
             self.diagnostics.extend(new);

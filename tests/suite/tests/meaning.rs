@@ -36,14 +36,19 @@ fn is_compared(before: &str, after: &str) -> bool {
     ["==", "!="].iter().any(|operator| after.starts_with(operator) || before.ends_with(operator))
 }
 
-/// Whether the summary is the subject of `match` or `matches!`, or part of that subject.
+/// Whether the summary is the subject of `match` or `matches!`, or part of a tuple that is the subject. The argument of a
+/// function in the subject does not count: the function may look up a code.
 fn is_matched(before: &str, after: &str) -> bool {
-    // The text from the last `match` up to the summary must be one expression without a block.
-    let arms = before.rfind("match ").map(|at| &before[at..]);
-    let is_subject = arms.is_some_and(|text| !text.contains(['{', '}', ';']));
-    let macro_call = before.rfind("matches!(").map(|at| &before[at + "matches!(".len()..]);
-    let is_argument = macro_call.is_some_and(|text| !text.contains([',', ';', '{', '}']));
+    let subject = before.rfind("match ").map(|at| &before[at + "match ".len()..]);
+    let is_subject = subject.is_some_and(|text| !text.contains(['{', '}', ';']) && !has_call(text));
+    let argument = before.rfind("matches!(").map(|at| &before[at + "matches!(".len()..]);
+    let is_argument = argument.is_some_and(|text| !text.contains([',', ';', '{', '}']) && !has_call(text));
     is_subject && after.contains('{') || is_argument
+}
+
+/// Whether a function is called in a text.
+fn has_call(text: &str) -> bool {
+    text.match_indices('(').any(|(at, _)| text[..at].ends_with(is_word))
 }
 
 #[test]
@@ -89,6 +94,7 @@ fn comparisons_are_found() {
         "match kind { A => problem.summary.clone() }",
         "if a == b { problem.summary }",
         "matches!(kind, A) && summary(x)",
+        "match code_of(&self.summary) { A => 1 }",
         "summary_of == x",
     ] {
         assert_eq!(comparisons(code), [0; 0], "{code}");

@@ -175,7 +175,10 @@ mod tests {
     #[test]
     fn operations_have_progress_lines() {
         assert_eq!(started_line(&hook(HookAction::Create, None, 0)), "aws_x.y[0]: Creating...");
-        assert_eq!(done_line(&hook(HookAction::Create, Some("i-1"), 2)), "aws_x.y[0]: Creation complete after 2s [id=i-1]");
+        assert_eq!(
+            done_line(&hook(HookAction::Create, Some("i-1"), 2)),
+            "aws_x.y[0]: Creation complete after 2s [id=i-1]"
+        );
         assert_eq!(
             progress_line(&hook(HookAction::Update, Some("i-1"), 75)),
             "aws_x.y[0]: Still modifying... [id=i-1, 1m15s elapsed]"
