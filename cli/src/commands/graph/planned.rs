@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_coordinator::{Need, OperationKind, OutlineOperation, ShardKey};
 use weft_evaluator::drawing::{Drawing, VertexKind};
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::plan_file::PlanFile;
 
 use weft_coordinator::outline::outline;
@@ -55,9 +56,9 @@ fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
         Delete => format!("{address} (destroy)"),
         _ => format!("{address} ({})", operation.kind),
     };
-    let label = match operation.instance() {
-        Some(instance) => instance.config().to_string(),
-        None => operation.address.clone(),
+    let label = match operation.address.parse::<ResourceInstance>() {
+        Ok(instance) => instance.config().to_string(),
+        Err(_) => operation.address.clone(),
     };
     let shape =
         if matches!(operation.kind, Create | Update | Delete | Read) { VertexKind::Box } else { VertexKind::Plain };
