@@ -6,7 +6,7 @@
 //!
 //! Not in this module: the `encryption` block (`evaluator`, `cli`), and the use of the keys (`sealing`).
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Cause, Diagnostic};
 use weft_graph_format::schema::Block;
 use weft_sealing::ServiceClient;
 
@@ -14,7 +14,6 @@ pub use crate::arguments::BackendSettings;
 use crate::arguments::Environment;
 use crate::keeper::Keeping;
 use crate::openbao;
-use crate::problems::KEY_DATA;
 
 /// All key providers that are services, even those that this build does not have, in the order of their names.
 pub const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
@@ -54,10 +53,10 @@ pub fn connect(kind: &str, settings: &BackendSettings, environment: Environment<
 }
 
 fn in_words(problems: &[Diagnostic]) -> String {
-    let words = problems.iter().map(|problem| match (problem.summary.as_str(), problem.detail.trim_end_matches('.')) {
-        (KEY_DATA, detail) => detail.to_owned(),
-        (summary, "") => summary.to_owned(),
-        (summary, detail) => format!("{summary}: {detail}"),
+    let words = problems.iter().map(|problem| match (problem.cause, problem.detail.trim_end_matches('.')) {
+        (Cause::KeyProvider, detail) => detail.to_owned(),
+        (_, "") => problem.summary.clone(),
+        (_, detail) => format!("{}: {detail}", problem.summary),
     });
     words.collect::<Vec<_>>().join("; ")
 }

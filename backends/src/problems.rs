@@ -1,14 +1,11 @@
 //! Constructors of the diagnostics of settings.
 
 use serde_json::Value as Json;
-use weft_graph_format::diagnostic::Diagnostic;
-
-/// The summary of problems of key providers.
-pub const KEY_DATA: &str = "Unable to build encryption key data";
+use weft_graph_format::diagnostic::{Cause, Diagnostic};
 
 /// The settings of a key provider are not valid.
 pub fn key_data(problem: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(KEY_DATA, problem)
+    Diagnostic::error("Unable to build encryption key data", problem).cause(Cause::KeyProvider)
 }
 
 /// This build does not support this type of backend.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use weft_coordinator::doubts::KnownDoubt;
 use weft_graph_format::graph::ClaimedSubject;
+use weft_graph_format::operation_kind::OperationKind;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Digest, Revision, Snapshot, Subject};
 
@@ -40,8 +41,8 @@ pub struct Work {
 /// An action whose outcome is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActionInDoubt {
-    /// `create`, `update`, `provision`...
-    pub action: String,
+    /// The kind of the operation, or `None` if it is not known.
+    pub kind: Option<OperationKind>,
     /// What is known about the outcome of the action.
     pub known: KnownDoubt,
 }

@@ -36,7 +36,7 @@ use weft_state::Snapshot;
 
 use crate::context::{Context, now};
 use crate::packages::{InstalledPackages, pool_options};
-use crate::render::events::{self, Hook};
+use crate::render::events::{self, Hook, HookAction};
 use crate::render::plan as lines;
 use crate::signals::Attention;
 use crate::variables;
@@ -207,8 +207,11 @@ fn show_progress(view: &View, report: ProgressReport) {
         }
         return;
     }
-    let action = if matches!(what, ProgressStep::ReadStarted | ProgressStep::ReadDone) { "read" } else { "refresh" };
-    let hook = Hook { address, deposed, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
+    let action = match what {
+        ProgressStep::ReadStarted | ProgressStep::ReadDone => HookAction::Read,
+        _ => HookAction::Refresh,
+    };
+    let hook = Hook { address, deposed, action, id, elapsed_seconds: elapsed.as_secs() };
     let (event, line) = match what {
         ProgressStep::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
         ProgressStep::RefreshDone => (events::refresh_complete(&hook), None),

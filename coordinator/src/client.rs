@@ -100,7 +100,7 @@ impl EventStream {
     /// empty after the end of the stream.
     ///
     /// # Errors
-    /// Returns an error if the connection breaks. The run continues without a watcher.
+    /// Returns an error if the connection breaks, or if an event cannot be decoded. The run continues without a watcher.
     pub async fn batch(&mut self) -> Result<Vec<WatchEvent>, ClientError> {
         let first = match self.after.take() {
             Some(left) => left?,
@@ -133,8 +133,9 @@ impl EventStream {
             return Ok(Some(match event.event {
                 Some(Event::Summary(summary)) => WatchEvent::Summary(listing(summary)),
                 Some(Event::Operation(event)) => match OperationEvent::from_wire(event) {
-                    Some(progress) => WatchEvent::Operation(progress),
-                    None => continue,
+                    Ok(Some(progress)) => WatchEvent::Operation(progress),
+                    Ok(None) => continue,
+                    Err(error) => return Err(ClientError::Malformed { address: self.address.clone(), error }),
                 },
                 Some(Event::Line(line)) => WatchEvent::Line(OutputLine::from_wire(line)),
                 Some(Event::Notice(text)) => WatchEvent::Notice(text),
@@ -266,7 +267,7 @@ impl Client {
         let response = self.runs.show_run(request).await.map_err(|status| self.refused(status))?.into_inner();
         let operations = response.operations.into_iter().map(|operation| OperationListing {
             address: operation.address,
-            action: operation.action,
+            action: operation.action.as_str().into(),
             status: operation.status,
             provider_instance: operation.provider_instance,
             worker: operation.worker,

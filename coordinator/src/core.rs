@@ -430,7 +430,7 @@ impl Coordinator {
             operation: operation.index,
             address: operation.address.clone(),
             deposed: operation.deposed.clone(),
-            action: operation.action.clone(),
+            action: operation.action(),
             provider_instance: shard.to_owned(),
             attempt: last.number,
             worker: last.holder.map(|holder| self.roster.id(holder).clone()).unwrap_or_default(),

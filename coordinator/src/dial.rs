@@ -20,6 +20,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_identity::files::Reloading;
 use weft_identity::tls::{self, TlsFailure};
 
+use crate::operation_event::MalformedEvent;
 use crate::timing::{KEEP_ALIVE, KEEP_ALIVE_WAIT};
 use crate::wire::{Dialed, Trouble};
 
@@ -66,6 +67,14 @@ pub enum ClientError {
         address: String,
         /// The reason.
         error: String,
+    },
+    /// A message of the coordinator cannot be decoded.
+    #[error("the coordinator at {address} sent a message that cannot be decoded: {error}")]
+    Malformed {
+        /// The address.
+        address: String,
+        /// The defect of the message.
+        error: MalformedEvent,
     },
     /// The coordinator refused the request.
     #[error("{message}")]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
+use weft_graph_format::address::ResourceInstance;
 use weft_protocol::Candidate;
 use weft_state::IdOwners;
 
@@ -20,9 +21,13 @@ pub struct KnownDoubt {
 
 impl KnownDoubt {
     /// Removes a candidate that another address of the state already has, and says so in the reason. An object belongs
-    /// to one address.
-    pub fn without_owned(mut self, address: &str, owners: &IdOwners) -> KnownDoubt {
+    /// to one address. Without an instance, no object can be adopted, so the candidate is removed, too.
+    pub fn without_owned(mut self, address: Option<&ResourceInstance>, owners: &IdOwners) -> KnownDoubt {
         let Some(found) = &self.candidate else { return self };
+        let Some(address) = address else {
+            self.candidate = None;
+            return self;
+        };
         let owner = owners.other_with_attributes(address, &found.attributes);
         if let Some(owner) = owner.or_else(|| owners.other(address, &found.id)) {
             self.reason.push_str(&format!("; the state has that object at {owner}"));
@@ -68,6 +73,7 @@ impl KnownDoubts {
 
 #[cfg(test)]
 mod tests {
+    use weft_graph_format::operation_kind::OperationKind;
     use weft_state::{Opaque, WorkerId};
 
     use super::*;
@@ -77,7 +83,7 @@ mod tests {
             operation: 3,
             address: "a.b".to_owned(),
             deposed: None,
-            action: "create".to_owned(),
+            action: OperationKind::Create.into(),
             provider_instance: String::new(),
             worker: WorkerId("w".to_owned()),
             attempt: 1,
@@ -85,6 +91,15 @@ mod tests {
             diagnostics: Opaque::default(),
             what,
         }
+    }
+
+    #[test]
+    fn without_an_instance_no_object_is_offered() {
+        let found = Candidate { reason: String::new(), id: "b".to_owned(), attributes: Vec::new() };
+        let known = KnownDoubt { reason: "may be older".to_owned(), candidate: Some(Box::new(found)) };
+        let address = "a.b".parse().ok();
+        assert_eq!(known.clone().without_owned(address.as_ref(), &IdOwners::default()), known);
+        assert_eq!(known.without_owned(None, &IdOwners::default()).candidate, None);
     }
 
     #[test]

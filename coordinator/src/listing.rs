@@ -3,7 +3,9 @@
 mod waits;
 
 use serde::Serialize;
+use weft_graph_format::address::NamedObject;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::operation_kind::{NamedAction, OperationKind};
 use weft_state::{
     ChangeTotals, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunStatus, RunStore, RunView, StoreError,
 };
@@ -134,8 +136,8 @@ pub fn kept_objects(details: &RunDetails) -> Vec<Diagnostic> {
 pub struct OperationListing {
     /// The address of the operation.
     pub address: String,
-    /// `create`, `update`...
-    pub action: String,
+    /// The action of the operation.
+    pub action: NamedAction,
     /// `pending intended done failed skipped in-doubt`.
     pub status: String,
     /// The provider instance as text; empty if there is none.
@@ -188,7 +190,7 @@ impl RunDetails {
             let provider_instance = outline.shard(operation.shard).map(|shard| shard.key.provider_instance());
             OperationListing {
                 address: operation.address.clone(),
-                action: operation.action.clone(),
+                action: operation.action(),
                 status: status.word().to_owned(),
                 provider_instance: provider_instance.unwrap_or_default().to_owned(),
                 worker: record.map(|record| worker_name(&record.worker).to_owned()).unwrap_or_default(),
@@ -226,31 +228,29 @@ pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     wanted().find(|(_, run)| holds(run)).or_else(|| wanted().find(unfinished)).map(|(_, run)| run)
 }
 
-/// Operations in doubt that match an address: `ADDRESS`, or `ADDRESS DEPOSED-KEY`.
-pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
-    let (instance, key) = address.split_once(" (deposed object ").unwrap_or((address, ""));
-    let key = key.trim_end_matches(')');
+/// The numbers of the operations in doubt on an object. Without the key of a deposed object, all objects of the instance
+/// match.
+pub fn doubtful(view: &RunView, outline: &Outline, object: &NamedObject) -> Vec<u32> {
     let matches = |operation: &&crate::outline::OutlineOperation| {
         let record = view.ops.get(&weft_state::OpIndex(operation.index));
         let open = record.is_some_and(|record| matches!(record.status, OpStatus::InDoubt | OpStatus::Intended));
-        let deposed = operation.deposed.as_deref().unwrap_or_default();
-        open && operation.address == instance && (key.is_empty() || key == deposed)
+        open && operation.instance().is_some_and(|address| object.matches(address, operation.deposed.as_deref()))
     };
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// The decisions that are possible if an operation with this action is in doubt. `adopt` is not possible for a
-/// provisioner, which leaves no object, and for a delete, whose object the state already has.
-pub fn fitting(action: &str) -> &'static [&'static str] {
-    match action {
-        "provision" | "delete" => &["absent", "retry", "forget"],
+/// The decisions that are possible if an operation of this kind is in doubt. `adopt` is not possible for a provisioner,
+/// which leaves no object, and for a delete, whose object the state already has. `None` is an unknown kind.
+pub fn fitting(kind: Option<OperationKind>) -> &'static [&'static str] {
+    match kind {
+        Some(OperationKind::Provision | OperationKind::Delete) => &["absent", "retry", "forget"],
         _ => &["adopt", "absent", "retry", "forget"],
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use weft_state::{Digest, RunId, RunPast};
+    use weft_state::{Digest, OpIndex, OpRecord, RunId, RunPast};
 
     use super::*;
 
@@ -267,6 +267,35 @@ mod tests {
             past: RunPast::default(),
         };
         statuses.iter().enumerate().map(header).collect()
+    }
+
+    #[test]
+    fn an_object_in_doubt_is_found_by_its_name() {
+        use crate::outline::{OperationKind, OutlineOperation};
+        let operation = |index: u32, deposed: Option<&str>| OutlineOperation {
+            deposed: deposed.map(str::to_owned),
+            ..OutlineOperation::new(index, OperationKind::Delete, "a.b[\"x 0badcafe\"]", 0)
+        };
+        let operations = vec![
+            operation(0, None),
+            operation(1, Some("0badcafe")),
+            operation(2, Some("12345678")),
+            operation(3, None),
+        ];
+        let outline = Outline { operations, ..Outline::default() };
+        let doubt = OpRecord { status: OpStatus::InDoubt, ..OpRecord::default() };
+        let ops = (0..3).map(|index| (OpIndex(index), doubt.clone())).collect();
+        let header = runs(&[RunStatus::InDoubt]).remove(0);
+        let view = RunView { ops, ..RunView::of(header) };
+        let found = |name: &str| doubtful(&view, &outline, &name.parse().unwrap());
+        assert_eq!(found("a.b[\"x 0badcafe\"]"), [0, 1, 2]);
+        assert_eq!(found("a.b[\"x 0badcafe\"] 0badcafe"), [1]);
+        assert_eq!(found("a.b[\"x 0badcafe\"] (deposed object 12345678)"), [2]);
+        assert_eq!(found("a.b[\"x 0badcafe\"] (deposed object 87654321)"), [0; 0]);
+        assert_eq!(found("a.b"), [0; 0]);
+        for wrong in ["a.b 1234", "a.b (deposed object )", "a 0badcafe", "a.b 0badcafe 0badcafe"] {
+            assert!(wrong.parse::<NamedObject>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

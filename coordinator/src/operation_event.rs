@@ -1,5 +1,8 @@
 //! Events of operations, and their encoding between a coordinator and a command line.
 
+use std::str::FromStr;
+
+use weft_graph_format::operation_kind::NamedAction;
 use weft_proto::cluster as proto;
 use weft_protocol::{Candidate, ShownName};
 use weft_state::{Opaque, WorkerId};
@@ -15,8 +18,8 @@ pub struct OperationEvent {
     pub address: String,
     /// The key of the deposed object, if the operation changes a deposed object.
     pub deposed: Option<String>,
-    /// `create`, `update`...
-    pub action: String,
+    /// The action of the operation.
+    pub action: NamedAction,
     /// The provider instance as text; empty if there is none.
     pub provider_instance: String,
     /// The number of the attempt.
@@ -126,7 +129,7 @@ impl OperationEvent {
         proto::OperationEvent {
             operation: self.operation,
             address: self.address,
-            action: self.action,
+            action: self.action.word().to_owned(),
             provider_instance: self.provider_instance,
             worker: worker_name(&self.worker).to_owned(),
             elapsed_ms: self.elapsed_ms,
@@ -142,9 +145,12 @@ impl OperationEvent {
     }
 
     /// The event from the wire; `None` for a kind that a later version added.
-    pub(crate) fn from_wire(event: proto::OperationEvent) -> Option<OperationEvent> {
-        let reason = event.reason;
-        let what = match event.status.as_str() {
+    ///
+    /// # Errors
+    /// Returns an error if the number in an event is not a number.
+    pub(crate) fn from_wire(event: proto::OperationEvent) -> Result<Option<OperationEvent>, MalformedEvent> {
+        let (reason, status) = (event.reason, event.status);
+        let what = match status.as_str() {
             "started" => OperationEventKind::Started,
             "returned" => OperationEventKind::Returned,
             "done" => {
@@ -152,8 +158,8 @@ impl OperationEvent {
                 OperationEventKind::Done { intended: event.intended, shown }
             }
             "failed" => OperationEventKind::Failed,
-            "refused" => OperationEventKind::Refused { pause: reason.parse().unwrap_or_default() },
-            "skipped" => OperationEventKind::Skipped { because: reason.parse().unwrap_or_default() },
+            "refused" => OperationEventKind::Refused { pause: number(&status, reason)? },
+            "skipped" => OperationEventKind::Skipped { because: number(&status, reason)? },
             "settling" => OperationEventKind::Settling { reason },
             "in-doubt" => {
                 let found = event.candidate.map(|found| Box::new(Candidate::from_wire(found, reason.clone())));
@@ -162,25 +168,40 @@ impl OperationEvent {
             "stray" => OperationEventKind::Stray,
             "waiting" => OperationEventKind::Waiting,
             "no-worker" => OperationEventKind::NoWorker,
-            _ => return None,
+            _ => return Ok(None),
         };
-        Some(OperationEvent {
+        Ok(Some(OperationEvent {
             operation: event.operation,
             address: event.address,
             deposed: (!event.deposed.is_empty()).then_some(event.deposed),
-            action: event.action,
+            action: event.action.as_str().into(),
             provider_instance: event.provider_instance,
             attempt: event.attempt,
             worker: WorkerId(event.worker),
             elapsed_ms: event.elapsed_ms,
             what,
             diagnostics: Opaque(event.diagnostics),
-        })
+        }))
     }
+}
+
+/// An event from the wire that cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event `{status}` of an operation has {found:?} in place of a number")]
+pub struct MalformedEvent {
+    status: String,
+    found: String,
+}
+
+/// The number of a refused or skipped operation's event. The message has it in the field for the reason.
+fn number<N: FromStr>(status: &str, text: String) -> Result<N, MalformedEvent> {
+    text.parse().map_err(|_| MalformedEvent { status: status.to_owned(), found: text })
 }
 
 #[cfg(test)]
 mod tests {
+    use weft_graph_format::operation_kind::OperationKind;
+
     use super::*;
 
     #[test]
@@ -213,7 +234,7 @@ mod tests {
                 operation: 3,
                 address: "a.b".to_owned(),
                 deposed: Some("0badcafe".to_owned()),
-                action: "create".to_owned(),
+                action: OperationKind::Create.into(),
                 provider_instance: "provider[\"h/n/t\"]".to_owned(),
                 attempt: 2,
                 worker: WorkerId("w".to_owned()),
@@ -221,9 +242,18 @@ mod tests {
                 what,
                 diagnostics: Opaque(vec![1]),
             };
-            assert_eq!(OperationEvent::from_wire(progress.clone().into_wire()), Some(progress));
+            assert_eq!(OperationEvent::from_wire(progress.clone().into_wire()), Ok(Some(progress)));
         }
         let later = proto::OperationEvent { status: "pondering".to_owned(), ..Default::default() };
-        assert_eq!(OperationEvent::from_wire(later), None);
+        assert_eq!(OperationEvent::from_wire(later), Ok(None));
+    }
+
+    #[test]
+    fn an_event_without_its_number_is_an_error() {
+        for (status, reason) in [("skipped", "a.b"), ("skipped", ""), ("refused", "-1")] {
+            let (status, reason) = (status.to_owned(), reason.to_owned());
+            let event = proto::OperationEvent { status: status.clone(), reason: reason.clone(), ..Default::default() };
+            assert_eq!(OperationEvent::from_wire(event), Err(MalformedEvent { status, found: reason }));
+        }
     }
 }

@@ -11,6 +11,7 @@ use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::checked::{CheckedConfig, CheckedObject};
 use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::limits::CallBudget;
+use weft_graph_format::operation_kind::NamedAction;
 use weft_graph_format::path::Path;
 use weft_graph_format::placement::InstanceBound;
 use weft_state::{CheckRecord, ClaimMode, Revision, Subject};
@@ -24,6 +25,7 @@ pub const HOME: &str = "home";
 pub(crate) use checks::CHECK;
 pub use checks::planned_checks;
 pub use graph::outline;
+pub use weft_graph_format::operation_kind::OperationKind;
 
 /// The key of a shard: it says which workers may carry out the operations of the shard.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,33 +94,6 @@ impl OutlineShard {
     }
 }
 
-/// The kind of an operation, as far as it matters to a coordinator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationKind {
-    /// A provider creates an object.
-    Create,
-    /// A provider changes an object.
-    Update,
-    /// A provider destroys an object.
-    Delete,
-    /// A data source is read.
-    Read,
-    /// A value is computed.
-    Evaluate,
-    /// A root output is computed and stored.
-    Output,
-    /// An object is removed from the state and not destroyed.
-    Forget,
-    /// The current object becomes a deposed object.
-    Depose,
-    /// The state is written without a provider.
-    Record,
-    /// A condition is checked.
-    Check,
-    /// A provisioner runs.
-    Provision,
-}
-
 /// A dependency of an operation or a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
@@ -146,10 +121,10 @@ pub struct OutlineOperation {
     pub kind: OperationKind,
     /// The subject of the operation as text: a resource instance, `output.NAME`, or the name of a value.
     pub address: String,
+    /// The address as a resource instance, if it is one. It is parsed once, when the outline is made.
+    pub(crate) instance: Option<ResourceInstance>,
     /// The key of the deposed object, if the operation changes a deposed object.
     pub deposed: Option<String>,
-    /// The word in messages and JSON: `create`, `update`, `read`, ...
-    pub action: String,
     /// The shard that contains the operation.
     pub shard: ShardIndex,
     /// The operations and waiters that must be done before this operation.
@@ -173,19 +148,22 @@ pub struct OutlineOperation {
 
 impl OutlineOperation {
     /// The subject of the operation, if the subject is a resource instance.
-    pub fn instance(&self) -> Option<ResourceInstance> {
-        self.address.parse().ok()
+    pub fn instance(&self) -> Option<&ResourceInstance> {
+        self.instance.as_ref()
     }
 
     /// An operation without dependencies. The kind determines `changes_world` and `reads_first`.
-    pub fn new(index: u32, kind: OperationKind, address: impl Into<String>, action: &str, shard: u32) -> Self {
+    pub fn new(index: u32, kind: OperationKind, address: impl Into<String>, shard: u32) -> Self {
         use OperationKind::{Create, Delete, Provision, Update};
+        let address = address.into();
+        // The names of values and outputs look like addresses of resources.
+        let named = matches!(kind, OperationKind::Evaluate | OperationKind::Output);
         OutlineOperation {
             index,
             kind,
-            address: address.into(),
+            instance: if named { None } else { address.parse().ok() },
+            address,
             deposed: None,
-            action: action.to_owned(),
             shard: ShardIndex(shard),
             needs: Vec::new(),
             exports: Vec::new(),
@@ -195,6 +173,11 @@ impl OutlineOperation {
             reads_first: matches!(kind, Update | Delete),
             looks_first: false,
         }
+    }
+
+    /// The action of the operation, for records, events and listings.
+    pub fn action(&self) -> NamedAction {
+        self.kind.into()
     }
 
     /// The number of provider calls that the next attempt makes, as counted by budgets. Planning a change is not

@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server as Tonic;
 use tonic::{Code, Request, Response, Status, Streaming};
+use weft_graph_format::address::NamedObject;
 use weft_proto::cluster as proto;
 use weft_protocol::{CoordinatorFrame, FrameError, WorkerFrame};
 use weft_state::{ChangeTotals, RunId};
@@ -277,7 +278,7 @@ impl proto::runs_server::Runs for Edge {
         let operations = operations.into_iter().map(|operation| proto::OperationView {
             operation: operation.operation,
             address: operation.address,
-            action: operation.action,
+            action: operation.action.word().to_owned(),
             status: operation.status,
             provider_instance: operation.provider_instance,
             worker: operation.worker,
@@ -324,7 +325,10 @@ impl proto::runs_server::Runs for Edge {
             Some(D::Forget(_)) => Decision::Forget,
             None => return Err(Status::invalid_argument("one of -adopt, -absent, -retry, -forget must be given")),
         };
-        let resolved = self.0.resolve(&run, &request.address, decision).await.map_err(refuse)?;
+        // No operation has another address.
+        let nothing = |_| refuse(RunError::NotInDoubt { run: run.clone(), address: request.address.clone() });
+        let object: NamedObject = request.address.parse().map_err(nothing)?;
+        let resolved = self.0.resolve(&run, &object, decision).await.map_err(refuse)?;
         let status = resolved.status.word().to_owned();
         Ok(Response::new(proto::ResolveDoubtResponse { status, reason: resolved.reason }))
     }
@@ -509,6 +513,7 @@ fn refuse(error: RunError) -> Status {
         | RunError::Ambiguous(_)
         | RunError::DecisionDoesNotFit { .. }
         | RunError::IdTaken { .. }
+        | RunError::NotAnInstance(_)
         | RunError::NotSealed(_)
         | RunError::AlreadyUsed(_) => Code::FailedPrecondition,
         RunError::NotSigned(_) => Code::PermissionDenied,

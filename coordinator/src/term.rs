@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::ClaimedSubject;
+use weft_graph_format::operation_kind::OperationKind;
 use weft_identity::signature::SignatureError;
 use weft_state::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, HeldSubject, Holder, Lease, LeaseView,
@@ -92,15 +93,18 @@ pub enum RunError {
     #[error("several objects of {0} are in doubt: name one, `{0} (deposed object KEY)`")]
     Ambiguous(String),
     /// The decision does not fit the operation in doubt.
-    #[error("{decision} does not fit {address}, because the operation in doubt is {action}: use {}", fitting(.action).join(", "))]
+    #[error("{decision} does not fit {address}, because the operation in doubt is {action}: use {}", fitting(Some(*.action)).join(", "))]
     DecisionDoesNotFit {
         /// The address.
         address: String,
-        /// The action.
-        action: String,
+        /// The kind of the operation.
+        action: OperationKind,
         /// The decision.
         decision: &'static str,
     },
+    /// An object was to be adopted by something else than a resource instance.
+    #[error("{0} cannot adopt an object, because it is not the address of a resource instance")]
+    NotAnInstance(String),
     /// Another address has the object.
     #[error("{address} cannot adopt {id}: the state has this object at {owner}")]
     IdTaken {

@@ -9,6 +9,7 @@ mod parse;
 
 use std::fmt;
 use std::ops::Deref;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -196,6 +197,45 @@ impl fmt::Display for ObjectName<'_> {
             Some(key) => write!(out, "{} (deposed object {key})", self.address),
             None => write!(out, "{}", self.address),
         }
+    }
+}
+
+/// An object as a user names it: an instance, and the key of a deposed object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamedObject {
+    /// The instance.
+    pub address: ResourceInstance,
+    /// The key of a deposed object. Without it, the name stands for any object of the instance.
+    pub deposed: Option<DeposedKey>,
+}
+
+impl NamedObject {
+    /// Whether the name stands for this object of an instance. `deposed` is the key of a deposed object.
+    pub fn matches(&self, address: &ResourceInstance, deposed: Option<&str>) -> bool {
+        let wanted = self.deposed.as_ref().map(DeposedKey::as_str);
+        *address == self.address && (wanted.is_none() || wanted == deposed)
+    }
+}
+
+impl fmt::Display for NamedObject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ObjectName { address: &self.address, deposed: self.deposed.as_ref() }.fmt(out)
+    }
+}
+
+/// Parses `ADDRESS`, `ADDRESS DEPOSED-KEY`, or a name as [`ObjectName`] shows it: `ADDRESS (deposed object KEY)`.
+impl FromStr for NamedObject {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<NamedObject, AddressError> {
+        let error = match text.parse() {
+            Ok(address) => return Ok(NamedObject { address, deposed: None }),
+            Err(error) => error,
+        };
+        let shown = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (deposed object "));
+        let Some((address, key)) = shown.or_else(|| text.rsplit_once(' ')) else { return Err(error) };
+        let deposed = DeposedKey::parse(key).ok_or(error)?;
+        Ok(NamedObject { address: address.parse()?, deposed: Some(deposed) })
     }
 }
 

@@ -75,6 +75,10 @@ pub enum Cause {
     WrongObject,
     /// Any other wrong reference.
     WrongValue,
+    /// The value of a part of a template cannot be part of a string.
+    TemplatePart,
+    /// The settings of a key provider are not valid.
+    KeyProvider,
 }
 
 impl Diagnostic {

@@ -32,6 +32,7 @@ pub mod module_source;
 pub mod nearest;
 pub mod number;
 mod operation_id;
+pub mod operation_kind;
 pub mod origin;
 pub mod path;
 pub mod placement;

@@ -33,14 +33,13 @@ impl IdOwners {
 
     /// Another address that has the object with this id. The id may also be an identity, as a JSON object. Equal ids of
     /// different resource types are unrelated.
-    pub fn other(&self, address: &str, id: &str) -> Option<String> {
-        let wanted: ResourceInstance = address.parse().ok()?;
+    pub fn other(&self, address: &ResourceInstance, id: &str) -> Option<String> {
         let identity = Some(id).filter(|id| id.starts_with('{')).and_then(normal);
-        self.owner_but(&wanted, identity.as_deref().unwrap_or(id))
+        self.owner_but(address, identity.as_deref().unwrap_or(id))
     }
 
     /// Another address that has an object with these attributes, given as names with JSON text.
-    pub fn other_with_attributes(&self, address: &str, attributes: &[(String, String)]) -> Option<String> {
+    pub fn other_with_attributes(&self, address: &ResourceInstance, attributes: &[(String, String)]) -> Option<String> {
         let (_, id) = attributes.iter().find(|(name, _)| name == "id")?;
         self.other(address, &serde_json::from_str::<String>(id).ok()?)
     }
@@ -93,9 +92,12 @@ mod tests {
         let mut ledger = crate::ledger::Ledger::new(crate::RevisionRule::Content, false, crate::Incarnation(1));
         ledger.load(file);
         let owners = IdOwners::of(&ledger.snapshot());
-        assert_eq!(owners.other("a_b.three", "i-1").as_deref(), Some("a_b.one"));
-        assert_eq!(owners.other("a_b.one", "i-1"), None, "its own object");
-        assert_eq!(owners.other("a_b.three", "i-2"), None, "another type");
-        assert_eq!(owners.other("no address", "i-1"), None);
+        let other = |address: &str, id: &str| {
+            let Ok(address) = address.parse() else { panic!("an address") };
+            owners.other(&address, id)
+        };
+        assert_eq!(other("a_b.three", "i-1").as_deref(), Some("a_b.one"));
+        assert_eq!(other("a_b.one", "i-1"), None, "its own object");
+        assert_eq!(other("a_b.three", "i-2"), None, "another type");
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 pub use weft_graph_format::digest::Digest;
+use weft_graph_format::operation_kind::{NamedAction, OperationKind};
 pub use weft_graph_format::run::{Attempt, OpIndex, RunId, WorkerId};
 
 use crate::record::{InstanceObject, Opaque};
@@ -193,10 +194,10 @@ impl ChangeTotals {
     pub fn of<'o>(operations: impl Iterator<Item = &'o OpRecord>) -> ChangeTotals {
         let mut totals = ChangeTotals::default();
         for operation in operations.filter(|operation| operation.status == OpStatus::Done) {
-            match operation.action.as_str() {
-                "create" => totals.added += 1,
-                "update" => totals.changed += 1,
-                "delete" => totals.destroyed += 1,
+            match operation.action.as_ref().and_then(NamedAction::kind) {
+                Some(OperationKind::Create) => totals.added += 1,
+                Some(OperationKind::Update) => totals.changed += 1,
+                Some(OperationKind::Delete) => totals.destroyed += 1,
                 _ => {}
             }
         }
@@ -283,8 +284,8 @@ pub struct OpRecord {
     pub worker: WorkerId,
     /// The object of the last intent.
     pub target: Option<DoubtKey>,
-    /// The planned action of the last intent.
-    pub action: String,
+    /// The planned action of the last intent, or `None` if there was none.
+    pub action: Option<NamedAction>,
     /// The digest of the planned value of the last intent.
     pub planned: Digest,
     /// The result bytes of the commit.

@@ -1,6 +1,7 @@
 //! The steps of the run protocol as data, and the store's answers to them.
 
 use serde::{Deserialize, Serialize};
+use weft_graph_format::operation_kind::NamedAction;
 
 use crate::result::{CommitRecord, Failure, Writes};
 use crate::run::{
@@ -125,8 +126,8 @@ pub struct Intent {
     pub worker: WorkerId,
     /// The object of the call. The run must have claimed its instance exclusively.
     pub target: DoubtKey,
-    /// The action as a word for display: `create`, `update`, `delete`, `provision` and so on.
-    pub action: String,
+    /// The action.
+    pub action: NamedAction,
     /// The required revision of the instance. `None` skips the check, because the exclusive claim of the run already
     /// prevents changes by others.
     pub base: Option<Revision>,

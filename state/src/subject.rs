@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use weft_graph_format::address::DeposedKey;
 use weft_graph_format::digest::Digest;
+use weft_graph_format::operation_kind::NamedAction;
 use weft_graph_format::run::{Attempt, OpIndex, RunId, WorkerId};
 
 /// The version of a subject at its last commit, or [`Revision::NEVER`] for a subject that never existed in the store.
@@ -89,8 +90,8 @@ pub struct Doubt {
     pub attempt: Attempt,
     /// The worker of that attempt.
     pub worker: WorkerId,
-    /// The action: `create`, `update`, `delete` and so on.
-    pub action: String,
+    /// The action.
+    pub action: NamedAction,
     /// Digest of the planned value of the intent.
     pub planned: Digest,
     /// The reason for the doubt, for display.

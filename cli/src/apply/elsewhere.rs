@@ -17,6 +17,7 @@ use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
+use weft_graph_format::operation_kind::OperationKind;
 use weft_graph_format::plan_file::PlanFile;
 use weft_sealing::TargetName;
 use weft_state::{OpStatus, RunStatus};
@@ -235,11 +236,11 @@ pub(super) fn counts(details: &RunDetails) -> ChangeCounts {
     let mut counts = ChangeCounts::default();
     let done = details.operations.iter().filter(|operation| operation.status == OpStatus::Done.word());
     for operation in done.filter(|operation| managed(&operation.address)) {
-        match operation.action.as_str() {
-            "create" => counts.add += 1,
-            "update" if operation.intended => counts.change += 1,
-            "delete" => counts.remove += 1,
-            "forget" => counts.forget += 1,
+        match operation.action.kind() {
+            Some(OperationKind::Create) => counts.add += 1,
+            Some(OperationKind::Update) if operation.intended => counts.change += 1,
+            Some(OperationKind::Delete) => counts.remove += 1,
+            Some(OperationKind::Forget) => counts.forget += 1,
             _ => {}
         }
     }

@@ -4,6 +4,7 @@ use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
 use weft_coordinator::listing::fitting;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::operation_kind::OperationKind;
 use weft_state::StoreError;
 
 use super::unsaved::{ERRORED, Unsaved};
@@ -35,7 +36,12 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
                 );
             }
             for doubt in doubts {
-                problems.push(in_doubt(&doubt.key.to_string(), &doubt.run.to_string(), &doubt.action, &doubt.reason));
+                problems.push(in_doubt(
+                    &doubt.key.to_string(),
+                    &doubt.run.to_string(),
+                    doubt.action.kind(),
+                    &doubt.reason,
+                ));
             }
             problems
         }
@@ -50,14 +56,14 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
     }
 }
 
-/// The outcome of an operation is unknown. Lists the decisions that fit its action.
-pub fn in_doubt(address: &str, run: &str, action: &str, reason: &str) -> Diagnostic {
+/// The outcome of an operation is unknown. Lists the decisions that fit its kind.
+pub fn in_doubt(address: &str, run: &str, kind: Option<OperationKind>, reason: &str) -> Diagnostic {
     let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    let absent = if action == "create" { "it does not exist" } else { "the operation had no effect" };
+    let absent = if kind == Some(OperationKind::Create) { "it does not exist" } else { "the operation had no effect" };
     let mut text = format!(
         "The outcome of the operation on {address} is unknown{because}. Look at the real object, then record the outcome:"
     );
-    for decision in fitting(action) {
+    for decision in fitting(kind) {
         let (option, meaning) = match *decision {
             "adopt" => ("adopt ID", "it exists, with this id"),
             "absent" => ("absent", absent),
@@ -83,6 +89,9 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
         ClientError::Tls { .. } => vec![Diagnostic::error("No secure connection", format!("{error}."))],
         ClientError::NotAllowed { .. } => {
             vec![Diagnostic::error("Not allowed by the coordinator", format!("{error}."))]
+        }
+        ClientError::Malformed { .. } => {
+            vec![Diagnostic::error("Unreadable message", format!("{error}."))]
         }
         ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
     }

@@ -13,6 +13,7 @@ use weft_executor::HostMessage;
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, NOT_BEGUN_BY_PROVIDER, READ_FOR_CHECK};
 use weft_graph_format::graph::ProvisionWhen;
+use weft_graph_format::operation_kind::OperationKind;
 use weft_protocol::OutputLine;
 
 pub use foreknown::{Foreknown, Provisioner};
@@ -21,7 +22,7 @@ use shown_event::ShownEvent;
 use super::ActionInDoubt;
 use super::problems::in_doubt;
 use crate::plan::tell_ephemeral;
-use crate::render::events::{self, ChangeCounts, Hook};
+use crate::render::events::{self, ChangeCounts, Hook, HookAction};
 use crate::render::plan as lines;
 use crate::render::progress::Board;
 use crate::view::View;
@@ -168,7 +169,7 @@ impl<'a> Progress<'a> {
             OperationEventKind::Started => {
                 if *when == ProvisionWhen::Deleting && !self.underway.held.contains_key(&text) {
                     let id = self.known.ids.get(&text).cloned().flatten();
-                    let hook = Hook::current(address.clone(), "delete", id, 0);
+                    let hook = Hook::current(address.clone(), HookAction::Delete, id, 0);
                     self.view.event(events::apply_start(&hook));
                     self.say(|| lines::started_line(&hook));
                     self.underway.held.insert(text, (hook, Instant::now()));
@@ -191,7 +192,7 @@ impl<'a> Progress<'a> {
             }
             OperationEventKind::Failed => {
                 self.view.event(events::provision_errored(address, kind));
-                let action = if *when == ProvisionWhen::Deleting { "delete" } else { "create" };
+                let action = if *when == ProvisionWhen::Deleting { HookAction::Delete } else { HookAction::Create };
                 let since = self.underway.held.remove(&text).map_or_else(Instant::now, |(_, since)| since);
                 let elapsed_seconds = since.elapsed().as_secs();
                 let hook = Hook::current(address.clone(), action, None, elapsed_seconds);
@@ -245,10 +246,10 @@ impl<'a> Progress<'a> {
             }
             OperationEventKind::Returned => drop(self.underway.operations.remove(&happening.operation)),
             OperationEventKind::InDoubt { reason, candidate } => {
-                let action = happening.action.clone();
+                let kind = happening.action.kind();
                 self.underway.operations.remove(&happening.operation);
                 let known = KnownDoubt { reason, candidate };
-                self.results.doubts.insert(happening.subject(), ActionInDoubt { action, known });
+                self.results.doubts.insert(happening.subject(), ActionInDoubt { kind, known });
             }
             OperationEventKind::Settling { .. } => {
                 self.say(|| format!("{}: Looking up the outcome...", happening.address));
@@ -265,11 +266,9 @@ impl<'a> Progress<'a> {
     fn started(&mut self, happening: &ShownEvent, hook: Option<Hook>) {
         let Some(hook) = hook else { return };
         // If a provisioner ran before the delete, the start of the provisioner counts as the start of the delete.
-        let begun = self.underway.held.remove(&happening.address).filter(|_| hook.action == "delete");
-        if hook.action != "forget" && begun.is_none() {
+        let begun = self.underway.held.remove(&happening.address).filter(|_| hook.action == HookAction::Delete);
+        if hook.action != HookAction::Forget && begun.is_none() {
             self.view.event(events::apply_start(&hook));
-        }
-        if hook.action != "forget" && begun.is_none() {
             self.say(|| lines::started_line(&hook));
         }
         let since = begun.map_or_else(Instant::now, |(_, since)| since);
@@ -280,10 +279,11 @@ impl<'a> Progress<'a> {
         self.results.done += 1;
         let running = self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
+        let kind = happening.action.kind();
         // An update that turned out to change nothing did not call a provider, and is not reported. An update that was
         // planned to change only sensitivity is reported, although it does not call a provider either.
         let was_nothing =
-            happening.action == "update" && !intended && !self.known.relabelled.contains(&happening.address);
+            kind == Some(OperationKind::Update) && !intended && !self.known.relabelled.contains(&happening.address);
         // A failed read for a check block is only a warning, so the read counts as finished.
         let unread = happening.diagnostics.iter().any(|said| said.code == READ_FOR_CHECK);
         if !happening.diagnostics.is_empty() {
@@ -294,13 +294,13 @@ impl<'a> Progress<'a> {
             // The elapsed time of a delete includes its provisioners.
             hook.elapsed_seconds = hook.elapsed_seconds.max(running.since.elapsed().as_secs());
         }
-        if happening.action == "create" && self.underway.unfinished.contains(&happening.address) {
+        if kind == Some(OperationKind::Create) && self.underway.unfinished.contains(&happening.address) {
             let since = running.map_or_else(Instant::now, |running| running.since);
             self.underway.held.insert(happening.address, (hook, since));
         } else if !was_nothing && !unread {
             self.count(&hook);
             // OpenTofu has events only for calls of providers. A `forget` calls no provider.
-            if hook.action != "forget" {
+            if hook.action != HookAction::Forget {
                 self.view.event(events::apply_complete(&hook));
                 self.say(|| lines::done_line(&hook));
             }
@@ -311,7 +311,10 @@ impl<'a> Progress<'a> {
         self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
         // OpenTofu sends no event if the delete of a deposed object or a read fails.
-        let untold = happening.deposed.is_some() && happening.action == "delete" || happening.action == "read";
+        let untold = match happening.action.kind() {
+            Some(OperationKind::Delete) => happening.deposed.is_some(),
+            kind => kind == Some(OperationKind::Read),
+        };
         let mut errors = happening.diagnostics.iter().filter(|problem| problem.is_error()).peekable();
         let begun =
             errors.peek().is_none() || errors.any(|problem| !is_before_begin(problem) && !is_of_provider(problem));
@@ -443,7 +446,7 @@ impl<'a> Progress<'a> {
         problems.extend(std::mem::take(&mut self.results.failures).into_values().flatten());
         for address in in_doubt_now.iter().filter(|_| !self.lines.only_resolves) {
             let doubt = self.results.doubts.get(address).cloned().unwrap_or_default();
-            problems.push(in_doubt(address, run, &doubt.action, &doubt.known.reason));
+            problems.push(in_doubt(address, run, doubt.kind, &doubt.known.reason));
         }
         self.view.diagnostics(&self.placed(problems));
         if self.view.is_json() {
@@ -467,33 +470,31 @@ impl<'a> Progress<'a> {
     /// The description of an operation for reports. `None` for an operation that does not act on an object. Such
     /// operations are not reported.
     fn hook(&self, happening: &ShownEvent, what: &OperationEventKind) -> Option<Hook> {
-        if !matches!(happening.action.as_str(), "create" | "update" | "delete" | "read" | "forget") {
-            return None;
-        }
+        let action = HookAction::of(happening.action.kind()?)?;
         let address: ResourceInstance = happening.address.parse().ok()?;
-        let id = match (happening.action.as_str(), what) {
-            ("delete", OperationEventKind::Done { .. }) => None,
+        let id = match (action, what) {
+            (HookAction::Delete, OperationEventKind::Done { .. }) => None,
             (_, OperationEventKind::Done { shown, .. }) => shown.clone(),
-            ("delete" | "update", OperationEventKind::Started | OperationEventKind::Failed) => {
+            (HookAction::Delete | HookAction::Update, OperationEventKind::Started | OperationEventKind::Failed) => {
                 self.known.id_before(happening)
             }
             _ => None,
         };
         let elapsed_seconds = happening.elapsed_ms / 1000;
         let deposed = happening.deposed.as_deref().and_then(DeposedKey::parse);
-        Some(Hook { address, deposed, action: happening.action.clone(), id, elapsed_seconds })
+        Some(Hook { address, deposed, action, id, elapsed_seconds })
     }
 
     fn count(&mut self, hook: &Hook) {
         if hook.address.resource.mode != ResourceMode::Managed {
             return;
         }
-        match hook.action.as_str() {
-            "create" => self.results.counts.add += 1,
-            "update" => self.results.counts.change += 1,
-            "delete" => self.results.counts.remove += 1,
-            "forget" => self.results.counts.forget += 1,
-            _ => {}
+        match hook.action {
+            HookAction::Create => self.results.counts.add += 1,
+            HookAction::Update => self.results.counts.change += 1,
+            HookAction::Delete => self.results.counts.remove += 1,
+            HookAction::Forget => self.results.counts.forget += 1,
+            HookAction::Read | HookAction::Refresh => {}
         }
     }
 }

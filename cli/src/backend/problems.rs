@@ -116,6 +116,17 @@ pub enum SettingsChange {
     CloudSettings,
 }
 
+impl SettingsChange {
+    /// Whether the configuration now has a `cloud` block that is new or has other settings.
+    fn is_to_cloud(&self) -> bool {
+        match self {
+            SettingsChange::Added(now) | SettingsChange::Kind(_, now) => now == CLOUD,
+            SettingsChange::CloudSettings => true,
+            SettingsChange::Removed(_) | SettingsChange::Settings => false,
+        }
+    }
+}
+
 /// The backend settings have changed since the last `init`.
 pub fn initialization_required(change: &SettingsChange) -> Diagnostic {
     const MISSING: &str = "Backend initialization required, please run \"tofu init\"";
@@ -135,7 +146,7 @@ pub fn initialization_required(change: &SettingsChange) -> Diagnostic {
         SettingsChange::Kind(before, now) => (CHANGED, format!("Backend type changed from \"{before}\" to \"{now}\"")),
         SettingsChange::Settings => (CHANGED, "Backend configuration block has changed".to_owned()),
     };
-    let advice = match summary == CLOUDED {
+    let advice = match change.is_to_cloud() {
         true => "run \"weft init\".",
         false => {
             "run \"weft init\" with -migrate-state to copy the state, or with -reconfigure to leave it where it is."

@@ -187,7 +187,7 @@ fn dot(plan: &PlanFile) -> String {
             OperationKind::Create | OperationKind::Update => ", style = bold",
             _ => "",
         };
-        let words = label(&format!("{} {}", operation.action, operation.address));
+        let words = label(&format!("{} {}", operation.kind, operation.address));
         if let Some(cluster) = usize::try_from(operation.shard.0).ok().and_then(|shard| clusters.get_mut(shard)) {
             cluster.push_str(&format!("    o{} [label = {words}{style}]\n", operation.index));
         }

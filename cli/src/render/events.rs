@@ -9,7 +9,7 @@ use weft_protocol::ShownName;
 use weft_state::OutputRecord;
 
 pub use super::counts::ChangeCounts;
-pub use super::hook::Hook;
+pub use super::hook::{Hook, HookAction};
 use super::hook_messages;
 
 /// The version of the format of the stream.
@@ -213,7 +213,7 @@ impl Hook {
     fn object(&self, elapsed: bool) -> Json {
         let mut object = Map::new();
         object.insert("resource".into(), resource(&self.address));
-        object.insert("action".into(), self.action.clone().into());
+        object.insert("action".into(), self.action.word().into());
         if let Some(ShownName { attribute: key, value }) = &self.id {
             object.insert("id_key".into(), key.clone().into());
             object.insert("id_value".into(), value.clone().into());
@@ -382,7 +382,7 @@ mod tests {
         let hook = Hook {
             address: address("aws_x.y"),
             deposed: None,
-            action: "create".into(),
+            action: HookAction::Create,
             id: Some(ShownName { attribute: "id".into(), value: "i-1".into() }),
             elapsed_seconds: 2,
         };

@@ -340,7 +340,7 @@ mod tests {
 
     /// Shards with one operation each.
     fn backlog(shards: u32) -> Backlog {
-        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), "read", index);
+        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), index);
         Backlog::new(&Outline {
             operations: (0..shards).map(operation).collect(),
             shards: (0..shards).map(|shard| OutlineShard::new(ShardKey::Provider(format!("p{shard}")))).collect(),
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_shard_has_no_more_tasks_than_it_may() {
-        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), "read", 0);
+        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), 0);
         let mut backlog = Backlog::new(&Outline {
             operations: (0..3).map(operation).collect(),
             shards: vec![OutlineShard { concurrency: Some(1), ..OutlineShard::new(ShardKey::Unplaced) }],
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_shard_with_a_budget_begins_with_one_task() {
-        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), "read", 0);
+        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), 0);
         let mut backlog = Backlog::new(&Outline {
             operations: (0..3).map(operation).collect(),
             shards: vec![OutlineShard { budgets: vec![BudgetIndex(0)], ..OutlineShard::new(ShardKey::Unplaced) }],

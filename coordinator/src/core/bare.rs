@@ -64,7 +64,7 @@ impl BareResources {
     /// object.
     pub(super) fn skipped(&mut self, outline: &Outline, position: Position, because: Position) {
         let (operation, cause) = (outline.at(position), outline.at(because));
-        if cause.kind == OperationKind::Check && cause.address == operation.address {
+        if cause.kind == OperationKind::Check && cause.instance() == operation.instance() {
             self.failed_before_call(outline, position);
         }
     }
@@ -180,7 +180,7 @@ mod tests {
         ];
         let operations = operations.into_iter().zip(0..);
         Outline {
-            operations: operations.map(|((kind, at), index)| OutlineOperation::new(index, kind, at, "", 0)).collect(),
+            operations: operations.map(|((kind, at), index)| OutlineOperation::new(index, kind, at, 0)).collect(),
             shards: vec![OutlineShard::new(ShardKey::Provider(format!("{PROVIDER}.x[\"k\"]")))],
             ..Outline::default()
         }
@@ -236,17 +236,13 @@ mod tests {
     fn below_modules_with_keys_only_what_others_read_is_listed() {
         for (needs, listed) in [(Vec::new(), false), (vec![Need::Operation(0)], true), (vec![Need::Waiter(1)], true)] {
             let reader =
-                OutlineOperation { needs, ..OutlineOperation::new(1, OperationKind::Create, "module.m[0].a.c", "", 0) };
+                OutlineOperation { needs, ..OutlineOperation::new(1, OperationKind::Create, "module.m[0].a.c", 0) };
             let check = OutlineOperation {
                 needs: vec![Need::Operation(0)],
-                ..OutlineOperation::new(2, OperationKind::Check, "module.m[0].a.b", "", 0)
+                ..OutlineOperation::new(2, OperationKind::Check, "module.m[0].a.b", 0)
             };
             let outline = Outline {
-                operations: vec![
-                    OutlineOperation::new(0, OperationKind::Create, "module.m[0].a.b", "", 0),
-                    reader,
-                    check,
-                ],
+                operations: vec![OutlineOperation::new(0, OperationKind::Create, "module.m[0].a.b", 0), reader, check],
                 waiters: vec![Waiter { needs: vec![Need::Operation(0)] }, Waiter { needs: vec![Need::Waiter(0)] }],
                 shards: outline().shards,
                 ..Outline::default()

@@ -267,8 +267,8 @@ mod tests {
             objects: Some(vec![object]),
         };
         let operations = vec![
-            OutlineOperation::new(0, OperationKind::Create, "a.b", "create", 0),
-            OutlineOperation::new(1, OperationKind::Check, "a.b", "check", 0),
+            OutlineOperation::new(0, OperationKind::Create, "a.b", 0),
+            OutlineOperation::new(1, OperationKind::Check, "a.b", 0),
         ];
         let config = CheckedConfig::parse("a.b");
         Outline {

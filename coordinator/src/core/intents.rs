@@ -64,7 +64,7 @@ impl Coordinator {
             worker: self.roster.id(worker).clone(),
             base: self.records.revision(&target.address),
             target,
-            action: operation.action.clone(),
+            action: operation.action(),
             planned,
         }
     }

@@ -220,7 +220,7 @@ mod tests {
     fn outline(needs: &[&[Need]], waiters: &[&[Need]]) -> Outline {
         let operation = |(index, needs): (usize, &&[Need])| OutlineOperation {
             needs: needs.to_vec(),
-            ..OutlineOperation::new(index as u32 * 10, OperationKind::Create, format!("a.b{index}"), "create", 0)
+            ..OutlineOperation::new(index as u32 * 10, OperationKind::Create, format!("a.b{index}"), 0)
         };
         Outline {
             operations: needs.iter().enumerate().map(operation).collect(),

@@ -270,7 +270,7 @@ pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) ->
 /// Whether the writes contain the object of the operation itself.
 fn puts(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
     let mut put = writes.objects.iter().filter(|write| matches!(write.change, ObjectChange::Put(_)));
-    put.any(|write| write.deposed.is_none() && write.address.to_string() == operation.address)
+    put.any(|write| write.deposed.is_none() && Some(&write.address) == operation.instance())
 }
 
 /// The kind of a failure that a worker reports.

@@ -40,7 +40,7 @@ fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
 fn outline(kind: OperationKind, needs: &[&[u32]], shards: u32) -> Outline {
     let operations = needs.iter().enumerate().map(|(index, needs)| {
         let shard = index as u32 % shards;
-        let mut operation = OutlineOperation::new(index as u32, kind, format!("a.b{index}"), "act", shard);
+        let mut operation = OutlineOperation::new(index as u32, kind, format!("a.b{index}"), shard);
         operation.needs = needs.iter().map(|need| Need::Operation(*need)).collect();
         operation
     });

@@ -117,6 +117,7 @@ fn settled(step: &StoreStep) -> Option<OpIndex> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weft_graph_format::operation_kind::OperationKind;
     use weft_state::{Attempt, Digest, DoubtKey, Failure, FailureKind, Intent, Opaque, WorkerId, Writes};
 
     fn intent(op: u32) -> StoreStep {
@@ -125,7 +126,7 @@ mod tests {
             attempt: Attempt(1),
             worker: WorkerId("w".to_owned()),
             target: DoubtKey::current(format!("a.b[{op}]")),
-            action: "create".to_owned(),
+            action: OperationKind::Create.into(),
             base: None,
             planned: Digest::default(),
         })

@@ -115,9 +115,8 @@ mod tests {
 
     #[test]
     fn an_operation_waits_for_the_first_unfinished_ones_also_through_waiters() {
-        let mut operations: Vec<OutlineOperation> = (0..8)
-            .map(|index| OutlineOperation::new(index, OperationKind::Create, format!("a.b{index}"), "create", 0))
-            .collect();
+        let mut operations: Vec<OutlineOperation> =
+            (0..8).map(|index| OutlineOperation::new(index, OperationKind::Create, format!("a.b{index}"), 0)).collect();
         operations[7].needs = vec![Need::Waiter(1), Need::Operation(6)];
         let outline = Outline {
             operations,

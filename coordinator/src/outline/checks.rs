@@ -121,7 +121,7 @@ mod tests {
         ]
         .into_iter()
         .zip(0..)
-        .map(|((kind, address), index)| OutlineOperation::new(index, kind, address, "", 0))
+        .map(|((kind, address), index)| OutlineOperation::new(index, kind, address, 0))
         .collect();
         let check = CheckRecord {
             object_kind: "check".to_owned(),

@@ -56,21 +56,12 @@ fn names(fragment: &Fragment) -> Option<&'static LookupTable> {
 
 fn operation(row: &OutlineRow, names: Option<&LookupTable>) -> OutlineOperation {
     let kind = kind(row);
-    let action = match kind {
-        OperationKind::Evaluate => "evaluate",
-        OperationKind::Output => "output",
-        OperationKind::Check => "check",
-        OperationKind::Record => "record",
-        OperationKind::Depose => "depose",
-        OperationKind::Provision => "provision",
-        _ => row.action.word(),
-    };
     let operation = OutlineOperation {
         deposed: row.deposed.clone(),
         needs: needs(&row.needs),
         changes_world: row.changes_world,
         probe_by_identity: row.lookup.is_some() && kind == OperationKind::Create,
-        ..OutlineOperation::new(row.id.0, kind, row.address.clone(), action, row.shard)
+        ..OutlineOperation::new(row.id.0, kind, row.address.clone(), row.shard)
     };
     let looks_first =
         row.lookup.is_none() && kind == OperationKind::Create && names.is_some_and(|names| has_name(&operation, names));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio::time::timeout;
+use weft_graph_format::address::NamedObject;
 use weft_state::{IdOwners, OpIndex, OpStatus, RunId};
 
 use super::Service;
@@ -39,16 +40,16 @@ impl Service {
     pub async fn resolve(
         self: &Arc<Self>,
         run: &RunId,
-        address: &str,
+        object: &NamedObject,
         decision: Decision,
     ) -> Result<ResolveAnswer, RunError> {
         let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
         let plan = self.plan(run).await?;
-        let operations = doubtful(&view, &plan.outline, address);
+        let operations = doubtful(&view, &plan.outline, object);
         let operation = match operations.as_slice() {
             [operation] => *operation,
-            [] => return Err(RunError::NotInDoubt { run: run.clone(), address: address.to_owned() }),
-            _ => return Err(RunError::Ambiguous(address.to_owned())),
+            [] => return Err(RunError::NotInDoubt { run: run.clone(), address: object.to_string() }),
+            _ => return Err(RunError::Ambiguous(object.to_string())),
         };
         self.check_decision(&plan, operation, &decision).await?;
         let resolution = UserResolution { operation, decision };
@@ -111,7 +112,7 @@ impl Service {
             let operation = doubt.op.0;
             let found = noted.as_ref().and_then(|noted| noted.get(operation));
             let known = match (found, outline.operation(operation)) {
-                (Some(found), Some(listed)) => found.without_owned(&listed.address, &owners),
+                (Some(found), Some(listed)) => found.without_owned(listed.instance(), &owners),
                 _ => KnownDoubt { reason: doubt.reason.clone(), candidate: None },
             };
             (operation, known)
@@ -123,19 +124,21 @@ impl Service {
     async fn check_decision(&self, plan: &RunPlan, operation: u32, decision: &Decision) -> Result<(), RunError> {
         let Some(position) = plan.outline.position(operation) else { return Ok(()) };
         let operation = plan.outline.at(position);
-        if !fitting(&operation.action).contains(&decision.name()) {
+        if !fitting(Some(operation.kind)).contains(&decision.name()) {
             return Err(RunError::DecisionDoesNotFit {
                 address: operation.address.clone(),
-                action: operation.action.clone(),
+                action: operation.kind,
                 decision: decision.name(),
             });
         }
-        if let Decision::Adopt(id) = decision
-            && let Some(owner) = IdOwners::of(&self.store.snapshot().await?).other(&operation.address, id)
-        {
-            return Err(RunError::IdTaken { id: id.clone(), address: operation.address.clone(), owner });
+        let Decision::Adopt(id) = decision else { return Ok(()) };
+        let Some(instance) = operation.instance() else {
+            return Err(RunError::NotAnInstance(operation.address.clone()));
+        };
+        match IdOwners::of(&self.store.snapshot().await?).other(instance, id) {
+            Some(owner) => Err(RunError::IdTaken { id: id.clone(), address: operation.address.clone(), owner }),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

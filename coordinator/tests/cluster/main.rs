@@ -129,7 +129,7 @@ async fn a_doubt_is_reported_and_resolved() {
     assert_eq!((outcome.exit_code(), outcome.status), (3, Some(RunStatus::InDoubt)));
     let plan = Reader.read(b"1 2").unwrap();
     let view = store.run(&RunId::parse("r").unwrap()).await.unwrap().unwrap();
-    let operations = weft_coordinator::listing::doubtful(&view, &plan.outline, "a.b[0]");
+    let operations = weft_coordinator::listing::doubtful(&view, &plan.outline, &"a.b[0]".parse().unwrap());
     let resolution =
         weft_coordinator::UserResolution { operation: operations[0], decision: Decision::Adopt("x".into()) };
     let options = RunOptions { resolutions: vec![resolution], only_resolve: true, ..RunOptions::in_process() };

@@ -54,13 +54,13 @@ fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
     for pair in 0..count {
         let (here, there) = (pair % shards, (pair + 1) % shards);
         let kind = OperationKind::Update;
-        let mut first = OutlineOperation::new(pair * 2, kind, format!("a.b[{pair}]"), "update", here);
+        let mut first = OutlineOperation::new(pair * 2, kind, format!("a.b[{pair}]"), here);
         if here != there {
             first
                 .exports
                 .push(OutlineExport { paths: vec![Path::ROOT.attribute("id")], readers: vec![ShardIndex(there)] });
         }
-        let mut second = OutlineOperation::new(pair * 2 + 1, kind, format!("a.c[{pair}]"), "update", there);
+        let mut second = OutlineOperation::new(pair * 2 + 1, kind, format!("a.c[{pair}]"), there);
         second.needs.push(Need::Operation(pair * 2));
         for operation in [first, second] {
             let line = &mut fragments[operation.shard.0 as usize];

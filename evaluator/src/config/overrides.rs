@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::explain::code;
 
 use super::compiling::Compiling;
 use super::content::{FoundBlock, OverrideBody};
@@ -75,9 +76,9 @@ impl Compiling<'_> {
         top_level::block(self, block);
         if !block.layers.is_empty() {
             let found = self.diagnostics.split_off(known);
-            let is_new = |problem: &Diagnostic| {
-                !self.diagnostics.iter().any(|one| one.summary == problem.summary && one.subject == problem.subject)
-            };
+            let is_same =
+                |one: &Diagnostic, other: &Diagnostic| one.subject == other.subject && code(one) == code(other);
+            let is_new = |problem: &Diagnostic| !self.diagnostics.iter().any(|one| is_same(one, problem));
             let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
             self.diagnostics.extend(new);
         }

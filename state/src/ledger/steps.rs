@@ -224,7 +224,7 @@ impl Ledger {
                 known.attempt = intent.attempt;
                 known.worker = intent.worker.clone();
                 known.target = Some(intent.target.clone());
-                known.action = intent.action.clone();
+                known.action = Some(intent.action.clone());
                 known.planned = intent.planned;
                 known.result = None;
                 known.failure = None;
@@ -265,14 +265,14 @@ impl Ledger {
         let Some(run) = self.runs.get_mut(id) else { return };
         run.set_status(op, OpStatus::InDoubt);
         let known = &run.ops.entry(op).or_default().record;
-        if let Some(key) = known.target.clone() {
+        if let Some((key, action)) = known.target.clone().zip(known.action.clone()) {
             let doubt = Doubt {
                 key: key.clone(),
                 run: id.clone(),
                 op,
                 attempt,
                 worker: known.worker.clone(),
-                action: known.action.clone(),
+                action,
                 planned: known.planned,
                 reason: reason.to_owned(),
             };

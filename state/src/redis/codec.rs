@@ -140,7 +140,7 @@ pub(super) fn doubt(key: &str, value: &str) -> Option<Doubt> {
         op: OpIndex(words.next()?.parse().ok()?),
         attempt: Attempt(words.next()?.parse().ok()?),
         worker: WorkerId(unword(words.next()?)?),
-        action: unword(words.next()?)?,
+        action: unword(words.next()?)?.as_str().into(),
         planned: Digest::parse(words.next()?)?,
         reason: unword(words.next()?)?,
     })
@@ -232,7 +232,8 @@ pub(super) fn op(value: &[u8]) -> Option<(OpRecord, Option<KeptOutcome<'_>>)> {
         "-" => None,
         text => Some(target(text)?),
     };
-    op.action = unword(words.next()?)?;
+    let action = unword(words.next()?)?;
+    op.action = op.target.is_some().then(|| action.as_str().into());
     Some((op, value[end + 1..].split_first().map(|(mark, outcome)| (*mark, outcome))))
 }
 

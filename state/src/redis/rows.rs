@@ -148,7 +148,7 @@ impl Calls<'_> {
 
 fn add_intent(command: &mut Cmd, intent: &Intent, line: &str, digest: &str) {
     let subject = Subject::Instance(intent.target.address.clone());
-    let (target, planned, action) = (target_word(&intent.target), intent.planned.hex(), word(&intent.action));
+    let (target, planned, action) = (target_word(&intent.target), intent.planned.hex(), word(intent.action.word()));
     // The digest of the intent, over the words in the form in which the operation stores them.
     let intended = short_digest(format!("{planned} {target} {action}").as_bytes());
     command
@@ -168,6 +168,8 @@ fn add_intent(command: &mut Cmd, intent: &Intent, line: &str, digest: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weft_graph_format::operation_kind::OperationKind;
+
     use crate::record::{Opaque, OutputWrite};
     use crate::result::InstanceWrite;
     use crate::run::{Attempt, Digest, OpIndex, WorkerId};
@@ -175,7 +177,7 @@ mod tests {
 
     fn intent(op: u32, address: &str) -> StoreStep {
         let target = DoubtKey { address: address.to_owned(), deposed: None };
-        let (worker, action) = (WorkerId("w".to_owned()), "update".to_owned());
+        let (worker, action) = (WorkerId("w".to_owned()), OperationKind::Update.into());
         let (op, attempt) = (OpIndex(op), Attempt(1));
         StoreStep::Intent(Intent { op, attempt, worker, target, action, base: None, planned: Digest::default() })
     }

@@ -52,7 +52,7 @@ pub fn intent(op: u32, attempt: u32, index: u32) -> StoreStep {
         attempt: Attempt(attempt),
         worker: worker(),
         target: DoubtKey::current(address(index)),
-        action: "create".to_owned(),
+        action: "create".into(),
         base: None,
         planned: Digest::of(b"planned"),
     })

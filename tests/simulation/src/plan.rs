@@ -35,7 +35,7 @@ pub(crate) fn random_plan(random: &mut Random) -> Outline {
             _ => OperationKind::Output,
         };
         let index = position as u32 * STRIDE + 1;
-        let mut operation = OutlineOperation::new(index, kind, format!("a.b{position}"), "act", 0);
+        let mut operation = OutlineOperation::new(index, kind, format!("a.b{position}"), 0);
         operation.shard = match kind {
             OperationKind::Output | OperationKind::Evaluate => ShardIndex(shards as u32),
             _ => ShardIndex(random.index(shards) as u32),

@@ -3,6 +3,7 @@
 use weft_coordinator::process::worker_name;
 use weft_coordinator::{OperationEvent, OperationEventKind};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::operation_kind::NamedAction;
 use weft_protocol::diagnostics::decode_diagnostics;
 
 /// An event of an operation.
@@ -14,8 +15,8 @@ pub struct ShownEvent {
     pub address: String,
     /// The key of the deposed object.
     pub deposed: Option<String>,
-    /// `create`, `update`, ...
-    pub action: String,
+    /// The action of the operation.
+    pub action: NamedAction,
     /// The provider instance as text; empty without one.
     pub provider_instance: String,
     /// Name of the worker.

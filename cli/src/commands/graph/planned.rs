@@ -54,7 +54,7 @@ fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
         Create | Update | Read => address,
         Output => format!("{address} (expand)"),
         Delete => format!("{address} (destroy)"),
-        _ => format!("{address} ({})", operation.action),
+        _ => format!("{address} ({})", operation.kind),
     };
     let label = match operation.address.parse::<ResourceInstance>() {
         Ok(instance) => instance.config().to_string(),

@@ -8,7 +8,9 @@ use weft_coordinator::event::{Decision, UserResolution};
 use weft_coordinator::listing::{OperationListing, RunDetails, fitting};
 use weft_coordinator::outline::outline;
 use weft_coordinator::{Client, RunOptions};
+use weft_graph_format::address::{NamedObject, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::operation_kind::NamedAction;
 use weft_protocol::Candidate;
 use weft_state::{IdOwners, OpIndex, OpStatus, RunId, RunStatus, RunStore, StoreError};
 
@@ -25,10 +27,13 @@ pub(super) struct OpenDoubt {
     pub(super) operation: u32,
     /// The address of the object.
     pub(super) address: String,
+    /// The address as a resource instance. `None` for an address of another version of Weft that this version does not
+    /// understand.
+    pub(super) instance: Option<ResourceInstance>,
     /// The key of the deposed object.
     pub(super) deposed: Option<String>,
-    /// `create`, `update`, ...
-    pub(super) action: String,
+    /// The action of the operation.
+    pub(super) action: NamedAction,
     /// Why the outcome is unknown, or what a look-up has found. Empty if neither is known.
     pub(super) reason: String,
     /// An object that a look-up has found, and that the operation may have created. No other address has this object.
@@ -38,12 +43,18 @@ pub(super) struct OpenDoubt {
 impl OpenDoubt {
     fn new(operation: OperationListing) -> OpenDoubt {
         let OperationListing { operation, address, deposed, action, .. } = operation;
-        OpenDoubt { operation, address, deposed, action, reason: String::new(), candidate: None }
+        let instance = address.parse().ok();
+        OpenDoubt { operation, address, instance, deposed, action, reason: String::new(), candidate: None }
+    }
+
+    /// Whether a name that a user gave stands for the object.
+    pub(super) fn is_named(&self, name: &NamedObject) -> bool {
+        self.instance.as_ref().is_some_and(|address| name.matches(address, self.deposed.as_deref()))
     }
 
     /// Stores the result of a look-up.
     pub(super) fn learn(&mut self, known: KnownDoubt, owners: &IdOwners) {
-        let KnownDoubt { reason, candidate } = known.without_owned(&self.address, owners);
+        let KnownDoubt { reason, candidate } = known.without_owned(self.instance.as_ref(), owners);
         self.reason = reason;
         self.candidate = candidate;
     }
@@ -58,7 +69,7 @@ impl OpenDoubt {
 
     /// The decisions that fit the operation, as words.
     pub(super) fn decisions(&self) -> &'static [&'static str] {
-        fitting(&self.action)
+        fitting(self.action.kind())
     }
 
     /// Checks a decision before anything is changed.
@@ -69,12 +80,11 @@ impl OpenDoubt {
         if !self.decisions().contains(&decision.name()) {
             return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), self.decisions()));
         }
-        match decision {
-            Decision::Adopt(id) => match owners.other(&self.address, id) {
-                Some(owner) => Err(problems::id_taken(&self.address, id, &owner)),
-                None => Ok(()),
-            },
-            _ => Ok(()),
+        let Decision::Adopt(id) = decision else { return Ok(()) };
+        let instance = self.instance.as_ref().ok_or_else(|| problems::cannot_adopt(&self.address))?;
+        match owners.other(instance, id) {
+            Some(owner) => Err(problems::id_taken(&self.address, id, &owner)),
+            None => Ok(()),
         }
     }
 }

@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use weft_coordinator::event::Decision;
-use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{IdOwners, RunId};
 
@@ -114,7 +113,7 @@ impl Resolutions {
                 Err(why) => wrong.push(format!("{which}: {why}")),
                 Ok((doubt, _)) if !named.insert(doubt.name()) => wrong.push(format!("{which}: it is listed twice")),
                 Ok((doubt, decision)) => {
-                    let kind = doubt.address.parse().map(|address: ResourceInstance| address.resource.type_name).ok();
+                    let kind = doubt.instance.as_ref().map(|address| address.resource.type_name.clone());
                     if let Decision::Adopt(id) = &decision
                         && !adopted.insert((kind, id.clone()))
                     {
@@ -150,8 +149,9 @@ mod tests {
         OpenDoubt {
             operation: 1,
             address: address.to_owned(),
+            instance: address.parse().ok(),
             deposed: deposed.map(str::to_owned),
-            action: action.to_owned(),
+            action: action.into(),
             reason: String::new(),
             candidate: None,
         }
@@ -202,6 +202,18 @@ mod tests {
             resolutions[7] (a.b): it is listed twice
             resolutions[8] (a.e): another entry adopts i-1 too"#]]
         .assert_eq(&found.unwrap_err().join("\n"));
+    }
+
+    #[test]
+    fn only_a_resource_instance_can_adopt() {
+        let other = doubt("not an address", "create", None);
+        let adopt = Decision::Adopt("i-1".to_owned());
+        let Err(problem) = other.check(&adopt, &IdOwners::default()) else { panic!("a problem") };
+        assert_eq!(
+            problem.detail,
+            "not an address cannot adopt an object, because it is not the address of a resource instance."
+        );
+        assert_eq!(other.check(&Decision::Retry, &IdOwners::default()), Ok(()));
     }
 
     #[test]

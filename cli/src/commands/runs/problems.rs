@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::operation_kind::NamedAction;
 use weft_state::RunId;
 
 /// The text is not the id of a run.
@@ -65,7 +66,7 @@ pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
 }
 
 /// The decision does not fit the operation. `decisions` are the fitting ones.
-pub fn decision_unfit(name: &str, action: &str, decision: &str, decisions: &[&str]) -> Diagnostic {
+pub fn decision_unfit(name: &str, action: &NamedAction, decision: &str, decisions: &[&str]) -> Diagnostic {
     Diagnostic::error(
         "Decision does not fit",
         format!(
@@ -84,6 +85,15 @@ pub fn id_taken(address: &str, id: &str, owner: &str) -> Diagnostic {
             "{address} cannot adopt {id}: the state has this object at {owner}. Look for the id of the object that the \
              operation in doubt created."
         ),
+    )
+    .about(address)
+}
+
+/// An object was to be adopted by something else than a resource instance.
+pub fn cannot_adopt(address: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Decision does not fit",
+        format!("{address} cannot adopt an object, because it is not the address of a resource instance."),
     )
     .about(address)
 }

@@ -2,6 +2,7 @@
 
 use weft_coordinator::Client;
 use weft_coordinator::event::Decision;
+use weft_graph_format::address::NamedObject;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::RunId;
 
@@ -84,8 +85,9 @@ async fn resolve_here(
 ) -> Result<Settled, Vec<Diagnostic>> {
     let nothing = || vec![problems::nothing_in_doubt(address, run)];
     let mut desk = Desk::open(invocation, Some(run.clone()), Access::Change).await?.ok_or_else(nothing)?;
+    let named: NamedObject = address.parse().map_err(|_| nothing())?;
     let mut matching: Vec<OpenDoubt> =
-        desk.doubts().await?.into_iter().filter(|doubt| doubt.name() == address || doubt.address == address).collect();
+        desk.doubts().await?.into_iter().filter(|doubt| doubt.is_named(&named)).collect();
     let doubt = match (matching.pop(), matching.is_empty()) {
         (Some(doubt), true) => doubt,
         (Some(_), false) => return Err(vec![problems::several_in_doubt(address)]),

@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use serde_json::json;
 use weft_coordinator::event::Decision;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::operation_kind::OperationKind;
 use weft_state::{IdOwners, RunId};
 
 use super::doubts::{Desk, OpenDoubt, Settled, outcome};
@@ -49,8 +50,8 @@ struct Offer {
 }
 
 fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
-    let absent = match doubt.action.as_str() {
-        "create" => "it does not exist; the operation is carried out again",
+    let absent = match doubt.action.kind() {
+        Some(OperationKind::Create) => "it does not exist; the operation is carried out again",
         _ => "the operation had no effect; it is carried out again",
     };
     let all = [
@@ -314,8 +315,9 @@ mod tests {
         OpenDoubt {
             operation: 3,
             address: "aws_instance.web".to_owned(),
+            instance: "aws_instance.web".parse().ok(),
             deposed: None,
-            action: action.to_owned(),
+            action: action.into(),
             reason: "its worker is gone".to_owned(),
             candidate: None,
         }

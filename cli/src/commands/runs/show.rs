@@ -127,7 +127,7 @@ mod tests {
     fn operation(address: &str, status: OpStatus) -> OperationListing {
         OperationListing {
             address: address.to_owned(),
-            action: "create".to_owned(),
+            action: "create".into(),
             status: status.word().to_owned(),
             provider_instance: String::new(),
             worker: "home".to_owned(),

@@ -5,7 +5,7 @@ use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::shown::ShownName;
 
 use super::super::counts::ChangeCounts;
-use super::super::hook::Hook;
+use super::super::hook::{Hook, HookAction};
 use super::super::style::Style;
 
 /// `Plan: 1 to add, ...`
@@ -76,14 +76,13 @@ pub fn refused_line(address: &str, pause_ms: u64) -> String {
 
 /// An operation begins.
 pub fn started_line(hook: &Hook) -> String {
-    let verb = match hook.action.as_str() {
-        "create" => "Creating...",
-        "update" => "Modifying...",
-        "delete" => "Destroying...",
-        "read" => "Reading...",
-        "refresh" => "Refreshing state...",
-        "forget" => "Forgetting...",
-        _ => "Starting...",
+    let verb = match hook.action {
+        HookAction::Create => "Creating...",
+        HookAction::Update => "Modifying...",
+        HookAction::Delete => "Destroying...",
+        HookAction::Read => "Reading...",
+        HookAction::Refresh => "Refreshing state...",
+        HookAction::Forget => "Forgetting...",
     };
     format!("{}: {verb}{}", hook.object_name(), with_id(hook))
 }
@@ -112,31 +111,31 @@ pub fn provisioning_line(address: &ResourceInstance, provisioner: &str) -> Strin
 
 /// An operation is still running.
 pub fn progress_line(hook: &Hook) -> String {
-    let verb = match hook.action.as_str() {
-        "create" => "Still creating...",
-        "update" => "Still modifying...",
-        "delete" => "Still destroying...",
-        "read" => "Still reading...",
-        _ => "Still going...",
+    let verb = match hook.action {
+        HookAction::Create => "Still creating...",
+        HookAction::Update => "Still modifying...",
+        HookAction::Delete => "Still destroying...",
+        HookAction::Read => "Still reading...",
+        HookAction::Forget | HookAction::Refresh => "Still going...",
     };
     let id = hook.id.as_ref().map(|id| format!("{}={}, ", id.attribute, id.value)).unwrap_or_default();
     format!("{}: {verb} [{id}{} elapsed]", hook.address, duration(hook.elapsed_seconds))
 }
 
 fn noun(hook: &Hook) -> &'static str {
-    match hook.action.as_str() {
-        "create" => "Creation",
-        "update" => "Modifications",
-        "delete" => "Destruction",
-        "read" => "Read",
-        "forget" => "Removal from state",
-        _ => "Work",
+    match hook.action {
+        HookAction::Create => "Creation",
+        HookAction::Update => "Modifications",
+        HookAction::Delete => "Destruction",
+        HookAction::Read => "Read",
+        HookAction::Forget => "Removal from state",
+        HookAction::Refresh => "Work",
     }
 }
 
 /// An operation is done.
 pub fn done_line(hook: &Hook) -> String {
-    if hook.action == "refresh" {
+    if hook.action == HookAction::Refresh {
         return format!("{}: Refresh complete{}", hook.address, with_id(hook));
     }
     format!("{}: {} complete after {}{}", hook.address, noun(hook), duration(hook.elapsed_seconds), with_id(hook))
@@ -148,12 +147,12 @@ mod tests {
 
     use super::*;
 
-    fn hook(action: &str, id: Option<&str>, elapsed_seconds: u64) -> Hook {
+    fn hook(action: HookAction, id: Option<&str>, elapsed_seconds: u64) -> Hook {
         let Ok(address) = "aws_x.y[0]".parse() else { panic!("an address") };
         Hook {
             address,
             deposed: None,
-            action: action.into(),
+            action,
             id: id.map(|id| ShownName { attribute: "id".into(), value: id.into() }),
             elapsed_seconds,
         }
@@ -175,12 +174,15 @@ mod tests {
 
     #[test]
     fn operations_have_progress_lines() {
-        assert_eq!(started_line(&hook("create", None, 0)), "aws_x.y[0]: Creating...");
-        assert_eq!(done_line(&hook("create", Some("i-1"), 2)), "aws_x.y[0]: Creation complete after 2s [id=i-1]");
+        assert_eq!(started_line(&hook(HookAction::Create, None, 0)), "aws_x.y[0]: Creating...");
         assert_eq!(
-            progress_line(&hook("update", Some("i-1"), 75)),
+            done_line(&hook(HookAction::Create, Some("i-1"), 2)),
+            "aws_x.y[0]: Creation complete after 2s [id=i-1]"
+        );
+        assert_eq!(
+            progress_line(&hook(HookAction::Update, Some("i-1"), 75)),
             "aws_x.y[0]: Still modifying... [id=i-1, 1m15s elapsed]"
         );
-        assert_eq!(started_line(&hook("delete", Some("i-1"), 0)), "aws_x.y[0]: Destroying... [id=i-1]");
+        assert_eq!(started_line(&hook(HookAction::Delete, Some("i-1"), 0)), "aws_x.y[0]: Destroying... [id=i-1]");
     }
 }
