@@ -310,7 +310,6 @@ impl Backlog {
     }
 
     /// The number of operations of a shard that are not at rest.
-    #[cfg(any(test, feature = "simulation"))]
     pub(super) fn open(&self, shard: ShardIndex) -> u32 {
         self.shards[shard].open
     }

@@ -92,7 +92,7 @@ impl Coordinator {
             self.roster.fits(index, &demands.labels, &demands.packages) && !self.backlog.was_refused_by(shard, index)
         };
         let last = self.backlog.last_worker(shard).filter(|last| fits(*last));
-        last.or_else(|| self.roster.least_loaded(fits))
+        last.or_else(|| self.roster.least_loaded(self.backlog.open(shard), fits))
     }
 
     /// Handles a shard for which no connected worker is suitable. If a worker failed to open the shard, the ready
