@@ -98,7 +98,12 @@ impl Coordinator {
         let intended = self.operations.status(position) == Status::Intended;
         match result {
             TaskResult::Done(done) => self.take_done(position, done, intended),
-            TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+            TaskResult::Failed { diagnostics, unopened: true, .. }
+                if !intended && self.goes_to_another(position, &diagnostics)? =>
+            {
+                Ok(())
+            }
+            TaskResult::Failed { writes, diagnostics, absence_unproven, .. } => {
                 let kind = failure_kind(self.outline.at(position), &writes, absence_unproven);
                 if !intended {
                     self.at_end.bare.failed(&self.outline, position, &diagnostics);
