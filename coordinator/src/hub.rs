@@ -54,14 +54,8 @@ struct Connected {
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
-impl Connected {
-    /// Whether the worker may send something about a run. The worker of a command line may do this only for its own run.
-    fn may_tell_of(&self, run: &RunId) -> bool {
-        may_tell_of(&self.hello, run)
-    }
-}
-
-/// Whether the worker that sent this greeting may send something about a run.
+/// Whether the worker that sent this greeting may send something about a run. The worker of a command line may do this
+/// only for its own run.
 fn may_tell_of(hello: &Greeting, run: &RunId) -> bool {
     let own = hello.labels.get(HOME).filter(|_| is_of_command_line(&hello.name, &hello.labels));
     own.is_none_or(|own| own == run.as_str())
@@ -339,7 +333,7 @@ impl Hub {
         let mut state = self.state.lock();
         let State { workers, runs, .. } = &mut *state;
         let worker = workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id)?;
-        if !worker.may_tell_of(run) {
+        if !may_tell_of(&worker.hello, run) {
             warn!(worker = worker_name(id), %run, "the worker of a command line reported about the run of another one");
             return None;
         }
@@ -359,7 +353,7 @@ impl Hub {
         let state = self.state.lock();
         let Some(worker) = state.workers.get(worker_name(id)) else { return found };
         for RunLine { run, line } in lines {
-            if worker.may_tell_of(&run) {
+            if may_tell_of(&worker.hello, &run) {
                 found.entry(run).or_default().push(Event::Line(line));
             }
         }
