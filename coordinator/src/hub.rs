@@ -58,6 +58,13 @@ struct Connected {
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
+/// Whether the worker that sent this greeting may send something about a run. The worker of a command line may do this
+/// only for its own run.
+fn may_tell_of(hello: &Greeting, run: &RunId) -> bool {
+    let own = hello.labels.get(HOME).filter(|_| is_of_command_line(&hello.name, &hello.labels));
+    own.is_none_or(|own| own == run.as_str())
+}
+
 #[derive(Default)]
 struct State {
     workers: BTreeMap<String, Connected>,
@@ -233,7 +240,7 @@ impl Hub {
             let mut state = self.state.lock();
             state.connections += 1;
             let connection = state.connections;
-            let held = hello.held.iter().map(|held| held.run.clone());
+            let held = hello.held.iter().map(|held| held.run.clone()).filter(|run| may_tell_of(&hello, run));
             let unheard = held.filter(|run| !state.runs.contains_key(run)).collect();
             let drained = state.drained.contains(&hello.name).then(|| Event::Leaving(id.clone()));
             let events = |run| {
@@ -319,20 +326,27 @@ impl Hub {
             }
         }
         for of_run in frame.reports {
-            let sender = {
-                let mut state = self.state.lock();
-                let sender = state.runs.get(&of_run.run).cloned();
-                if sender.is_none()
-                    && let Some(worker) = state.workers.get_mut(worker_name(id))
-                {
-                    worker.unheard.insert(of_run.run.clone());
-                }
-                sender
-            };
-            let Some(sender) = sender else { continue };
+            let Some(sender) = self.listener(id, &of_run.run) else { continue };
             let events = of_run.reports.into_iter().map(|report| Event::Said(id.clone(), report));
             let _ = sender.send(events.collect()).await;
         }
+    }
+
+    /// The run that receives the reports of a worker. If the run is not registered, the worker must send a new greeting
+    /// when it is.
+    fn listener(&self, id: &WorkerId, run: &RunId) -> Option<EventSender> {
+        let mut state = self.state.lock();
+        let State { workers, runs, .. } = &mut *state;
+        let worker = workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id)?;
+        if !may_tell_of(&worker.hello, run) {
+            warn!(worker = worker_name(id), %run, "the worker of a command line reported about the run of another one");
+            return None;
+        }
+        let listener = runs.get(run).cloned();
+        if listener.is_none() {
+            worker.unheard.insert(run.clone());
+        }
+        listener
     }
 
     /// Lines of provisioners, by run. From the worker of a command line, only lines of its own run are accepted.
@@ -343,10 +357,8 @@ impl Hub {
         }
         let state = self.state.lock();
         let Some(worker) = state.workers.get(worker_name(id)) else { return found };
-        let own =
-            worker.hello.labels.get(HOME).filter(|_| is_of_command_line(&worker.hello.name, &worker.hello.labels));
         for RunLine { run, line } in lines {
-            if own.is_none_or(|own| own == run.as_str()) {
+            if may_tell_of(&worker.hello, &run) {
                 found.entry(run).or_default().push(Event::Line(line));
             }
         }
@@ -501,7 +513,10 @@ fn for_run(id: &WorkerId, connection: u64, greeting: &Greeting, run: &RunId) -> 
         labels: greeting.labels.clone(),
         capacity: greeting.capacity,
         packages: greeting.packages.iter().flat_map(|package| package.checksums.iter().cloned()).collect(),
-        held: greeting.held.iter().filter(|held| held.run == *run).cloned().collect(),
+        held: match may_tell_of(greeting, run) {
+            true => greeting.held.iter().filter(|held| held.run == *run).cloned().collect(),
+            false => Vec::new(),
+        },
     }
 }
 
@@ -519,36 +534,4 @@ async fn is_dead_soon(id: &WorkerId) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn draining_a_worker_that_is_away_again_does_not_let_it_back() {
-        let hub = Hub::new();
-        hub.state.lock().drained.insert("w".to_owned());
-        assert!(!hub.drain("w", true).await);
-        assert!(hub.drain("w", false).await, "the worker was still drained");
-        assert!(!hub.drain("w", false).await);
-    }
-
-    /// The user may suspend the process with Ctrl-Z. Its worker must not take this for a lost connection.
-    #[tokio::test(start_paused = true)]
-    async fn a_worker_in_the_same_process_may_be_silent_for_an_hour() {
-        let hub = Hub::new();
-        let (ours, mut theirs) = crate::transport::pair();
-        let served = tokio::spawn({
-            let hub = hub.clone();
-            async move { hub.attach(ours).await }
-        });
-        tokio::time::sleep(Duration::from_secs(3600)).await;
-        let greeting = Greeting { name: "w".to_owned(), protocol: PROTOCOL, ..Greeting::default() };
-        let hello = WorkerFrame { greeting: Some(greeting), ..WorkerFrame::default() };
-        theirs.outgoing.send(hello.encode()).await.unwrap();
-        let first = CoordinatorFrame::decode(&theirs.incoming.recv().await.unwrap()).unwrap();
-        let welcome = first.welcome.unwrap();
-        assert_eq!(welcome.refused, None);
-        assert!(Duration::from_millis(welcome.pause_ms.into()) > Duration::from_secs(3600));
-        drop(theirs);
-        served.await.unwrap();
-    }
-}
+mod tests;

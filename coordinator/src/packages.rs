@@ -34,10 +34,40 @@ impl Packages {
         open.package = Some(ShardPackage {
             fragment: self.plan.fragments.get(open.shard as usize).cloned().unwrap_or_default(),
             exports: self.exports.get(&ShardIndex(open.shard)).cloned().unwrap_or_default(),
-            inputs: self.plan.inputs.clone(),
+            inputs: self.plan.inputs_of(open.shard),
             plan: self.plan.digest,
             bound: self.plan.outline.shard(ShardIndex(open.shard)).and_then(|shard| shard.bound),
         });
         Order::Open(open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use weft_protocol::OpenShard;
+    use weft_state::Digest;
+
+    use super::*;
+
+    #[test]
+    fn a_shard_receives_only_the_inputs_that_it_reads() {
+        let packages = Packages::new(RunPlan {
+            outline: Arc::default(),
+            fragments: vec![Arc::from([1]), Arc::from([2]), Arc::from([3])],
+            fragment_inputs: vec![BTreeSet::from(["a".to_owned()]), BTreeSet::new()],
+            digest: Digest::default(),
+            inputs: BTreeMap::from([("a".to_owned(), vec![7]), ("b".to_owned(), vec![8])]),
+            wanted: vec!["a".to_owned(), "b".to_owned()],
+        });
+        let given =
+            |shard: u32| match packages.complete(Order::Open(Box::new(OpenShard { shard, ..OpenShard::default() }))) {
+                Order::Open(open) => open.package.expect("it is added").inputs,
+                other => panic!("{other:?}"),
+            };
+        assert_eq!(given(0), BTreeMap::from([("a".to_owned(), vec![7])]));
+        assert!(given(1).is_empty() && given(2).is_empty());
     }
 }

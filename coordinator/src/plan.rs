@@ -1,6 +1,6 @@
 //! The input of a run: the outline, and the fragment for the worker of each shard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub struct RunPlan {
     pub outline: Arc<Outline>,
     /// The encoded fragment of each shard, in the outline's order. The coordinator does not decode fragments.
     pub fragments: Vec<Arc<[u8]>>,
+    /// Names of the inputs that each fragment reads, in the outline's order. A worker receives no others.
+    pub fragment_inputs: Vec<BTreeSet<String>>,
     /// blake3 of the plan file.
     pub digest: Digest,
     /// Inputs that the plan does not contain. These inputs are sent to workers and never stored.
@@ -43,14 +45,22 @@ impl RunPlan {
     pub fn new(mut plan: PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnostic>> {
         let outline = Arc::new(outline(&plan));
         let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
-        let encoded = plan.take_packages().map(|package| package.encode().map(Arc::from));
-        let fragments: Result<Vec<Arc<[u8]>>, _> = encoded.collect();
-        let unwritable = |error| vec![problems::plan_not_encoded(error)];
-        Ok(RunPlan { outline, fragments: fragments.map_err(unwritable)?, digest, inputs: BTreeMap::new(), wanted })
+        let (mut fragments, mut fragment_inputs) = (Vec::new(), Vec::new());
+        for package in plan.take_packages() {
+            fragment_inputs.push(package.inputs().iter().map(ToString::to_string).collect());
+            fragments.push(Arc::from(package.encode().map_err(|error| vec![problems::plan_not_encoded(error)])?));
+        }
+        Ok(RunPlan { outline, fragments, fragment_inputs, digest, inputs: BTreeMap::new(), wanted })
     }
 }
 
 impl RunPlan {
+    /// The inputs that the fragment of a shard reads.
+    pub(crate) fn inputs_of(&self, shard: u32) -> BTreeMap<String, Vec<u8>> {
+        let names = self.fragment_inputs.get(shard as usize).into_iter().flatten();
+        names.filter_map(|name| Some((name.clone(), self.inputs.get(name)?.clone()))).collect()
+    }
+
     /// The inputs that are needed and missing.
     pub fn missing_inputs(&self) -> Vec<&str> {
         self.wanted.iter().filter(|name| !self.inputs.contains_key(*name)).map(String::as_str).collect()

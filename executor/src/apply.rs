@@ -42,10 +42,10 @@ pub(crate) async fn apply(context: &mut TaskContext) -> TaskOutcome {
 /// deleted object.
 fn placeless(result: TaskOutcome) -> TaskOutcome {
     match result {
-        TaskOutcome::Failed { writes, diagnostics, absence_unproven } => {
+        TaskOutcome::Failed { writes, diagnostics, absence_unproven, unopened } => {
             let diagnostics =
                 diagnostics.into_iter().map(|problem| Diagnostic { address: None, subject: None, ..problem }).collect();
-            TaskOutcome::Failed { writes, diagnostics, absence_unproven }
+            TaskOutcome::Failed { writes, diagnostics, absence_unproven, unopened }
         }
         other => other,
     }
@@ -57,7 +57,8 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         Ok(change) => change,
         Err(problems) => return TaskOutcome::failed(problems),
     };
-    let refused = |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false };
+    let refused =
+        |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false, unopened: false };
     // If a replacement fails and has created no object, the old object stays deposed. The next plan creates the new
     // object, and deletes the old object. There are three exceptions, in which the old object becomes the current
     // object again: the provider cannot be opened, the call cannot be sent, or the provider reports that it has created
@@ -212,6 +213,7 @@ fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskOutcome
             writes: change.restored(),
             diagnostics: vec![problems::call_failed(&subject, &error)],
             absence_unproven: false,
+            unopened: false,
         },
         _ => TaskOutcome::InDoubt {
             reason: error.to_string(),
@@ -291,7 +293,7 @@ fn judge(
             String::from("the create was interrupted, and the provider did not report whether it created an object");
         return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
-    TaskOutcome::Failed { writes, diagnostics: found, absence_unproven: nothing_named }
+    TaskOutcome::Failed { writes, diagnostics: found, absence_unproven: nothing_named, unopened: false }
 }
 
 /// Reports how a reply without errors contradicts the plan.

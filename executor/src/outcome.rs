@@ -20,6 +20,8 @@ pub(crate) enum TaskOutcome {
         diagnostics: Problems,
         /// Whether a failed create returned no object, although the absence of an object is not proven.
         absence_unproven: bool,
+        /// Whether there was no call because the provider could not be opened, and was not open before.
+        unopened: bool,
     },
     /// The outcome is unknown.
     InDoubt { reason: String, provider_dead: bool, diagnostics: Problems },
@@ -40,7 +42,17 @@ pub(crate) struct Done {
 impl TaskOutcome {
     /// A failure that changes nothing.
     pub(crate) fn failed(diagnostics: Problems) -> TaskOutcome {
-        TaskOutcome::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false }
+        TaskOutcome::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false, unopened: false }
+    }
+
+    /// Marks a failure: the provider could not be opened.
+    pub(crate) fn as_unopened(self) -> TaskOutcome {
+        match self {
+            TaskOutcome::Failed { writes, diagnostics, absence_unproven, .. } => {
+                TaskOutcome::Failed { writes, diagnostics, absence_unproven, unopened: true }
+            }
+            other => other,
+        }
     }
 }
 
@@ -60,8 +72,8 @@ impl From<TaskOutcome> for TaskResult {
     fn from(outcome: TaskOutcome) -> TaskResult {
         match outcome {
             TaskOutcome::Done(done) => TaskResult::Done(done.into()),
-            TaskOutcome::Failed { writes, diagnostics, absence_unproven } => {
-                TaskResult::Failed { writes, diagnostics: encode_diagnostics(&diagnostics), absence_unproven }
+            TaskOutcome::Failed { writes, diagnostics, absence_unproven, unopened } => {
+                TaskResult::Failed { writes, diagnostics: encode_diagnostics(&diagnostics), absence_unproven, unopened }
             }
             TaskOutcome::InDoubt { reason, provider_dead, diagnostics } => {
                 TaskResult::InDoubt { reason, provider_dead, diagnostics: encode_diagnostics(&diagnostics) }

@@ -31,11 +31,13 @@
 //!    already called.
 //! 5. **Results.** [`TaskResult::Done`] has three parts: every change of the state, object by object; `local` for
 //!    readers in the same shard; one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an
-//!    error that the provider returned or, without an intent, for an error of Weft. A create that returned an error and
-//!    no object sets `absence_unproven`. If the run was stopped or a deadline passed before the error, the create is in
-//!    doubt instead. After the call, the connection may break, the provider may crash, a deadline may pass, or the
-//!    reply may be undecodable. In these cases, the result is [`TaskResult::InDoubt`], and `provider_dead` says whether
-//!    the provider's process is known to be dead. A missing reply proves nothing.
+//!    error that the provider returned or, without an intent, for an error of Weft. If the worker could not start or
+//!    configure the provider, and has not done so for this shard before, the failure sets `unopened`, and a coordinator
+//!    may give the shard to another worker. A create that returned an error and no object sets `absence_unproven`. If
+//!    the run was stopped or a deadline passed before the error, the create is in doubt instead. After the call, the
+//!    connection may break, the provider may crash, a deadline may pass, or the reply may be undecodable. In these
+//!    cases, the result is [`TaskResult::InDoubt`], and `provider_dead` says whether the provider's process is known to
+//!    be dead. A missing reply proves nothing.
 //! 6. **Kept until acknowledged.** The worker keeps a result, and sends it again after each reconnect, until
 //!    [`Order::Acknowledged`].
 //! 7. **Ending early.** [`Order::Drop`]: the worker forgets the task unless the task was called. If the worker had

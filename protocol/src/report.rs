@@ -57,6 +57,9 @@ pub enum TaskResult {
         diagnostics: Opaque,
         /// Whether this is a create that returned no object but may still have created one.
         absence_unproven: bool,
+        /// Whether there was no call because this worker could not start or configure the provider, and has not done so
+        /// for this shard before. Another worker may be able to.
+        unopened: bool,
     },
     /// The outcome is unknown.
     InDoubt {
@@ -77,7 +80,7 @@ pub enum TaskResult {
 impl TaskResult {
     /// A failure that changes nothing.
     pub fn failed(diagnostics: Opaque) -> TaskResult {
-        TaskResult::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false }
+        TaskResult::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false, unopened: false }
     }
 }
 

@@ -223,11 +223,14 @@ fn outcome(result: &TaskResult) -> proto::task_result::Outcome {
     use proto::task_result::Outcome;
     match result {
         TaskResult::Done(found) => Outcome::Done(done(found)),
-        TaskResult::Failed { writes: left, diagnostics, absence_unproven } => Outcome::Failed(proto::Failed {
-            writes: writes(left),
-            diagnostics: diagnostics.0.clone(),
-            absence_unproven: *absence_unproven,
-        }),
+        TaskResult::Failed { writes: left, diagnostics, absence_unproven, unopened } => {
+            Outcome::Failed(proto::Failed {
+                writes: writes(left),
+                diagnostics: diagnostics.0.clone(),
+                absence_unproven: *absence_unproven,
+                unopened: *unopened,
+            })
+        }
         TaskResult::InDoubt { reason, provider_dead, diagnostics } => Outcome::InDoubt(proto::InDoubt {
             reason: reason.clone(),
             provider_dead: *provider_dead,

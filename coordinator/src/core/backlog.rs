@@ -37,7 +37,8 @@ struct Shard {
     foreign: Vec<(Position, ExportIndex)>,
     /// Own results that later operations of the shard may read.
     locals: Vec<Position>,
-    /// Workers that could not open the shard. `refusal` has the diagnostics of the last of these workers.
+    /// Workers that could not open the shard. `refusal` has the diagnostics of the last of these workers, until another
+    /// worker gets the shard.
     refused_by: BTreeSet<WorkerIndex>,
     refusal: Option<Opaque>,
 }
@@ -243,6 +244,7 @@ impl Backlog {
         let shard = &mut self.shards[shard];
         shard.worker = Some(worker);
         shard.last = Some(worker);
+        shard.refusal = None;
         shard.is_cold = shard.has_budget;
         shard.open
     }
@@ -310,7 +312,6 @@ impl Backlog {
     }
 
     /// The number of operations of a shard that are not at rest.
-    #[cfg(any(test, feature = "simulation"))]
     pub(super) fn open(&self, shard: ShardIndex) -> u32 {
         self.shards[shard].open
     }
@@ -443,6 +444,9 @@ mod tests {
         assert_eq!(backlog.refuse(shard, WORKER, Opaque(vec![1])), Some(1));
         assert!(backlog.was_refused_by(shard, WORKER) && backlog.last_worker(shard).is_none());
         assert_eq!(backlog.refusal(shard), Some(Opaque(vec![1])));
+        backlog.assign(shard, WorkerIndex(1));
+        backlog.lose([shard]);
+        assert_eq!(backlog.refusal(shard), None, "a worker that opened it may come back");
     }
 
     #[test]

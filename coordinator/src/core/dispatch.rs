@@ -88,11 +88,14 @@ impl Coordinator {
     }
 
     fn candidate(&self, shard: ShardIndex, demands: &OutlineShard) -> Option<WorkerIndex> {
-        let fits = |index: WorkerIndex| {
-            self.roster.fits(index, &demands.labels, &demands.packages) && !self.backlog.was_refused_by(shard, index)
-        };
+        let fits = |index: WorkerIndex| self.is_suitable(index, shard, demands);
         let last = self.backlog.last_worker(shard).filter(|last| fits(*last));
-        last.or_else(|| self.roster.least_loaded(fits))
+        last.or_else(|| self.roster.least_loaded(self.backlog.open(shard), fits))
+    }
+
+    /// Whether a worker may get a shard.
+    fn is_suitable(&self, worker: WorkerIndex, shard: ShardIndex, demands: &OutlineShard) -> bool {
+        self.roster.fits(worker, &demands.labels, &demands.packages) && !self.backlog.was_refused_by(shard, worker)
     }
 
     /// Handles a shard for which no connected worker is suitable. If a worker failed to open the shard, the ready
@@ -213,6 +216,33 @@ impl Coordinator {
             self.roster.forget_attempt(before, position);
         }
         self.operations.begin_attempt(position, worker, self.clock.now());
+    }
+
+    /// Handles an operation that ended without a call, because its worker could not open the provider. If another
+    /// worker is suitable for the shard, that worker gets the shard and the operation, and this function returns `true`.
+    /// Each worker is tried once. `false` if no other worker is suitable: then the operation fails.
+    pub(super) fn goes_to_another(&mut self, position: Position, diagnostics: &Opaque) -> Handled<bool> {
+        let outline = Arc::clone(&self.outline);
+        let shard = outline.at(position).shard;
+        let (Some(holder), Some(demands)) = (self.operations.holder(position), outline.shard(shard)) else {
+            return Ok(false);
+        };
+        let is_at_holder = self.backlog.worker(shard) == Some(holder);
+        let others = |index: WorkerIndex| index != holder && self.is_suitable(index, shard, demands);
+        if !self.roster.everyone().any(others) {
+            return Ok(false);
+        }
+        if is_at_holder && let Some(open) = self.backlog.refuse(shard, holder, diagnostics.clone()) {
+            self.roster.release(holder, shard, open);
+            self.order(holder, Order::Close(shard.0));
+        }
+        self.acknowledge(position);
+        self.unlease(position)?;
+        if self.backlog.has_work(shard) {
+            self.backlog.offer(shard);
+        }
+        self.refresh(holder);
+        Ok(true)
     }
 
     /// Handles the report that a worker could not open a shard. The tasks that this worker had from the shard can be

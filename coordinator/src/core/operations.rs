@@ -1,5 +1,7 @@
 //! All operations of a run, with their states, and the number of operations of each status.
 
+use std::collections::BTreeMap;
+
 use weft_state::{Digest, OpCounts};
 
 use super::operation::{Doubt, LastAttempt, State};
@@ -12,6 +14,8 @@ struct Operation {
     state: State,
     /// The highest attempt number from an earlier term that a worker still has. New attempts have higher numbers.
     floor: u32,
+    /// The attempt that the store had recorded when this term began; 0 if there was none.
+    restored: u32,
     /// Whether an earlier attempt failed or was in doubt.
     tried: bool,
     last: LastAttempt,
@@ -32,10 +36,28 @@ pub(super) enum Rest {
     Ended,
 }
 
+/// The worker that made an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Maker {
+    /// This worker.
+    Known(WorkerIndex),
+    /// A worker of an earlier term. The store names only the worker of the last attempt, and this attempt was replaced
+    /// by a later one.
+    Unrecorded,
+    /// No worker made such an attempt with an intent.
+    Nobody,
+}
+
+/// The largest number of attempts that may follow the last known attempt without a record in the store. A lease without
+/// an intent leaves no record, so a worker of an earlier term may have a few attempts that this term does not know.
+const UNRECORDED_ATTEMPTS: u32 = 1_000;
+
 /// All operations, and counts of them.
 #[derive(Debug)]
 pub(super) struct Operations {
     operations: Table<Position, Operation>,
+    /// The workers of attempts that a later attempt of this term replaced, by operation and number.
+    replaced: BTreeMap<(Position, u32), WorkerIndex>,
     counts: OpCounts,
     /// The number of operations that can still change without the user.
     open: u32,
@@ -50,11 +72,12 @@ impl Operations {
     pub(super) fn new(count: usize, now: u64) -> Operations {
         let last =
             LastAttempt { number: 0, holder: None, begun_here: false, reported: false, since: now, planned: None };
-        let operation = Operation { state: State::Pending, floor: 0, tried: false, last };
+        let operation = Operation { state: State::Pending, floor: 0, restored: 0, tried: false, last };
         // The plan format counts operations in 32 bits.
         let number = u32::try_from(count).unwrap_or(u32::MAX);
         Operations {
             operations: Table::new(vec![operation; count]),
+            replaced: BTreeMap::new(),
             counts: OpCounts { pending: number, ..OpCounts::default() },
             open: number,
             unsettled: 0,
@@ -132,6 +155,7 @@ impl Operations {
         // If the operation is in doubt, its worker may already have received the order to forget the result. So the
         // result is not expected from this worker again.
         last.reported = to.status() == Status::InDoubt;
+        self.operations[position].restored = attempt;
         self.operations[position].tried = to.status() == Status::Failed;
         self.set(position, to)
     }
@@ -144,14 +168,33 @@ impl Operations {
     /// Begins the next attempt.
     pub(super) fn begin_attempt(&mut self, position: Position, holder: Option<WorkerIndex>, now: u64) {
         let operation = &mut self.operations[position];
-        let number = operation.last.number.max(operation.floor) + 1;
+        if let Some(before) = operation.last.holder {
+            self.replaced.insert((position, operation.last.number), before);
+        }
+        let number = operation.last.number.max(operation.floor).saturating_add(1);
         operation.last = LastAttempt { number, holder, begun_here: true, reported: false, since: now, planned: None };
     }
 
-    /// Records that a worker still has this attempt, which began in an earlier term.
-    pub(super) fn attempt_exists(&mut self, position: Position, attempt: u32) {
-        let floor = &mut self.operations[position].floor;
-        *floor = attempt.max(*floor);
+    /// Records that a worker still has this attempt, which may have begun in an earlier term. Returns `false`, and
+    /// records nothing, if the number is impossible.
+    pub(super) fn attempt_exists(&mut self, position: Position, attempt: u32) -> bool {
+        let operation = &mut self.operations[position];
+        let is_possible = attempt <= operation.last.number.saturating_add(UNRECORDED_ATTEMPTS);
+        if is_possible {
+            operation.floor = attempt.max(operation.floor);
+        }
+        is_possible
+    }
+
+    /// The worker that made an attempt.
+    pub(super) fn maker(&self, position: Position, attempt: u32) -> Maker {
+        let Operation { last, restored, .. } = &self.operations[position];
+        let holder = last.holder.filter(|_| last.number == attempt);
+        match holder.or_else(|| self.replaced.get(&(position, attempt)).copied()) {
+            Some(holder) => Maker::Known(holder),
+            None if (1..=*restored).contains(&attempt) => Maker::Unrecorded,
+            None => Maker::Nobody,
+        }
     }
 
     /// Records that an attempt failed or was in doubt. A later attempt continues with the objects that this attempt
@@ -267,13 +310,41 @@ mod tests {
     #[test]
     fn attempts_are_numbered_after_those_of_earlier_terms() {
         let mut operations = Operations::new(1, 5);
-        operations.attempt_exists(FIRST, 7);
-        operations.attempt_exists(FIRST, 3);
+        assert!(operations.attempt_exists(FIRST, 7) && operations.attempt_exists(FIRST, 3));
         operations.outcome_is_unknown(FIRST);
         operations.begin_attempt(FIRST, None, 9);
         let last = operations.last(FIRST);
         assert_eq!((last.number, last.since, last.reported), (8, 9, false));
         operations.begin_attempt(FIRST, None, 10);
         assert_eq!(operations.last(FIRST).number, 9);
+    }
+
+    #[test]
+    fn an_impossible_attempt_is_not_counted() {
+        let mut operations = Operations::new(1, 0);
+        for impossible in [u32::MAX, UNRECORDED_ATTEMPTS + 1] {
+            assert!(!operations.attempt_exists(FIRST, impossible));
+        }
+        operations.begin_attempt(FIRST, None, 0);
+        assert_eq!(operations.last(FIRST).number, 1);
+        operations.restore(FIRST, State::Failed { keeps: false }, u32::MAX, None);
+        operations.begin_attempt(FIRST, None, 0);
+        assert_eq!(operations.last(FIRST).number, u32::MAX, "a damaged store causes no panic");
+    }
+
+    #[test]
+    fn the_maker_of_an_attempt_is_known_as_far_as_the_store_tells() {
+        let (old, new) = (WorkerIndex(1), WorkerIndex(2));
+        let mut operations = Operations::new(2, 0);
+        operations.restore(FIRST, State::Failed { keeps: false }, 3, Some(old));
+        operations.begin_attempt(FIRST, Some(new), 0);
+        let makers = [0, 1, 2, 3, 4, 5].map(|attempt| operations.maker(FIRST, attempt));
+        let unrecorded = Maker::Unrecorded;
+        assert_eq!(
+            makers,
+            [Maker::Nobody, unrecorded, unrecorded, Maker::Known(old), Maker::Known(new), Maker::Nobody]
+        );
+        operations.begin_attempt(Position(1), None, 0);
+        assert_eq!(operations.maker(Position(1), 1), Maker::Nobody, "no worker began it");
     }
 }

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use tracing::warn;
 use weft_mutants::mutant;
 use weft_state::{Attempt, CommitRecord, Failure, FailureKind, OpIndex, Opaque, StoreStep, Stray, WorkerId, Writes};
 
 use super::answers::{CommittedResult, StepInStore};
 use super::operation::{Doubt, Intended, Leased, State};
+use super::operations::Maker;
 use super::results::LateResult;
 use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex};
 use crate::operation_event::OperationEventKind;
 use crate::outline::{OperationKind, OutlineOperation};
 use crate::problems;
+use crate::process::in_words;
 use crate::result::JournalledResult;
 use crate::status::Status;
 use weft_protocol::diagnostics::encode_diagnostics;
@@ -95,7 +98,12 @@ impl Coordinator {
         let intended = self.operations.status(position) == Status::Intended;
         match result {
             TaskResult::Done(done) => self.take_done(position, done, intended),
-            TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+            TaskResult::Failed { diagnostics, unopened: true, .. }
+                if !intended && self.goes_to_another(position, &diagnostics)? =>
+            {
+                Ok(())
+            }
+            TaskResult::Failed { writes, diagnostics, absence_unproven, .. } => {
                 let kind = failure_kind(self.outline.at(position), &writes, absence_unproven);
                 if !intended {
                     self.at_end.bare.failed(&self.outline, position, &diagnostics);
@@ -235,14 +243,34 @@ impl Coordinator {
         }
     }
 
+    /// Whether a worker may report the result of an attempt: it made the attempt, or the store no longer tells who did.
+    pub(super) fn may_report(&self, worker: WorkerIndex, position: Position, attempt: Attempt) -> bool {
+        match self.operations.maker(position, attempt.0) {
+            Maker::Known(maker) => maker == worker,
+            Maker::Unrecorded => true,
+            Maker::Nobody => false,
+        }
+    }
+
     /// Handles the result of an earlier attempt. Objects that differ from the recorded objects are recorded as strays.
+    /// The result of an attempt that the worker did not make is ignored. If it contains objects, it is not acknowledged
+    /// either: should the store have lost the record of the attempt, the worker still has the evidence.
     pub(super) fn superseded(&mut self, worker: WorkerIndex, position: Position, task: Task, result: TaskResult) {
         let writes = match &result {
             TaskResult::Done(done) => &done.writes,
             TaskResult::Failed { writes, .. } => writes,
             TaskResult::InDoubt { .. } | TaskResult::NotCalled { .. } => &TaskWrites::default(),
         };
-        if self.outline.at(position).changes_world {
+        let changes = self.outline.at(position).changes_world && !writes.is_empty();
+        if changes && !self.may_report(worker, position, task.attempt) {
+            let (address, name) = (&self.outline.at(position).address, in_words(self.roster.id(worker)));
+            warn!(
+                attempt = task.attempt.0,
+                "{name} reported a result of {address} for an attempt that it did not make"
+            );
+            return;
+        }
+        if changes {
             for (key, object) in self.records.strays(writes) {
                 let stray = Stray {
                     op: OpIndex(task.operation),

@@ -374,10 +374,17 @@ impl Roster {
         *presence == Presence::Here && labelled && equipped
     }
 
-    /// The worker whose shards have the fewest open operations, among those that fit.
-    pub(super) fn least_loaded(&self, fits: impl Fn(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+    /// Among the workers that fit, the worker for a shard with `open` operations: the one whose shards would then have
+    /// the fewest open operations for each of its slots.
+    pub(super) fn least_loaded(&self, open: u32, fits: impl Fn(WorkerIndex) -> bool) -> Option<WorkerIndex> {
         let fitting = self.workers.positions().filter(|index| fits(*index));
-        fitting.min_by_key(|index| self.workers[*index].load)
+        fitting.min_by(|one, other| {
+            let (one, other) = (&self.workers[*one], &self.workers[*other]);
+            let crossed = |of: &Worker, with: &Worker| {
+                u128::from(of.load + u64::from(open)) * u128::from(with.abilities.window.max(1))
+            };
+            crossed(one, other).cmp(&crossed(other, one))
+        })
     }
 
     /// Gives a shard to a worker. `open` operations of the shard are not at rest.

@@ -279,7 +279,7 @@ impl Coordinator {
                 let by = self.operations.last(position).maker();
                 self.resolve_done(position, done, Evidence::Worker, by)
             }
-            TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+            TaskResult::Failed { writes, diagnostics, absence_unproven, .. } => {
                 let kind = failure_kind(self.outline.at(position), &writes, absence_unproven);
                 match self.records.write(writes) {
                     Ok(writes) => {

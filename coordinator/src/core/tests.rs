@@ -2,6 +2,7 @@
 
 mod defects;
 mod doubts;
+mod foreign;
 mod limits;
 mod workers;
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use tracing::warn;
 use weft_state::{Opaque, WorkerId};
 
 use super::operation::{Doubt, Intended, Leased, State};
+use super::operations::Maker;
 use super::roster::Abilities;
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::Hello;
@@ -46,11 +48,15 @@ impl Coordinator {
     fn inherits(&mut self, heir: WorkerIndex, name: &str, results: Vec<HeldTask>) -> Handled {
         let mut made: Vec<(Task, WorkerIndex)> = Vec::new();
         for HeldTask { task, maker, .. } in results {
-            let Some(maker) = maker else { continue };
-            made.push((task, self.roster.enlist(&worker_id(name, &maker), self.clock.now())));
-            if let Some(position) = self.position_of(task) {
-                self.operations.attempt_exists(position, task.attempt.0);
-            }
+            let (Some(maker), Some(position)) = (maker, self.position_of(task)) else { continue };
+            self.attempt_exists(heir, position, task);
+            let id = worker_id(name, &maker);
+            // A process that made no attempt which the term knows is not added to the workers of the term.
+            let maker = match self.operations.maker(position, task.attempt.0) {
+                Maker::Unrecorded => Some(self.roster.enlist(&id, self.clock.now())),
+                Maker::Known(_) | Maker::Nobody => self.roster.find(&id),
+            };
+            made.extend(maker.map(|maker| (task, maker)));
         }
         self.roster.heirs.connected(heir, made);
         for maker in self.roster.heirs.awaited() {
@@ -60,6 +66,14 @@ impl Coordinator {
             }
         }
         Ok(())
+    }
+
+    /// Records that a worker has an attempt, unless its number is impossible.
+    fn attempt_exists(&mut self, worker: WorkerIndex, position: Position, task: Task) {
+        if !self.operations.attempt_exists(position, task.attempt.0) {
+            let (address, name) = (&self.outline.at(position).address, in_words(self.roster.id(worker)));
+            warn!(attempt = task.attempt.0, "{name} named an impossible attempt of {address}");
+        }
     }
 
     /// Whether a connected worker has the result of an attempt that an earlier process of its name made. The connected
@@ -114,7 +128,7 @@ impl Coordinator {
             let position = self.outline.position(held.task.operation);
             let known = position.is_some_and(|position| self.is_current(position, index, held.task.attempt));
             if let Some(position) = position {
-                self.operations.attempt_exists(position, held.task.attempt.0);
+                self.attempt_exists(index, position, held.task);
             }
             if !known && held.phase < HeldPhase::Called {
                 self.order(index, Order::Drop(held.task));

@@ -76,6 +76,7 @@ fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
     RunPlan {
         outline: Arc::new(outline),
         fragments: fragments.into_iter().map(|text| Arc::from(text.into_bytes())).collect(),
+        fragment_inputs: Vec::new(),
         digest: Digest::of(plan),
         inputs: BTreeMap::new(),
         wanted: Vec::new(),

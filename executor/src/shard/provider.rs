@@ -34,6 +34,9 @@ pub(crate) struct ProviderSlot {
     opening: AsyncMutex<Opening>,
     /// Whether the process was asked to end early. Such a process is not used for new work.
     stopped: AtomicBool,
+    /// Whether the instance was open at some time, and whether the last try to open it failed.
+    was_open: AtomicBool,
+    failed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -75,6 +78,8 @@ impl ProviderSlot {
             current: Mutex::new(Weak::new()),
             opening: AsyncMutex::default(),
             stopped: AtomicBool::new(false),
+            was_open: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
         }
     }
 
@@ -99,6 +104,8 @@ impl ProviderSlot {
             host.pool.close(&self.key).await;
         }
         let opened = self.open(&mut opening, plugin, shard, host).await;
+        self.failed.store(opened.is_err(), Ordering::Release);
+        self.was_open.fetch_or(opened.is_ok(), Ordering::AcqRel);
         match &opened {
             Ok(opened) => *self.current.lock() = Arc::downgrade(&opened.provider),
             Err(problems) => opening.failure = Some(problems.clone()),
@@ -128,6 +135,11 @@ impl ProviderSlot {
         let warnings = subject.said(&lease.warnings);
         let provider = Provider::Plugin(lease).standing_in(&self.instance, host.pool.stand_ins());
         Ok(Opened { provider: Arc::new(provider), warnings })
+    }
+
+    /// Whether this worker tried to open the instance, and never succeeded.
+    pub(crate) fn could_not_open(&self) -> bool {
+        self.failed.load(Ordering::Acquire) && !self.was_open.load(Ordering::Acquire)
     }
 
     /// The provider, if a task uses it and its process runs.

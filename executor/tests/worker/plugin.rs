@@ -240,7 +240,7 @@ async fn errors_of_the_provider_are_reported() {
     draft.delete("lab_thing.stuck", None, stuck);
     let run = lab.run(draft).await;
     let (failed, problems) = run.failed(run.operation("lab_thing.none"));
-    assert!(failed.absence_unproven && failed.writes.is_none());
+    assert!(failed.absence_unproven && failed.writes.is_none() && !failed.unopened);
     assert!(problems[0].summary.contains("create failed"), "{problems:?}");
     let (failed, _) = run.failed(run.operation("lab_thing.half"));
     let writes = failed.writes.clone().unwrap();
@@ -419,7 +419,9 @@ async fn a_refused_provider_configuration_is_reported() {
     }
     let run = lab.run(draft).await;
     for outcome in run.outcomes.keys() {
-        assert_eq!(run.failed(*outcome).1[0].summary, "Out of order");
+        let (failed, problems) = run.failed(*outcome);
+        assert_eq!(problems[0].summary, "Out of order");
+        assert!(failed.unopened, "another worker may be able to");
     }
     assert_eq!((run.outcomes.len(), run.intents.len()), (3, 0));
 }

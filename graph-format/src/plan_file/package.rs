@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::PlanFile;
 use super::manifest::Manifest;
@@ -10,6 +11,7 @@ use super::snippets::SourceSnippets;
 use crate::address::ProviderSource;
 use crate::graph::{Fragment, Operation, Shard};
 use crate::schema::ProviderSchema;
+use crate::value::formula::FormulaOp;
 
 /// One fragment, with everything that a worker needs to execute it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,16 @@ impl FragmentPackage {
             };
         }
         sources
+    }
+
+    /// The inputs that the formulas of the fragment read.
+    pub fn inputs(&self) -> BTreeSet<SmolStr> {
+        let rows = self.fragment.formulas.rows.iter();
+        rows.filter_map(|row| match &row.op {
+            FormulaOp::Input(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect()
     }
 }
 

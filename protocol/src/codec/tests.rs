@@ -85,7 +85,12 @@ fn round(frame: WorkerFrame) {
 fn every_report_round_trips() {
     let results = [
         TaskResult::Done(whole_result()),
-        TaskResult::Failed { writes: whole_result().writes, diagnostics: Opaque(vec![1]), absence_unproven: true },
+        TaskResult::Failed {
+            writes: whole_result().writes,
+            diagnostics: Opaque(vec![1]),
+            absence_unproven: true,
+            unopened: true,
+        },
         TaskResult::InDoubt { reason: "lost".into(), provider_dead: true, diagnostics: Opaque(vec![2]) },
         TaskResult::NotCalled { reason: "late".into() },
     ];

@@ -194,6 +194,7 @@ fn task_result(outcome: proto::task_result::Outcome) -> Result<TaskResult, Frame
             writes: writes(failed.writes)?,
             diagnostics: Opaque(failed.diagnostics),
             absence_unproven: failed.absence_unproven,
+            unopened: failed.unopened,
         },
         Outcome::InDoubt(doubt) => TaskResult::InDoubt {
             reason: doubt.reason,

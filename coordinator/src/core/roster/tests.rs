@@ -71,10 +71,10 @@ fn a_shard_that_was_given_back_is_neither_load_nor_work() {
     roster.hold(FIRST, ShardIndex(0), 3);
     roster.hold(FIRST, ShardIndex(0), 3);
     roster.set_busy(FIRST, ShardIndex(0), true);
-    assert_eq!(roster.least_loaded(|_| true), Some(WorkerIndex(1)));
+    assert_eq!(roster.least_loaded(1, |_| true), Some(WorkerIndex(1)));
     roster.rest_began(FIRST);
     roster.release(FIRST, ShardIndex(0), 2);
-    assert_eq!(roster.least_loaded(|_| true), Some(FIRST));
+    assert_eq!(roster.least_loaded(1, |_| true), Some(FIRST));
     assert!(roster.next_shard(FIRST).is_none() && roster.shards(FIRST).is_empty());
 }
 
@@ -106,4 +106,20 @@ fn a_worker_of_a_command_line_fits_only_what_must_run_there() {
     assert!(roster.fits(there, &home, &[]) && roster.fits(here, &home, &[]));
     assert!(!roster.fits(there, &BTreeMap::new(), &[]));
     assert!(roster.fits(here, &BTreeMap::new(), &[]));
+}
+
+#[test]
+fn shards_are_spread_by_the_capacity_of_the_workers() {
+    let spread = |windows: &[u32], open: u32, shards: u32| {
+        let mut roster = roster(windows);
+        for shard in 0..shards {
+            let worker = roster.least_loaded(open, |_| true).expect("a worker");
+            roster.hold(worker, ShardIndex(shard), open);
+        }
+        roster.shares().map(|(_, _, load)| load).collect::<Vec<_>>()
+    };
+    assert_eq!(spread(&[1, 100], 10, 4), [0, 40]);
+    assert_eq!(spread(&[10, 30], 10, 4), [10, 30]);
+    assert_eq!(spread(&[100, 100], 10, 4), [20, 20]);
+    assert_eq!(spread(&[1, 3], u32::MAX, 4), [u64::from(u32::MAX), 3 * u64::from(u32::MAX)]);
 }

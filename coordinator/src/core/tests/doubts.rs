@@ -198,7 +198,8 @@ fn a_failed_create_that_left_an_object_is_not_repeated() {
     let task = started(&core.step(0, hello("w")))[0];
     core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
     core.step(0, ok(1));
-    let result = TaskResult::Failed { writes, diagnostics: Opaque::default(), absence_unproven: false };
+    let result =
+        TaskResult::Failed { writes, diagnostics: Opaque::default(), absence_unproven: false, unopened: false };
     let told = steps(&core.step(0, said("w", Report::Result { task, result: Arc::new(result) })));
     let [StoreStep::Fail(failure)] = &told[..] else { panic!("{told:?}") };
     assert_eq!(failure.kind, FailureKind::ObjectKept);

@@ -89,7 +89,7 @@ fn refusing(kind: OperationKind) -> (Coordinator, Task) {
 
 fn failed(task: Task, detail: &str, writes: TaskWrites, absence_unproven: bool) -> Event {
     let diagnostics = encode_diagnostics(&[Diagnostic::error("creating it", detail)]);
-    let result = TaskResult::Failed { writes, diagnostics, absence_unproven };
+    let result = TaskResult::Failed { writes, diagnostics, absence_unproven, unopened: false };
     said("w", Report::Result { task, result: Arc::new(result) })
 }
 

@@ -146,3 +146,49 @@ fn cost_of_a_lost_worker(others: u32) -> usize {
 fn the_loss_of_a_worker_costs_what_it_held() {
     assert_eq!(cost_of_a_lost_worker(10_000), cost_of_a_lost_worker(100));
 }
+
+/// A failure without a call: the worker could not open the provider.
+fn unopened(name: &str, task: Task, diagnostics: u8) -> Event {
+    let diagnostics = Opaque(vec![diagnostics]);
+    let writes = weft_protocol::TaskWrites::default();
+    let result = TaskResult::Failed { writes, diagnostics, absence_unproven: false, unopened: true };
+    said(name, Report::Result { task, result: Arc::new(result) })
+}
+
+#[test]
+fn a_shard_whose_provider_one_worker_cannot_open_goes_to_another_worker() {
+    let options = RunOptions { gather_ms: 1, ..RunOptions::default() };
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), options, Vec::new());
+    core.step(0, hello("a"));
+    core.step(0, hello("b"));
+    let [first, second] = started(&core.step(1, Event::Tick))[..] else { panic!("two tasks") };
+    let told = core.step(2, unopened("a", first, 1));
+    core.check_invariants();
+    assert!(steps(&told).is_empty(), "nothing failed: {told:?}");
+    assert!(orders(&told).contains(&Order::Acknowledged(first)) && orders(&told).contains(&Order::Close(0)));
+    assert_eq!(started(&told), [Task { operation: first.operation, attempt: Attempt(2) }]);
+    let told = core.step(3, unopened("a", second, 1));
+    assert_eq!(started(&told), [Task { operation: second.operation, attempt: Attempt(2) }], "it has moved, too");
+    let again = Task { operation: first.operation, attempt: Attempt(2) };
+    let told = core.step(4, unopened("b", again, 2));
+    let [StoreStep::Fail(failure)] = &steps(&told)[..] else { panic!("no worker is left: {told:?}") };
+    assert_eq!((&failure.diagnostics, &failure.worker), (&Opaque(vec![2]), &WorkerId("b/1".to_owned())));
+    core.step(5, ok(1));
+    let again = Task { operation: second.operation, attempt: Attempt(2) };
+    core.step(6, said("b", done(again)));
+    let end = finish(&core.step(7, ok(1))).unwrap();
+    assert_eq!((end.counts.failed, end.counts.done), (1, 1));
+}
+
+#[test]
+fn the_only_worker_keeps_a_shard_whose_provider_it_cannot_open() {
+    let mut plan = outline(OperationKind::Update, &[&[]], 1);
+    plan.shards[0].labels.insert("region".to_owned(), "eu".to_owned());
+    let (mut core, _) = begin(plan, RunOptions { gather_ms: 1, ..RunOptions::default() }, Vec::new());
+    let Event::Joined(a) = hello("a") else { panic!("a greeting") };
+    core.step(0, Event::Joined(Hello { labels: BTreeMap::from([("region".to_owned(), "eu".to_owned())]), ..a }));
+    core.step(0, hello("b"));
+    let [task] = started(&core.step(1, Event::Tick))[..] else { panic!("one task") };
+    let told = core.step(2, unopened("a", task, 1));
+    assert!(matches!(&steps(&told)[..], [StoreStep::Fail(failure)] if failure.diagnostics == Opaque(vec![1])));
+}
