@@ -78,7 +78,11 @@ async fn opened(invocation: &Invocation<'_>) -> Result<Opened, Vec<Diagnostic>> 
         return Err(vec![problems::not_redis()]);
     };
     let failed = |error| vec![store::problem(&error)];
-    let waiting = waiting_files(&options).await.map_err(failed)?;
+    let waiting = match waiting_files(&options).await {
+        // A damaged store is not empty.
+        Err(StoreError::Damaged { .. }) => Vec::new(),
+        waiting => waiting.map_err(failed)?,
+    };
     let store = match server.open(&workspace, sealing).await {
         Err(StoreError::NoState(_)) if !waiting.is_empty() => Err(StoreError::NoState(server.shown())),
         opened => Ok(opened.map_err(failed)?),
@@ -96,7 +100,9 @@ async fn check(invocation: &Invocation<'_>) -> Outcome {
     let store = match store {
         Ok(store) => store,
         Err(error) => {
-            return Err(std::iter::once(store::problem(&error)).chain(emptied.map(|it| problems::found(&it))).collect());
+            return Err(std::iter::once(store::problem(&error))
+                .chain(emptied.map(|it| problems::found(&it)))
+                .collect());
         }
     };
     let mut report = store.check(&workspace).await.map_err(|error| vec![store::problem(&error)])?;
