@@ -36,6 +36,8 @@ pub struct Work {
     pub inputs: Inputs,
     /// The signature of the plan, for a coordinator that requires one. Empty if there is none.
     pub signature: Vec<u8>,
+    /// Whether the plan may be applied only once, because of its signature.
+    pub single_use: bool,
 }
 
 /// An action whose outcome is unknown.

@@ -223,6 +223,9 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
         (true, Some(serial)) => {
             format!("{store} has lost its state. Weft restored the state from the copy in {copy}, serial {serial}.")
         }
+        (true, None) if copy.is_empty() => {
+            format!("{store} has lost its state. Only results in write-ahead files of this machine could be restored.")
+        }
         (true, None) => format!("{store} has lost its state, and there is no copy of it in {copy}."),
         (false, Some(serial)) => {
             format!(

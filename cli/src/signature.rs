@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_identity::signature::{MAX_BYTES, TrustedKeys, Verified};
-use weft_state::{Digest, RunStore};
+use weft_state::{Digest, RunHeader};
 
 use crate::context::environment;
 use crate::options::Arguments;
@@ -66,14 +66,36 @@ pub fn verify(trusted: &TrustedKeys, path: &str, digest: Digest) -> Result<Verif
     verified.map_err(|error| problems::signature_refused(path, &error))
 }
 
-/// Checks that no run of this store has used the plan. A signature is valid for one run only.
+/// Checks that no run of a store has used the plan. A signature is valid for one run only.
 ///
 /// # Errors
-/// Returns an error if a run has used the plan, or if the store fails.
-pub async fn unused(store: &dyn RunStore, digest: Digest) -> Result<(), Diagnostic> {
-    let runs = store.runs().await.map_err(|error| crate::store::problem(&error))?;
+/// Returns an error if a run has used the plan.
+pub fn unused(runs: &[RunHeader], digest: Digest) -> Result<(), Diagnostic> {
     match runs.iter().find(|run| run.plan == digest) {
         Some(run) => Err(problems::signature_used(&run.id)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_state::{EmbeddedOptions, EmbeddedStore, Holder, NewRun, Opaque, RunStore as _};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_signature_is_valid_for_one_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = EmbeddedOptions::new(folder.path().join("terraform.tfstate"), Holder::default());
+        let store = tokio::task::spawn_blocking(|| EmbeddedStore::open(options)).await.unwrap().unwrap();
+        let digest = Digest::of(b"plan");
+        assert_eq!(unused(&store.runs().await.unwrap(), digest), Ok(()));
+        let id = weft_state::random_run_id().unwrap();
+        let plan = Opaque(b"plan".to_vec());
+        let run = NewRun { id: id.clone(), started_unix_ms: 1, operations: 1, plan, starts_now: false };
+        store.create_run(run).await.unwrap();
+        let runs = store.runs().await.unwrap();
+        assert_eq!(unused(&runs, digest), Err(problems::signature_used(&id)));
+        assert_eq!(unused(&runs, Digest::of(b"another plan")), Ok(()));
     }
 }

@@ -24,7 +24,7 @@ use crate::process::is_dead;
 use crate::service::{Resumption, Submission};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::transport::{WorkerEnd, pair};
-use crate::wire::Trouble;
+use crate::wire::{LOST_REASON, Trouble};
 use weft_protocol::diagnostics::decode_diagnostics;
 use weft_protocol::{Candidate, EncodedFrame, OutputLine};
 
@@ -66,6 +66,8 @@ pub struct WatchEnd {
     pub stopped: bool,
     /// Diagnostics of the store, if its failure ended the run.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether the store has lost the run, so that it cannot be resumed.
+    pub lost: bool,
 }
 
 impl WatchEnd {
@@ -146,6 +148,7 @@ impl EventStream {
                     strays: end.strays,
                     stopped: end.stopped,
                     diagnostics: decode_diagnostics(&Opaque(end.diagnostics)),
+                    lost: end.reason == LOST_REASON,
                 }),
                 // An event that a later version added.
                 None => continue,

@@ -417,6 +417,7 @@ impl Driver {
 
     async fn end(mut self) -> RunOutcome {
         self.meter();
+        self.outbound.give_up(|| unanswered(self.store.as_ref()));
         let (store_error, unrecorded) = self.outbound.take_rest();
         let outline = Arc::clone(self.core.outline());
         let finish = self.finish.take().unwrap_or_else(|| self.unfinished());
@@ -465,17 +466,22 @@ impl Driver {
     }
 }
 
+/// The store has not answered a batch before the end of the term.
+fn unanswered(store: &dyn RunStore) -> StoreError {
+    StoreError::Unreachable { server: store.place(), error: "it did not answer before the run ended".to_owned() }
+}
+
 /// Sends a batch, and sends it again after a temporary error, as long as [`Patience`] allows. After such an error, it
 /// is unknown whether the steps took effect, so the store may receive the same steps twice. Returns the last error.
 async fn patient_batch(
     store: Arc<dyn RunStore>,
     lease: Lease,
-    steps: Vec<StoreStep>,
+    steps: Arc<Vec<StoreStep>>,
     watchers: broadcast::Sender<RunEvent>,
 ) -> SentBatch {
     let mut patience = Patience::default();
     loop {
-        match store.step_batch(&lease, steps.clone()).await {
+        match store.step_batch(&lease, steps.to_vec()).await {
             Ok(answers) => {
                 if patience.tried {
                     let _ = watchers.send(RunEvent::StoreBack);

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
-use weft_state::{StoreAnswer, Unrelated};
+use weft_state::{RunId, StoreAnswer, StoreError, Unrelated};
 
 use crate::event::Defect;
 use crate::rule_name::RuleName;
@@ -53,9 +53,17 @@ pub(crate) fn object_kept(address: &str) -> Diagnostic {
     Diagnostic::error("Object of a failed create", detail).about(address)
 }
 
-/// An error of the store that ended a run.
-pub(crate) fn store_failed(error: impl Display) -> Diagnostic {
-    Diagnostic::error("The store failed the run", error.to_string())
+/// An error of the store that ended a run. `journal` is the place of the journal on the machine of the coordinator.
+pub(crate) fn store_failed(run: &RunId, error: &StoreError, journal: &str) -> Diagnostic {
+    let mut detail = error.to_string();
+    if let StoreError::Unreachable { .. } = error {
+        detail.push_str(&format!(
+            ". The recorded results are also in {journal} on the machine of the coordinator. A coordinator that starts \
+             there again adds results that the store has lost. When the store responds again, continue with `weft runs \
+             resume {run}`"
+        ));
+    }
+    Diagnostic::error("The store failed the run", detail)
 }
 
 /// An illegal transition that ended a term.

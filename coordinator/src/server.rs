@@ -15,7 +15,7 @@ use tonic::{Code, Request, Response, Status, Streaming};
 use weft_graph_format::address::NamedObject;
 use weft_proto::cluster as proto;
 use weft_protocol::{CoordinatorFrame, FrameError, WorkerFrame};
-use weft_state::{ChangeTotals, RunId};
+use weft_state::{ChangeTotals, RunId, StoreError};
 
 use crate::dial::Address;
 use crate::door::{Guard, Inherited, Listening, SocketFile, connections};
@@ -30,6 +30,7 @@ use crate::problems;
 use crate::service::{Resumption, Service, Submission};
 use crate::term::{RunError, other_state};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
+use crate::wire::LOST_REASON;
 use weft_protocol::diagnostics::encode_diagnostics;
 
 /// The maximum length of a status message. The message is sent percent-encoded in the headers, and HTTP/2 peers accept
@@ -398,7 +399,8 @@ async fn follow(
             Ok(RunEvent::StoreBack) => Event::Notice("the store answers again".to_owned()),
             Ok(RunEvent::Ended(outcome)) => {
                 let listing = service.header(&run).await.map(|header| RunListing::new(&header)).ok();
-                let _ = sender.send(event(Event::End(run_end(*outcome, listing.as_ref())))).await;
+                let end = run_end(*outcome, listing.as_ref(), &service.journal_place(&run));
+                let _ = sender.send(event(Event::End(end))).await;
                 return;
             }
             Ok(RunEvent::Counts(_)) | Err(broadcast::error::RecvError::Lagged(_)) => match service.header(&run).await {
@@ -417,8 +419,10 @@ fn event(event: proto::run_event::Event) -> proto::RunEvent {
     proto::RunEvent { event: Some(event) }
 }
 
-fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
-    let failed = outcome.store_error.map(problems::store_failed);
+/// The end of a run. `journal` is the place of its journal on this machine.
+fn run_end(outcome: RunOutcome, listing: Option<&RunListing>, journal: &str) -> proto::RunEnd {
+    let lost = matches!(outcome.store_error, Some(StoreError::Emptied { .. }));
+    let failed = outcome.store_error.map(|error| problems::store_failed(&outcome.run, &error, journal));
     let found: Vec<_> = failed.into_iter().chain(outcome.defect.as_ref().map(problems::defect)).collect();
     let diagnostics = if found.is_empty() { Vec::new() } else { encode_diagnostics(&found).0 };
     proto::RunEnd {
@@ -429,7 +433,7 @@ fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
         diagnostics,
         unfinished: outcome.unfinished,
         strays: outcome.strays,
-        reason: format!("{:?}", outcome.reason).to_lowercase(),
+        reason: if lost { LOST_REASON.to_owned() } else { format!("{:?}", outcome.reason).to_lowercase() },
     }
 }
 

@@ -222,6 +222,11 @@ impl Service {
         Ok(Some(started))
     }
 
+    /// The place of the journal of a run, for display.
+    pub fn journal_place(&self, run: &RunId) -> String {
+        self.store.journal_place(run)
+    }
+
     /// All runs, newest first.
     ///
     /// # Errors

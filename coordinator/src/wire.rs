@@ -18,6 +18,9 @@ pub(crate) struct Wire {
     peer: Peer,
 }
 
+/// The reason for the end of a run that the store has lost.
+pub(crate) const LOST_REASON: &str = "lost";
+
 /// A connection to a coordinator. If TLS breaks the connection, the reason is stored.
 pub(crate) struct Dialed {
     stream: Stream,

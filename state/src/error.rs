@@ -96,6 +96,16 @@ pub enum StoreError {
         /// The number of the last acknowledged line.
         sequence: u64,
     },
+    /// The store was emptied or replaced while this process carried out a run.
+    #[error("the store at {store} was emptied or replaced, and it has lost run {run}: {what}")]
+    Emptied {
+        /// The store, without secrets.
+        store: String,
+        /// The run.
+        run: RunId,
+        /// Where the results of the run are, and what to do.
+        what: String,
+    },
     /// Acknowledged records of a run are lost or changed, and could not be replayed. The run is frozen until the user
     /// abandons it.
     #[error(

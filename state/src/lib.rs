@@ -71,7 +71,7 @@ pub use run::{
     Attempt, ChainTip, ChangeTotals, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts,
     OpIndex, OpRecord, OpStatus, RunHeader, RunId, RunPast, RunStatus, RunView, Stray, Token, WorkerId, random_run_id,
 };
-pub use second_copy::{CopyNotices, LostStore, SecondCopyOptions, SecondCopyStore};
+pub use second_copy::{CopyNotices, LostStore, SecondCopyOptions, SecondCopyStore, WaitingFile, waiting_files};
 pub use snapshot::{Snapshot, StoredInstance, StoredOutput, Unrelated};
 pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, DoubtOutcome, Evidence, Fenced, HeldSubject,

@@ -18,14 +18,18 @@
 mod ahead;
 mod copier;
 mod decision;
+mod emptied;
 mod entry;
 mod leading;
+mod newest;
 mod notice;
+mod origin;
 mod problems;
 mod record;
 mod recovery;
 mod settle;
 mod term_file;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,8 +61,10 @@ use ahead::{AheadFiles, SharedFiles};
 use copier::{Copier, blocking};
 use entry::{Entry, TermStart};
 pub use notice::{CopyNotices, LostStore};
-use recovery::{Compared, lost_words, restore};
+use origin::Origin;
+use settle::Adopted;
 use term_file::digest_of_record;
+pub use waiting::{WaitingFile, waiting_files};
 
 /// The time between two writes of the copy during runs: as often as OpenTofu writes states.
 pub const COPY_INTERVAL: Duration = Duration::from_secs(20);
@@ -84,6 +90,8 @@ pub struct SecondCopyOptions {
     /// Whether the store is opened for changes. Otherwise, the store is written only to restore what it has lost, and
     /// to make it agree with the copy.
     pub change: bool,
+    /// Whether the user has declared everything lost that an emptied store had and the write-ahead files do not have.
+    pub declared_lost: bool,
     /// The receiver of notices for the user.
     pub notices: CopyNotices,
 }
@@ -94,6 +102,10 @@ pub struct SecondCopyStore {
     options: SecondCopyOptions,
     files: SharedFiles,
     opened: RwLock<Opened>,
+    /// The errors of the runs that the store has lost while this process carried them out.
+    lost_runs: BlockingMutex<BTreeMap<RunId, StoreError>>,
+    /// The state at the beginning of the last term, if [`RunStore::keep_newest`] asks for it.
+    kept: BlockingMutex<newest::Kept>,
     /// Locked while lost records are replayed, and while the store is opened again. Only one task at a time does this.
     mending: Mutex<()>,
     /// The task that writes the copy at intervals.
@@ -137,13 +149,12 @@ impl SecondCopyStore {
         if let Some(copy) = &mut options.copy {
             copy.lock_timeout = copy.lock_timeout.max(LEAST_LOCK_TIMEOUT);
         }
-        let redis = reach(&options).await?;
-        let place = format!("{}\0{}", redis.place(), options.workspace);
-        let files = AheadFiles::new(&options.folder, &place, Arc::clone(&options.sealing));
-        let files = SharedFiles::new(files);
-        let opened = open(&options, &files, redis).await?;
+        let files = files_of(&options)?;
+        let redis = reach(&options, &files).await?;
+        let (opened, _) = open(&options, &files, redis).await?;
         let (opened, mending, task) = (RwLock::new(opened), Mutex::default(), BlockingMutex::default());
-        Ok(SecondCopyStore { options, files, opened, mending, task })
+        let (lost_runs, kept) = (BlockingMutex::default(), BlockingMutex::default());
+        Ok(SecondCopyStore { options, files, opened, lost_runs, kept, mending, task })
     }
 
     fn opened(&self) -> Opened {
@@ -196,57 +207,6 @@ impl SecondCopyStore {
         }
     }
 
-    /// Replays the lost records of the terms of this process. Freezes each run whose records cannot be replayed.
-    ///
-    /// # Errors
-    /// Returns `lost` if the store is unreachable or was replaced, or if the records of `run` cannot be replayed.
-    async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
-        let _one = self.mending.lock().await;
-        let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;
-        // The new connection does not check for lines that were acknowledged on earlier connections.
-        let redis =
-            RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
-        if redis.incarnation() != broken.incarnation() {
-            return Err(lost);
-        }
-        let mut left = false;
-        let files = self.files.get().going_on()?;
-        for file in files {
-            let of = file.start.run.clone();
-            let words = match restore(&redis, &file).await? {
-                Compared::Whole(_) => continue,
-                Compared::Replayed(_) => {
-                    tracing::warn!(run = %of, "the store had lost records of the run, and Weft restored these records");
-                    redis.set_replayed().await?;
-                    continue;
-                }
-                Compared::Missing => lost_words(&file, 0),
-                Compared::Diverged(words) => words,
-            };
-            tracing::error!(run = %of, "the store has lost records of the run: {words}");
-            redis.freeze(&of, &words).await?;
-            broken.forget_tip(&of);
-            left |= of == *run;
-        }
-        broken.forgive();
-        if left { Err(lost) } else { Ok(()) }
-    }
-
-    /// Opens the store again if it has been emptied.
-    async fn open_again(&self) -> Result<(), StoreError> {
-        if self.redis().is_current().await? {
-            return Ok(());
-        }
-        let _one = self.mending.lock().await;
-        if self.redis().is_current().await? {
-            return Ok(());
-        }
-        tracing::warn!("the store was replaced; opening it again");
-        let opened = open(&self.options, &self.files, reach(&self.options).await?).await?;
-        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened;
-        Ok(())
-    }
-
     /// Begins the write-ahead file of a term.
     async fn write_ahead_from(&self, lease: &Lease, holder: Holder) -> Result<(), StoreError> {
         let Opened { redis, copier } = self.opened();
@@ -255,11 +215,11 @@ impl SecondCopyStore {
         let Lease { run, incarnation, token } = lease.clone();
         let start = TermStart { incarnation, lineage: front.lineage, run, token, holder, tip };
         let files = self.files.clone();
-        let copied = marks.copied_serial();
+        let (copied, origin) = (marks.copied_serial(), Origin { serial: front.serial, copied: front.copied });
         blocking(move || {
             let mut files = files.get();
             files.copied(copied)?;
-            files.begin(start)
+            files.begin(start, origin)
         })
         .await?;
         if let Some(copier) = copier {
@@ -301,26 +261,41 @@ impl SecondCopyStore {
     }
 }
 
-/// Connects to Redis. Creates the store only if it is opened for changes, or if the backend has a state to read.
-async fn reach(options: &SecondCopyOptions) -> Result<RedisStore, StoreError> {
+/// The write-ahead files of a store.
+fn files_of(options: &SecondCopyOptions) -> Result<SharedFiles, StoreError> {
+    let place = format!("{}\0{}", options.server.place()?, options.workspace);
+    Ok(SharedFiles::new(AheadFiles::new(&options.folder, &place, Arc::clone(&options.sealing))))
+}
+
+/// Connects to Redis. Creates the store only if it is opened for changes, or if the backend or a write-ahead file has a
+/// state to read.
+async fn reach(options: &SecondCopyOptions, files: &SharedFiles) -> Result<RedisStore, StoreError> {
     let SecondCopyOptions { server, workspace, sealing, copy, change, .. } = options;
     let connected = RedisStore::connect(server, workspace, *change, Arc::clone(sealing)).await;
     match (connected, copy) {
         (Err(StoreError::NoState(_)), Some(copy)) if copy.state.read().await?.is_some() => {
             RedisStore::connect(server, workspace, true, Arc::clone(sealing)).await
         }
+        (Err(StoreError::NoState(_)), _) if files.get().of_others()?.has_results(copy.is_some()) => {
+            RedisStore::connect(server, workspace, true, Arc::clone(sealing)).await
+        }
         (connected, _) => connected,
     }
 }
 
-/// Makes the state, the copy and the write-ahead files agree.
-async fn open(options: &SecondCopyOptions, files: &SharedFiles, redis: RedisStore) -> Result<Opened, StoreError> {
+/// Makes the state, the copy and the write-ahead files agree. Also returns what the store has lost.
+async fn open(
+    options: &SecondCopyOptions,
+    files: &SharedFiles,
+    redis: RedisStore,
+) -> Result<(Opened, LostStore), StoreError> {
     let mut lost = LostStore { store: redis.place(), ..LostStore::default() };
     let settled = settle(options, files, &redis, &mut lost).await;
+    let lost = lost.ordered();
     if lost.says_something() {
-        options.notices.add(lost.ordered());
+        options.notices.add(lost.clone());
     }
-    Ok(Opened { redis, copier: settled? })
+    Ok((Opened { redis, copier: settled? }, lost))
 }
 
 async fn settle(
@@ -329,10 +304,14 @@ async fn settle(
     redis: &RedisStore,
     lost: &mut LostStore,
 ) -> Result<Option<Arc<Copier>>, StoreError> {
-    settle::left_behind(redis, files, false, lost).await?;
-    let Some(copy) = &options.copy else { return Ok(None) };
+    let Some(copy) = &options.copy else {
+        let adopted = Adopted::Uncopied { declared: options.declared_lost };
+        settle::left_behind(redis, files, adopted, lost).await?;
+        return Ok(None);
+    };
+    settle::left_behind(redis, files, Adopted::None, lost).await?;
     let copier = Copier::new(redis.clone(), copy.clone(), Arc::clone(&options.sealing), files.clone())?;
-    if copier.begin(options.change, lost).await? && settle::left_behind(redis, files, true, lost).await? {
+    if copier.begin(options.change, lost).await? && settle::left_behind(redis, files, Adopted::All, lost).await? {
         copier.catch_up().await?;
     }
     Ok(Some(Arc::new(copier)))
@@ -370,7 +349,9 @@ impl RunStore for SecondCopyStore {
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        self.redis().snapshot().await
+        let snapshot = self.redis().snapshot().await?;
+        self.keep(&snapshot);
+        Ok(snapshot)
     }
 
     async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), StoreError> {
@@ -382,7 +363,18 @@ impl RunStore for SecondCopyStore {
     }
 
     async fn newest(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
-        self.redis().newest(unrecorded).await
+        self.newest_known(unrecorded).await
+    }
+
+    fn keep_newest(&self) {
+        self.begin_to_keep();
+    }
+
+    fn journal_place(&self, run: &RunId) -> String {
+        match self.files.get().shown(run) {
+            path if path.is_empty() => self.place(),
+            path => path,
+        }
     }
 
     /// After an error, the edit may have taken effect although the copy was not written.
@@ -413,11 +405,18 @@ impl RunStore for SecondCopyStore {
     }
 
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError> {
-        mended!(self, &lease.run, redis => redis.renew(lease).await)
+        let answer = mended!(self, &lease.run, redis => redis.renew(lease).await)?;
+        if let RenewAnswer::Fenced(fenced) = &answer {
+            self.still_has(&lease.run, fenced).await?;
+        }
+        Ok(answer)
     }
 
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError> {
         let answer = mended!(self, &lease.run, redis => redis.claim(lease, claims).await)?;
+        if let ClaimAnswer::Fenced(fenced) = &answer {
+            self.still_has(&lease.run, fenced).await?;
+        }
         if answer == ClaimAnswer::Claimed {
             let redis = self.redis();
             let snapshot = redis.snapshot().await?;
@@ -439,6 +438,9 @@ impl RunStore for SecondCopyStore {
     async fn step_batch(&self, lease: &Lease, steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError> {
         let run = &lease.run;
         let answers = mended!(self, run, redis => redis.step_batch(lease, steps.clone()).await)?;
+        if let Some(StoreAnswer::Fenced(fenced)) = answers.last() {
+            self.still_has(run, fenced).await?;
+        }
         let taken = steps.into_iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
         let steps: Vec<StoreStep> = taken.map(|(step, _)| step).collect();
         if !steps.is_empty() {
@@ -452,8 +454,10 @@ impl RunStore for SecondCopyStore {
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
         self.copy_first().await?;
         let answer = mended!(self, &lease.run, redis => redis.release(lease, ending).await)?;
-        if matches!(answer, ReleaseAnswer::Released(_)) {
-            self.term_ends(&lease.run, ending).await?;
+        match &answer {
+            ReleaseAnswer::Released(_) => self.term_ends(&lease.run, ending).await?,
+            ReleaseAnswer::Fenced(fenced) => self.still_has(&lease.run, fenced).await?,
+            ReleaseAnswer::Open(_) => {}
         }
         Ok(answer)
     }

@@ -77,6 +77,9 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         Ok(Some(file))
     }
 
+    /// Makes the store remember what [`RunStore::newest`] needs if the store no longer responds.
+    fn keep_newest(&self) {}
+
     /// The location of the journal of a run, for display.
     fn journal_place(&self, run: &RunId) -> String {
         let _ = run;

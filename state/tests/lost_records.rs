@@ -227,6 +227,127 @@ async fn results_stay_on_the_machine_until_another_process_has_written_the_copy(
     assert_eq!(line.snapshot().await.unwrap().instances.len(), 2);
 }
 
+/// The files of a directory, without directories.
+fn files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_emptied_store_without_a_copy_gets_the_results_in_write_ahead_files() {
+    for reading in [false, true] {
+        let Some(place) = Place::new() else { return };
+        let store = place.open().await;
+        let lease = started(&store, "run-a", 3, &[0, 1, 2]).await;
+        created(&store, &lease, 0).await;
+        created(&store, &lease, 1).await;
+        assert_all_ok(&store.step_batch(&lease, vec![intent(2, 1, 2)]).await.unwrap());
+        let lineage = store.snapshot().await.unwrap().lineage;
+        drop(store);
+        place.server.command(&["FLUSHALL"]);
+        // A command that only reads does the same as one that changes the state.
+        let opened = SecondCopyOptions { change: !reading, ..options(&place.server, None, place.folder.path()) };
+        let waiting = waiting_files(&opened).await.unwrap();
+        assert_eq!((waiting.len(), waiting[0].serial, waiting[0].objects.len()), (1, 0, 2), "{waiting:?}");
+        let notices = opened.notices.clone();
+        let store = SecondCopyStore::connect(opened.clone()).await.unwrap();
+        let [lost] = notices.take().try_into().unwrap();
+        assert_eq!((lost.emptied, lost.recovered.len(), lost.uncertain.len(), lost.runs.len()), (true, 2, 1, 1));
+        let snapshot = store.snapshot().await.unwrap();
+        assert_eq!((snapshot.instances.len(), snapshot.lineage), (2, lineage));
+        assert_eq!(files(place.folder.path()), Vec::<String>::new());
+        assert_eq!(waiting_files(&opened).await.unwrap(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_emptied_store_that_had_more_than_its_files_is_refused_until_the_user_declares_the_loss() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-0", 1, &[0]).await;
+    created(&store, &lease, 0).await;
+    store.release(&lease, TermEnding::Finished).await.unwrap();
+    let lease = started(&store, "run-a", 2, &[1]).await;
+    created(&store, &lease, 1).await;
+    drop(store);
+    place.server.command(&["FLUSHALL"]);
+    let opened = options(&place.server, None, place.folder.path());
+    for change in [false, true] {
+        let error = SecondCopyStore::connect(SecondCopyOptions { change, ..opened.clone() }).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Damaged { way_out, .. } if way_out.contains("declare-lost")), "{error}");
+    }
+    assert_eq!(waiting_files(&opened).await.unwrap()[0].serial, 1);
+    let declared = SecondCopyOptions { declared_lost: true, ..opened };
+    let store = SecondCopyStore::connect(declared).await.unwrap();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);
+    drop(store);
+    assert_eq!(place.open().await.snapshot().await.unwrap().instances.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_whose_store_is_emptied_adds_its_results_and_says_so() {
+    for renewed in [false, true] {
+        let Some(place) = Place::new() else { return };
+        let store = place.open().await;
+        let lease = started(&store, "run-a", 3, &[0, 1, 2]).await;
+        let other = started(&store, "run-b", 1, &[3]).await;
+        created(&store, &lease, 0).await;
+        created(&store, &other, 3).await;
+        assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap());
+        place.server.command(&["FLUSHALL"]);
+        // Another process must not take the store for a new one meanwhile.
+        let error = SecondCopyStore::connect(options(&place.server, None, place.folder.path())).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Damaged { what, .. } if what.contains("still carries out")), "{error}");
+        let commit = || store.step_batch(&lease, vec![commit(1, 1, 1, Some(5))]);
+        let error = match renewed {
+            true => store.renew(&lease).await.unwrap_err(),
+            false => commit().await.unwrap_err(),
+        };
+        let StoreError::Emptied { run, what, .. } = &error else { panic!("{error}") };
+        assert!(*run == run_id("run-a") && what.contains("ahead-") && what.contains(&address(1)), "{error}");
+        assert_eq!(commit().await.unwrap_err(), error, "the run stays lost");
+        let error = store.renew(&other).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Emptied { what, .. } if what.contains("ahead-")), "{error}");
+        assert_eq!(store.snapshot().await.unwrap().instances.len(), 2);
+        assert_eq!(files(place.folder.path()), Vec::<String>::new());
+        // The process goes on with new runs.
+        let lease = started(&store, "run-c", 1, &[1]).await;
+        created(&store, &lease, 1).await;
+        store.release(&lease, TermEnding::Finished).await.unwrap();
+        assert_eq!(store.snapshot().await.unwrap().instances.len(), 3);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_comes_back_empty_is_noticed_by_the_next_step() {
+    let Some(mut place) = Place::new() else { return };
+    let empty = place.server.backup();
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    created(&store, &lease, 0).await;
+    place.server.restore(&empty);
+    let error = store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Emptied { .. }), "{error}");
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_state_is_known_without_the_store() {
+    let Some(mut place) = Place::new() else { return };
+    let store = place.open().await;
+    store.keep_newest();
+    let lease = started(&store, "run-a", 3, &[0, 1]).await;
+    store.snapshot().await.unwrap();
+    created(&store, &lease, 0).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap());
+    assert_eq!(store.newest(&[]).await.unwrap(), None, "everything is in the store");
+    place.server.kill();
+    assert_eq!(store.newest(&[]).await.unwrap().unwrap().instances.len(), 1);
+    let newest = store.newest(&[commit(1, 1, 1, Some(5))]).await.unwrap().unwrap();
+    assert_eq!((newest.instances.len(), newest.serial), (2, 2));
+    assert!(store.journal_place(&run_id("run-a")).contains("ahead-"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn removed_keys_are_noticed() {
     for key in ["records", "outputs"] {

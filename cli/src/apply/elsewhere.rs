@@ -22,7 +22,7 @@ use weft_graph_format::plan_file::PlanFile;
 use weft_sealing::TargetName;
 use weft_state::{OpStatus, RunStatus};
 
-use super::problems::{stray, unfinished, worker_needed_here};
+use super::problems::{not_resumable, stray, unfinished, worker_needed_here};
 use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, client_problem};
 use crate::command::Invocation;
@@ -268,7 +268,9 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
     progress.end(run, &end.in_doubt);
     let mut problems = end.diagnostics.clone();
     problems.extend(end.strays.iter().map(|address| stray(address, run)));
-    if end.stopped {
+    if end.lost {
+        problems.push(not_resumable(&end.unfinished));
+    } else if end.stopped {
         problems.push(unfinished(run, "The run ended before everything was done.", &end.unfinished));
     }
     view.diagnostics(&problems);

@@ -3,8 +3,10 @@
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 use std::{fs, io};
 
+use tokio::time::timeout;
 use weft_coordinator::RunOutcome;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::{Sealing, TargetName};
@@ -17,6 +19,8 @@ use crate::context::Context;
 
 /// The name that an existing `errored.tfstate` with other content gets.
 const EARLIER: &str = "errored.tfstate.backup";
+/// How long the newest state may take. A disk that hangs must not keep the command from ending.
+const NEWEST_WAIT: Duration = Duration::from_secs(30);
 /// The mode of the file: states may hold secrets.
 const PRIVATE: u32 = 0o600;
 
@@ -28,10 +32,11 @@ pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome)
     if matches!(error, StoreError::Replaced { .. }) {
         return None;
     }
-    let unwritten = match store.newest(&outcome.unrecorded).await {
-        Ok(None) => return None,
-        Ok(Some(file)) => write(context, store, &file).err(),
-        Err(error) => Some(error.to_string()),
+    let unwritten = match timeout(NEWEST_WAIT, store.newest(&outcome.unrecorded)).await {
+        Ok(Ok(None)) => return None,
+        Ok(Ok(Some(file))) => write(context, store, &file).err(),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("the store does not answer".to_owned()),
     };
     let run = outcome.run.to_string();
     let (journal, unrecorded) = (store.journal_place(&outcome.run), instances(&outcome.unrecorded));

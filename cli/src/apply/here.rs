@@ -22,7 +22,7 @@ use weft_state::{NewRun, OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError
 
 use super::elsewhere::counts;
 use super::errored;
-use super::problems::{not_saved_yet, stray, taken_over, unfinished};
+use super::problems::{not_resumable, not_saved_yet, stray, taken_over, unfinished};
 use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
@@ -128,6 +128,7 @@ async fn run_to_end(
     if options.only_resolve {
         progress.leave_doubts_to_the_caller();
     }
+    store.keep_newest();
     let (ours, mut home) = Home::begin(context, &run, packages);
     let (notices, told) = Notices::channel();
     let (wishes, cancel) = mpsc::channel(WISHES);
@@ -286,7 +287,9 @@ fn conclude(
         problems.push(stray(address, &run));
     }
     let stopped = outcome.reason != FinishReason::Complete && outcome.reason != FinishReason::Resolved;
-    if outcome.reason == FinishReason::Fenced {
+    if matches!(outcome.store_error, Some(StoreError::Emptied { .. })) {
+        problems.push(not_resumable(&outcome.unfinished));
+    } else if outcome.reason == FinishReason::Fenced {
         problems.push(taken_over(&run));
     } else if stopped {
         let why = match &outcome.store_error {

@@ -171,7 +171,12 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
         }
     };
     let push = format!("weft state push {ERRORED}");
-    let way_out = if matches!(error, StoreError::Overtaken(_)) {
+    let way_out = if matches!(error, StoreError::Emptied { .. }) {
+        format!(
+            "The store has lost the run, so the state in the store may lack results that are in {ERRORED}. Look at the \
+             state with `weft state pull`. To replace it by the state in {ERRORED}, use `{push}`."
+        )
+    } else if matches!(error, StoreError::Overtaken(_)) {
         format!(
             "The journal in {journal} has every result. Another program has changed the stored state. Compare \
              {ERRORED} with the stored state (`weft state pull`). To keep the stored state, use `weft runs abandon \
@@ -211,12 +216,22 @@ pub(super) fn not_saved_yet(error: &StoreError, journal: &str) -> Diagnostic {
 
 /// Some operations have not finished. `why` is the reason.
 pub(super) fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
+    let left = not_finished(addresses);
+    Diagnostic::error("Run not finished", format!("{why}{left}\nTo continue: weft runs resume {run}"))
+}
+
+/// Some operations of a run that the store has lost have not finished.
+pub(super) fn not_resumable(addresses: &[String]) -> Diagnostic {
+    let left = not_finished(addresses);
+    Diagnostic::error("Run not finished", format!("The store has lost the run.{left}\nTo continue, make a new plan."))
+}
+
+fn not_finished(addresses: &[String]) -> String {
     /// The maximum number of listed names. More would hide the advice.
     const LISTED: usize = 20;
     let mut list: String = addresses.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
     if addresses.len() > LISTED {
         list.push_str(&format!("\n  and {} more", addresses.len() - LISTED));
     }
-    let left = if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") };
-    Diagnostic::error("Run not finished", format!("{why}{left}\nTo continue: weft runs resume {run}"))
+    if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") }
 }

@@ -167,7 +167,7 @@ async fn plan_and_apply(
     let Some(plan) = made.file.filter(|plan| !failed || came_to(&plan.changes)) else {
         return Err(made.diagnostics);
     };
-    show(view, &plan);
+    show(view, &plan, None);
     if failed {
         return Err(made.diagnostics);
     }
@@ -200,7 +200,7 @@ async fn plan_and_apply(
     let (bytes, digest) = bytes(&plan).map_err(one)?;
     let (packages, said) = PlannedPackages::new(context, &[]);
     view.diagnostics(&said);
-    let work = Work { plan, bytes, digest, inputs: made.inputs, signature: Vec::new() };
+    let work = Work { plan, bytes, digest, inputs: made.inputs, signature: Vec::new(), single_use: false };
     site.apply(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
 }
 
@@ -292,6 +292,10 @@ async fn apply_file(
     if !stalled::goes_on(invocation, &headers, "apply this plan") {
         return Ok(Exit::FAILED);
     }
+    let digest = Digest::of(&bytes);
+    if approval.verified {
+        signature::unused(&headers, digest).map_err(one)?;
+    }
     let manifest = &plan.manifest;
     let declared =
         |name: &str| manifest.variables.contains_key(name) || manifest.ephemeral_variables.contains_key(name);
@@ -314,14 +318,9 @@ async fn apply_file(
     let (packages, said) = PlannedPackages::new(context, &[]);
     view.diagnostics(&said);
     packages.check(&plan.manifest)?;
-    let digest = Digest::of(&bytes);
-    if let Site::Here(store) = &site
-        && approval.verified
-    {
-        signature::unused(store.as_ref(), digest).await.map_err(one)?;
-    }
     let parallelism = arguments.count("parallelism");
-    let work = Work { plan, bytes, digest, inputs, signature: approval.signature };
+    let single_use = approval.verified || matches!(site, Site::Elsewhere(..)) && !approval.signature.is_empty();
+    let work = Work { plan, bytes, digest, inputs, signature: approval.signature, single_use };
     site.apply(invocation, work, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), false).await
 }
 
@@ -414,7 +413,8 @@ impl<'a> Site<'a> {
         let known = apply::checks::PlanChecks::of(&work.plan);
         let applyable = work.plan.manifest.applyable;
         let partial = !work.plan.manifest.targets.is_empty() || !work.plan.manifest.excludes.is_empty();
-        let mut ending = if !work.plan.manifest.applyable {
+        // A run records that a signature was used, even if there is nothing to do.
+        let mut ending = if !applyable && !work.single_use {
             ApplyOutcome::default()
         } else {
             match self {

@@ -83,11 +83,12 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let made = std::mem::ManuallyDrop::new(made);
     // An empty path means that the plan is not saved.
     let out = arguments.value("out").filter(|path| !path.is_empty());
+    let mut saved = None;
     if let (Some(path), Some(file)) = (out, &made.file) {
-        save(invocation, file, path).map_err(|problems| invocation.fail(&problems))?;
+        saved = Some(save(invocation, file, path).map_err(|problems| invocation.fail(&problems))?);
     }
     if let Some(file) = &made.file {
-        show(view, file);
+        show(view, file, saved);
     }
     view.diagnostics(&made.diagnostics);
     if has_errors(&made.diagnostics) {
@@ -102,6 +103,10 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let recorded = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && file.manifest.applyable;
     if (changed || made.file.as_ref().is_some_and(recorded)) && !invocation.context.automation {
         view.line(&render::next_steps(out, view.style()));
+    }
+    // The digest identifies the saved plan for signatures and reviews. It is an event with -json.
+    if let Some(digest) = saved.filter(|_| !view.is_json()) {
+        view.aside(&format!("Digest of the plan: {digest}"));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }
@@ -216,12 +221,12 @@ pub fn bytes(file: &PlanFile) -> Result<(Vec<u8>, Digest), Diagnostic> {
     Ok((bytes, Digest(digest.0)))
 }
 
-fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<(), Vec<Diagnostic>> {
+fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<Digest, Vec<Diagnostic>> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     let failed = |error: &dyn std::fmt::Display| vec![problems::plan_file_not_written(path, error)];
     let sealing = invocation.context.sealing(&invocation.arguments, None)?;
-    let (bytes, _) = bytes(file).map_err(|problem| vec![problem])?;
+    let (bytes, digest) = bytes(file).map_err(|problem| vec![problem])?;
     let bytes = match sealing.covers(&TargetName::Plan) {
         true => sealing.seal_plan(&bytes).map_err(|error| match error.lacks_key() {
             true => vec![no_key(&error)],
@@ -231,16 +236,21 @@ fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<(), 
     };
     // A plan contains the same secrets as the state, so only its owner may read the file.
     let out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    out.and_then(|mut out| out.write_all(&bytes)).map_err(|error| failed(&error))
+    out.and_then(|mut out| out.write_all(&bytes)).map_err(|error| failed(&error))?;
+    Ok(digest)
 }
 
-/// Shows a plan as events and as text.
-pub fn show(view: &View, plan: &PlanFile) {
+/// Shows a plan as events and as text. `saved` is the digest of the plan file, if there is one.
+pub fn show(view: &View, plan: &PlanFile, saved: Option<Digest>) {
     for change in &plan.changes.drift {
         view.event(events::resource_drift(change));
     }
     announce(view, plan, true);
-    view.event(events::change_summary(&ChangeCounts::of_plan(&plan.changes), "plan"));
+    let mut summary = events::change_summary(&ChangeCounts::of_plan(&plan.changes), "plan");
+    if let (Some(digest), Some(fields)) = (saved, summary.as_object_mut()) {
+        fields.insert("plan_digest".to_owned(), digest.to_string().into());
+    }
+    view.event(summary);
     if !plan.changes.outputs.is_empty() {
         let outputs: BTreeMap<&str, _> =
             plan.changes.outputs.iter().map(|(name, change)| (name.as_str(), change)).collect();

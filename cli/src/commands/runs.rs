@@ -247,7 +247,7 @@ async fn go_on(
     packages.check(&plan.manifest)?;
     let inputs = apply::inputs(&plan.manifest, arguments)?;
     let parallelism = parallelism.and_then(|n| usize::try_from(n).ok()).unwrap_or(PARALLELISM);
-    let work = Work { plan, digest: Digest::of(&bytes), bytes, inputs, signature: Vec::new() };
+    let work = Work { plan, digest: Digest::of(&bytes), bytes, inputs, signature: Vec::new(), single_use: false };
     let place = apply::LocalRun { context, view, store, packages: Arc::new(packages), parallelism };
     apply::resume(run.clone(), work, options, place).await
 }

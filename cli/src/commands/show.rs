@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value as Json;
 use weft_evaluator::document::{DocumentInputs, document};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::plan_file::PlanFileError;
+use weft_graph_format::plan_file::{PlanFile, PlanFileError};
 use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
 use weft_sealing::Sealing;
@@ -59,7 +60,8 @@ pub const SHOW: Command = Command {
 
 /// The contents of a file that the command shows.
 enum ShownFile {
-    Plan(Box<weft_graph_format::plan_file::PlanFile>),
+    /// A plan, with the digest of its file.
+    Plan(Box<PlanFile>, String),
     State(Option<StateFile>),
 }
 
@@ -107,14 +109,17 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         fitting(&schemas, file.instances.values()).map_err(fail)?;
     }
     let document = || match &content {
-        ShownFile::Plan(file) => show_json::plan(file).to_string() + "\n",
+        ShownFile::Plan(file, digest) => described(file, digest).to_string() + "\n",
         ShownFile::State(file) => show_json::state(file.as_ref(), &schemas).to_string() + "\n",
     };
     if invocation.document(document)? {
         return Ok(Exit::DONE);
     }
     match content {
-        ShownFile::Plan(file) => view.line(&plan::human(&file, view.style())),
+        ShownFile::Plan(file, digest) => {
+            view.line(&plan::human(&file, view.style()));
+            view.aside(&format!("Digest of the plan: {digest}"));
+        }
         ShownFile::State(None) => view.line("No state."),
         ShownFile::State(Some(file)) => {
             let text = state::human(&file, &schemas, view.style());
@@ -125,6 +130,15 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
     }
     Ok(Exit::DONE)
+}
+
+/// A plan as a document, with the digest of its file.
+fn described(plan: &PlanFile, digest: &str) -> Json {
+    let mut document = show_json::plan(plan);
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("plan_digest".to_owned(), digest.into());
+    }
+    document
 }
 
 /// Prints one module as a document, without the modules that it calls and without values.
@@ -177,11 +191,11 @@ fn sealing(invocation: &Invocation<'_>) -> Result<Arc<Sealing>, Exit> {
 fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<ShownFile, Exit> {
     let fail = |problem: Diagnostic| Err(invocation.fail(&[problem]));
     let sealing = sealing(invocation)?;
-    match plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?)) {
-        Ok(plan) => {
+    match plan_reader(&sealing, path).and_then(|reader| Ok((reader.whole()?, reader.digest()?))) {
+        Ok((plan, digest)) => {
             let usable = require_for_plan(&invocation.context, &plan.manifest, false);
             usable.map_err(|problems| invocation.fail(&problems))?;
-            Ok(ShownFile::Plan(Box::new(plan)))
+            Ok(ShownFile::Plan(Box::new(plan), digest.to_string()))
         }
         Err(PlanUnread::File(PlanFileError::NotAPlan)) => {
             match state_file(&sealing, path).map_err(|problem| invocation.fail(&[problem]))? {

@@ -5,7 +5,9 @@ mod problems;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{Losses, RedisStore, StoreReport};
+use weft_state::{
+    Losses, RedisStore, SecondCopyOptions, SecondCopyStore, StoreError, StoreReport, WaitingFile, waiting_files,
+};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
@@ -13,7 +15,7 @@ use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::{self, StoreLocation};
+use crate::store::{self, Access, StoreLocation};
 
 /// The maximum number of objects in a question. More would hide the question.
 const LISTED: usize = 50;
@@ -57,29 +59,54 @@ fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) 
 
 /// A store that is opened for inspection only: opening it replays and copies nothing.
 struct Opened {
-    store: RedisStore,
+    /// The store, or the error if it has no state.
+    store: Result<RedisStore, StoreError>,
     workspace: String,
     /// The location of the second copy of the state, if there is one.
     copy: Option<String>,
+    /// The write-ahead files of this directory that the store, which is empty, has yet to adopt.
+    waiting: Vec<WaitingFile>,
+    /// The options for adopting these files.
+    options: SecondCopyOptions,
 }
 
 async fn opened(invocation: &Invocation<'_>) -> Result<Opened, Vec<Diagnostic>> {
     let Invocation { arguments, context, .. } = invocation;
     let place = StoreLocation::find(context, arguments, None)?;
-    let StoreLocation::Redis { server, workspace, sealing, copy, .. } = place else {
+    let options = place.redis_options(Access::Change);
+    let (Some(options), StoreLocation::Redis { server, workspace, sealing, copy, .. }) = (options, place) else {
         return Err(vec![problems::not_redis()]);
     };
-    let store = server.open(&workspace, sealing).await.map_err(|error| vec![store::problem(&error)])?;
+    let failed = |error| vec![store::problem(&error)];
+    let waiting = match waiting_files(&options).await {
+        // A damaged store is not empty.
+        Err(StoreError::Damaged { .. }) => Vec::new(),
+        waiting => waiting.map_err(failed)?,
+    };
+    let store = match server.open(&workspace, sealing).await {
+        Err(StoreError::NoState(_)) if !waiting.is_empty() => Err(StoreError::NoState(server.shown())),
+        opened => Ok(opened.map_err(failed)?),
+    };
     let copy = copy.map(|copy| copy.options.state.place());
-    Ok(Opened { store, workspace: workspace.to_string(), copy })
+    Ok(Opened { store, workspace: workspace.to_string(), copy, waiting, options })
 }
 
 async fn check(invocation: &Invocation<'_>) -> Outcome {
     if !invocation.arguments.positionals.is_empty() {
         return Ok(invocation.mistake(&problems::no_arguments()));
     }
-    let Opened { store, workspace, .. } = opened(invocation).await?;
-    let report = store.check(&workspace).await.map_err(|error| vec![store::problem(&error)])?;
+    let Opened { store, workspace, waiting, .. } = opened(invocation).await?;
+    let emptied = waiting.iter().map(problems::emptied);
+    let store = match store {
+        Ok(store) => store,
+        Err(error) => {
+            return Err(std::iter::once(store::problem(&error))
+                .chain(emptied.map(|it| problems::found(&it)))
+                .collect());
+        }
+    };
+    let mut report = store.check(&workspace).await.map_err(|error| vec![store::problem(&error)])?;
+    report.problems.extend(emptied);
     let sound = report.problems.is_empty();
     if invocation.arguments.switch("json", false) {
         invocation.view.document(&(serde_json::to_string_pretty(&report).unwrap_or_default() + "\n"));
@@ -134,7 +161,11 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
     if !arguments.positionals.is_empty() {
         return Ok(invocation.mistake(&problems::no_arguments()));
     }
-    let Opened { store, copy, .. } = opened(invocation).await?;
+    let Opened { store, copy, waiting, options, .. } = opened(invocation).await?;
+    if !waiting.is_empty() {
+        return adopt(invocation, &waiting, options).await;
+    }
+    let store = store.map_err(|error| vec![store::problem(&error)])?;
     let failed = |error| vec![store::problem(&error)];
     let losses = store.losses().await.map_err(failed)?;
     if losses.is_nothing() {
@@ -147,17 +178,8 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
     if let Some(copy) = copy {
         return Err(vec![problems::copy_exists(&copy)]);
     }
-    if !arguments.switch("auto-approve", false) {
-        if !invocation.asks() {
-            return Err(vec![problems::not_approved()]);
-        }
-        let detail = "The state will not have these records. The real objects continue to exist: import these objects \
-                      again, or the next apply creates them a second time. If there is a backup of Redis, restore the \
-                      backup instead.\nOnly 'yes' will be accepted to confirm.";
-        if !Prompt::new().confirm("Do you really want to declare these records lost?", detail) {
-            view.line("declare-lost cancelled.");
-            return Ok(Exit::FAILED);
-        }
+    if !confirmed(invocation, "Do you really want to declare these records lost?")? {
+        return Ok(Exit::FAILED);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now = u64::try_from(now).unwrap_or(u64::MAX);
@@ -168,26 +190,63 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::UNCERTAIN)
 }
 
+/// Asks for approval, unless the command was approved with an option.
+fn confirmed(invocation: &Invocation<'_>, question: &str) -> Result<bool, Vec<Diagnostic>> {
+    if invocation.arguments.switch("auto-approve", false) {
+        return Ok(true);
+    }
+    if !invocation.asks() {
+        return Err(vec![problems::not_approved()]);
+    }
+    let detail = "The state will not have these records. The real objects continue to exist: import these objects \
+                  again, or the next apply creates them a second time. If there is a backup of Redis, restore the \
+                  backup instead.\nOnly 'yes' will be accepted to confirm.";
+    let yes = Prompt::new().confirm(question, detail);
+    if !yes {
+        invocation.view.line("declare-lost cancelled.");
+    }
+    Ok(yes)
+}
+
+/// Keeps the results in the write-ahead files of an emptied store, and gives up the rest of its former state.
+async fn adopt(invocation: &Invocation<'_>, waiting: &[WaitingFile], options: SecondCopyOptions) -> Outcome {
+    let view = &invocation.view;
+    view.line("The store is empty. Write-ahead files in this directory have results of these objects:");
+    let objects = waiting.iter().flat_map(|file| &file.objects).cloned().collect();
+    listed(objects).iter().for_each(|line| view.line(line));
+    view.line("Every other record of the former state is lost.");
+    if !confirmed(invocation, "Do you really want to declare the other records lost?")? {
+        return Ok(Exit::FAILED);
+    }
+    let options = SecondCopyOptions { declared_lost: true, ..options };
+    SecondCopyStore::connect(options).await.map_err(|error| vec![store::problem(&error)])?;
+    view.line("The results are in the state, and the store can be used again. Import the objects that still exist.");
+    Ok(Exit::UNCERTAIN)
+}
+
+/// The lines with these names.
+fn listed(names: Vec<String>) -> Vec<String> {
+    let more = names.len().saturating_sub(LISTED);
+    let mut lines: Vec<String> = names.into_iter().take(LISTED).map(|name| format!("  {name}")).collect();
+    if more > 0 {
+        lines.push(format!("  and {more} more"));
+    }
+    lines
+}
+
 /// Describes the lost records.
 fn names(losses: &Losses) -> Vec<String> {
     let mut lines = Vec::new();
-    let list = |lines: &mut Vec<String>, names: Vec<String>| {
-        let more = names.len().saturating_sub(LISTED);
-        lines.extend(names.into_iter().take(LISTED).map(|name| format!("  {name}")));
-        if more > 0 {
-            lines.push(format!("  and {more} more"));
-        }
-    };
     if !losses.damaged.is_empty() {
         lines.push(format!("{} records are damaged:", losses.damaged.len()));
-        list(&mut lines, losses.damaged.iter().map(ToString::to_string).collect());
+        lines.extend(listed(losses.damaged.iter().map(ToString::to_string).collect()));
     }
     if losses.missing > 0 {
         lines.push(format!(
             "{} records are missing. The missing records belong to some of these objects:",
             losses.missing
         ));
-        list(&mut lines, losses.candidates.clone());
+        lines.extend(listed(losses.candidates.clone()));
     }
     lines
 }

@@ -78,10 +78,15 @@ impl StoreLocation {
     /// # Errors
     /// Returns an error if the store cannot be opened; [`StoreError::ReadOnly`] if the location is not in Redis.
     pub(super) async fn open_redis(&self, access: Access) -> Result<SecondCopyStore, StoreError> {
+        SecondCopyStore::connect(self.redis_options(access).ok_or(StoreError::ReadOnly)?).await
+    }
+
+    /// The options for opening the store in Redis. `None` if the location is not in Redis.
+    pub fn redis_options(&self, access: Access) -> Option<SecondCopyOptions> {
         let StoreLocation::Redis { server, workspace, sealing, folder, notices, copy } = self else {
-            return Err(StoreError::ReadOnly);
+            return None;
         };
-        let options = SecondCopyOptions {
+        Some(SecondCopyOptions {
             server: RedisServer::clone(server),
             workspace: workspace.to_string(),
             sealing: sealing.clone(),
@@ -89,9 +94,9 @@ impl StoreLocation {
             folder: folder.clone(),
             interval: COPY_INTERVAL,
             change: access == Access::Change,
+            declared_lost: false,
             notices: notices.clone(),
-        };
-        SecondCopyStore::connect(options).await
+        })
     }
 
     /// Reads the whole state without a lock. The snapshot is empty if there is no state.

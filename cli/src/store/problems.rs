@@ -45,6 +45,7 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
         StoreError::Replaced { .. } | StoreError::NotThere(_) => ("State file replaced", ""),
         StoreError::NoState(_) => ("No state", ""),
         StoreError::Frozen { .. } => ("Run frozen", ""),
+        StoreError::Emptied { .. } => ("Run lost", ""),
         StoreError::TooManyRuns { .. } => ("Too many runs", ""),
         StoreError::InUse { .. } => ("Workspace in use", ""),
         StoreError::NoRun(_) => ("No such run", ""),

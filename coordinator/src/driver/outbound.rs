@@ -1,6 +1,7 @@
 //! The steps on their way to the store, and the remaining steps after a permanent failure of the store.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use weft_state::{DoubtOutcome, OpIndex, StoreAnswer, StoreError, StoreStep, TokenRequest};
 
@@ -10,7 +11,7 @@ use crate::timing::STORE_BATCH;
 /// A batch that was sent, with its answer.
 pub(super) struct SentBatch {
     /// The steps.
-    pub(super) steps: Vec<StoreStep>,
+    pub(super) steps: Arc<Vec<StoreStep>>,
     /// The answers of the store, or the reason of its permanent failure.
     pub(super) answers: Result<Vec<StoreAnswer>, StoreError>,
 }
@@ -20,6 +21,8 @@ pub(super) struct SentBatch {
 pub(super) struct Outbound {
     /// Steps that are not sent yet. After a failure, the steps that the store did not accept.
     steps: Vec<StoreStep>,
+    /// The batch that was sent and has no answer yet.
+    sent: Option<Arc<Vec<StoreStep>>>,
     /// The operations with an intent in the store and without a result.
     calls: BTreeSet<OpIndex>,
     /// The reason of the store's permanent failure.
@@ -54,16 +57,19 @@ impl Outbound {
     }
 
     /// The next batch to send. `None` after a failure.
-    pub(super) fn next_batch(&mut self) -> Option<Vec<StoreStep>> {
+    pub(super) fn next_batch(&mut self) -> Option<Arc<Vec<StoreStep>>> {
         if self.steps.is_empty() || self.failure.is_some() {
             return None;
         }
         let rest = self.steps.split_off(batch_length(&self.steps, STORE_BATCH));
-        Some(std::mem::replace(&mut self.steps, rest))
+        let batch = Arc::new(std::mem::replace(&mut self.steps, rest));
+        self.sent = Some(Arc::clone(&batch));
+        Some(batch)
     }
 
     /// Records that the store accepted a batch. The calls for the intents of the batch begin now.
     pub(super) fn taken(&mut self, steps: &[StoreStep], answers: &[StoreAnswer]) {
+        self.sent = None;
         for (step, answer) in steps.iter().zip(answers) {
             if let (StoreStep::Intent(intent), true) = (step, answer.is_ok()) {
                 self.calls.insert(intent.op);
@@ -72,7 +78,9 @@ impl Outbound {
     }
 
     /// Records that the store failed permanently at this batch. Returns the number of results that are still awaited.
-    pub(super) fn failed(&mut self, mut batch: Vec<StoreStep>, error: StoreError) -> usize {
+    pub(super) fn failed(&mut self, batch: Arc<Vec<StoreStep>>, error: StoreError) -> usize {
+        self.sent = None;
+        let mut batch = Arc::unwrap_or_clone(batch);
         batch.append(&mut self.steps);
         self.steps = batch;
         self.failure = Some(error);
@@ -83,12 +91,20 @@ impl Outbound {
     /// ended.
     pub(super) fn clear(&mut self) {
         self.steps.clear();
+        self.sent = None;
         self.calls.clear();
     }
 
     /// Whether the store has failed and no result is awaited.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some() && (self.calls.is_empty() || !self.collects)
+    }
+
+    /// Gives up waiting for the answer to the batch that was sent, if there is one. `error` is the reason.
+    pub(super) fn give_up(&mut self, error: impl FnOnce() -> StoreError) {
+        if let Some(batch) = self.sent.take() {
+            self.failed(batch, error());
+        }
     }
 
     /// Takes the reason of the failure, and the steps that the store did not accept.
@@ -167,12 +183,24 @@ mod tests {
     }
 
     #[test]
+    fn steps_without_an_answer_are_kept() {
+        let mut outbound = Outbound::new(true);
+        outbound.push(vec![failure(0)]);
+        assert!(outbound.next_batch().is_some());
+        outbound.push(vec![failure(1)]);
+        outbound.give_up(|| StoreError::ReadOnly);
+        assert_eq!(outbound.take_rest(), (Some(StoreError::ReadOnly), vec![failure(0), failure(1)]));
+        outbound.give_up(|| StoreError::ReadOnly);
+        assert_eq!(outbound.take_rest(), (None, Vec::new()));
+    }
+
+    #[test]
     fn workers_that_keep_their_results_are_not_awaited() {
         let mut outbound = Outbound::new(false);
         outbound.push(vec![intent(0)]);
         let batch = outbound.next_batch().unwrap();
         outbound.taken(&batch, &[yes()]);
-        assert_eq!(outbound.failed(Vec::new(), StoreError::ReadOnly), 0);
+        assert_eq!(outbound.failed(Arc::default(), StoreError::ReadOnly), 0);
         assert!(outbound.has_failed());
     }
 }

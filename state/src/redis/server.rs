@@ -33,6 +33,14 @@ impl RedisServer {
         Address::parse(&self.url).ok().map(|address| address.state)
     }
 
+    /// The address without secrets, as stores show it.
+    ///
+    /// # Errors
+    /// [`StoreError::Address`]. [`StoreError::Unfit`] if the connection would not be protected.
+    pub(crate) fn place(&self) -> Result<String, StoreError> {
+        Ok(self.parsed()?.0.place())
+    }
+
     /// Whether the address contains a password.
     pub fn has_password(url: &str) -> bool {
         Address::parse(url).is_ok_and(|address| address.password.is_some())

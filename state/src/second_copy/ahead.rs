@@ -17,10 +17,11 @@ use weft_graph_format::framed::{first_payload, framed};
 use weft_sealing::{Sealing, TargetName};
 
 use super::entry::{Entry, TermStart};
+use super::origin::Origin;
 use super::problems::failed;
 use super::term_file::{TermFile, UNUSED};
 use crate::error::StoreError;
-use crate::run::{Digest, RunId};
+use crate::run::{Digest, Incarnation, RunId};
 use crate::step::TermEnding;
 
 /// The start of the names of write-ahead files.
@@ -94,6 +95,16 @@ impl SharedFiles {
 struct OpenFile {
     file: File,
     seal: AheadSeal,
+    incarnation: Incarnation,
+}
+
+/// The files of one state that other processes have written.
+#[derive(Debug, Default)]
+pub(super) struct FoundFiles {
+    /// The files of dead processes, in the order in which their terms began.
+    pub(super) dead: Vec<TermFile>,
+    /// The files of processes that are alive.
+    pub(super) alive: Vec<TermFile>,
 }
 
 impl AheadFiles {
@@ -104,9 +115,9 @@ impl AheadFiles {
         AheadFiles { folder: folder.to_owned(), name, sealing, open: BTreeMap::new(), ended: Vec::new() }
     }
 
-    /// Begins the file of a term.
-    pub(super) fn begin(&mut self, start: TermStart) -> Result<(), StoreError> {
-        let path = self.folder.join(format!("{}{}", self.name, uuid::Uuid::new_v4()));
+    /// Begins the file of a term. `origin` describes the state at this moment.
+    pub(super) fn begin(&mut self, start: TermStart, origin: Origin) -> Result<(), StoreError> {
+        let path = self.folder.join(format!("{}{}{origin}", self.name, uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&self.folder).map_err(failed("creating", &self.folder))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -117,7 +128,8 @@ impl AheadFiles {
             doing: format!("locking {}", path.display()),
             error: error.to_string(),
         })?;
-        let mut open = OpenFile { file, seal: AheadSeal { sealing: Arc::clone(&self.sealing), path } };
+        let seal = AheadSeal { sealing: Arc::clone(&self.sealing), path };
+        let mut open = OpenFile { file, seal, incarnation: start.incarnation };
         let run = start.run.clone();
         open.write(&Entry::Began(start))?;
         self.open.insert(run, open);
@@ -158,23 +170,63 @@ impl AheadFiles {
         self.open.values().filter_map(|open| open.read().transpose()).collect()
     }
 
-    /// The files of this state that dead processes left behind, in the order in which their terms began.
-    pub(super) fn left_behind(&self) -> Result<Vec<TermFile>, StoreError> {
+    /// The path of the file of a run's current term.
+    pub(super) fn path(&self, run: &RunId) -> Option<&Path> {
+        Some(&self.open.get(run)?.seal.path)
+    }
+
+    /// The path of the file of a run's current term, for messages. Empty if there is none.
+    pub(super) fn shown(&self, run: &RunId) -> String {
+        let path = self.path(run).map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+        path.map(|path| path.display().to_string()).unwrap_or_default()
+    }
+
+    /// Whether the state of a run's current term has a second copy.
+    pub(super) fn is_copied(&self, run: &RunId) -> bool {
+        self.path(run).is_some_and(|path| Origin::of(path).copied)
+    }
+
+    /// Releases the files of terms in another store, so that they count as the files of a dead process. Returns the runs
+    /// of current terms, with their files.
+    pub(super) fn disown(&mut self, current: Incarnation) -> Vec<(RunId, String)> {
+        let is_lost = |open: &OpenFile| open.incarnation != current;
+        let lost = self.open.iter().filter(|(_, open)| is_lost(open)).map(|(run, _)| (run.clone(), self.shown(run)));
+        let lost = lost.collect();
+        self.open.retain(|_, open| !is_lost(open));
+        self.ended.retain(|(_, open)| !is_lost(open));
+        lost
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        let ended = self.ended.iter().map(|(_, open)| open);
+        self.open.values().chain(ended).any(|open| open.seal.path == path)
+    }
+
+    /// The files of this state that other processes have written.
+    pub(super) fn of_others(&self) -> Result<FoundFiles, StoreError> {
         let entries = match std::fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(FoundFiles::default()),
             entries => entries.map_err(failed("listing", &self.folder))?,
         };
-        let mut found = Vec::new();
+        let mut found = FoundFiles::default();
         for entry in entries {
             let path = entry.map_err(failed("listing", &self.folder))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if !name.starts_with(&self.name) || name.ends_with(UNUSED) {
+            if !name.starts_with(&self.name) || name.ends_with(UNUSED) || self.is_own(&path) {
                 continue;
             }
-            found.extend(read_left(&path, &self.sealing)?);
+            let Some(file) = read_left(&path, &self.sealing)? else { continue };
+            if file.is_locked() { found.dead.push(file) } else { found.alive.push(file) }
         }
-        found.sort_by(|one: &TermFile, other| one.order().cmp(&other.order()));
+        found.dead.sort_by(|one: &TermFile, other| one.order().cmp(&other.order()));
         Ok(found)
+    }
+}
+
+impl FoundFiles {
+    /// Whether an empty store gets results from these files. Without its copy, a state that has one does not.
+    pub(super) fn has_results(&self, with_copy: bool) -> bool {
+        self.dead.iter().chain(&self.alive).any(|file| with_copy || !file.origin().copied)
     }
 }
 
@@ -196,20 +248,20 @@ impl OpenFile {
     }
 }
 
-/// Reads a file. `None` if its process is alive or the file is empty.
+/// Reads a file, and locks it unless its process is alive. `None` if the file is empty.
 fn read_left(path: &Path, sealing: &Arc<Sealing>) -> Result<Option<TermFile>, StoreError> {
     let mut file = match File::open(path) {
         // The process of the file has just ended.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(failed("opening", path))?,
     };
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(None),
+    let dead = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
         Err(TryLockError::Error(error)) => return Err(failed("locking", path)(error)),
-    }
+    };
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed("reading", path))?;
     let seal = AheadSeal { sealing: Arc::clone(sealing), path: path.to_owned() };
-    Ok(TermFile::new(path.to_owned(), Some(file), seal.entries(&bytes)?))
+    Ok(TermFile::new(path.to_owned(), dead.then_some(file), seal.entries(&bytes)?))
 }

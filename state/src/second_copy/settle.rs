@@ -1,8 +1,9 @@
 //! Handles the write-ahead files that dead processes left behind.
 
-use super::ahead::{AheadFiles, SharedFiles};
+use super::ahead::{AheadFiles, FoundFiles, SharedFiles};
 use super::copier::blocking;
 use super::notice::LostStore;
+use super::problems::{emptied, emptied_in_use};
 use super::recovery::{Compared, restore};
 use super::term_file::{Additions, TermFile};
 use crate::edit::{Edit, EditAnswer};
@@ -15,47 +16,95 @@ use crate::store::RunStore as _;
 /// The maximum number of times that the state is read, if it changes in the meantime.
 const LOOKS: u32 = 5;
 
+/// The write-ahead files whose results an empty store gets, although they belong to an earlier store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Adopted {
+    /// None: the empty store may still begin from a copy.
+    None,
+    /// All: the store has begun from its copy, or there is no copy.
+    All,
+    /// Those of states without a copy, because this process knows no copy. `declared` means that the user has declared
+    /// everything lost that the files do not have.
+    Uncopied { declared: bool },
+}
+
+impl Adopted {
+    pub(super) fn has(self, file: &TermFile) -> bool {
+        match self {
+            Adopted::None => false,
+            Adopted::All => true,
+            Adopted::Uncopied { .. } => !file.origin().copied,
+        }
+    }
+}
+
 /// Compares the store with the files that dead processes left behind, and restores what the store has lost. An empty
-/// store gets the state from files of an earlier store only if `adopt` is set. If `adopt` is not set, these files stay
-/// for a later call, because the empty store may still begin from a copy. Returns whether the state was changed.
+/// store gets the results in files of an earlier store as far as `adopted` says; other files stay for a later call.
+/// Returns whether the state was changed.
 ///
 /// # Errors
-/// Errors of the store and of the file system.
+/// [`StoreError::Damaged`] if the files do not have the whole state that an empty store had. Errors of the store and of
+/// the file system.
 pub(super) async fn left_behind(
     redis: &RedisStore,
     files: &SharedFiles,
-    adopt: bool,
+    adopted: Adopted,
     lost: &mut LostStore,
 ) -> Result<bool, StoreError> {
     let shared = files.clone();
-    let left = blocking(move || AheadFiles::left_behind(&shared.get())).await?;
+    let FoundFiles { dead, alive } = blocking(move || AheadFiles::of_others(&shared.get())).await?;
+    let is_earlier = |file: &TermFile| file.start.incarnation != redis.incarnation();
+    if redis.front().await?.0.fresh
+        && let Adopted::Uncopied { declared } = adopted
+    {
+        let waits = |file: &&TermFile| is_earlier(file) && adopted.has(file);
+        refuse_part(redis, &dead.iter().filter(waits).collect::<Vec<_>>(), alive.iter().find(waits), declared)?;
+    }
     let mut changed = false;
-    for file in left {
+    for file in dead {
         let (front, marks) = redis.front().await?;
-        if front.fresh && !adopt && file.start.incarnation != redis.incarnation() {
-            continue;
-        }
-        if file.start.incarnation == redis.incarnation() {
-            match restore(redis, &file).await? {
-                Compared::Whole(header) => done_with(file, header, &front, &marks)?,
-                Compared::Replayed(header) => {
-                    redis.set_replayed().await?;
-                    lost.replayed.push(file.start.run.to_string());
-                    let (front, marks) = redis.front().await?;
-                    done_with(file, header, &front, &marks)?;
-                }
-                Compared::Missing => changed |= bring_back(redis, file, lost).await?,
-                Compared::Diverged(words) => {
-                    redis.freeze(&file.start.run, &words).await?;
-                    lost.frozen.push(format!("{} ({words})", file.start.run));
-                    lost.unused.push(file.set_aside()?);
-                }
+        if is_earlier(&file) {
+            if front.fresh && !adopted.has(&file) {
+                continue;
             }
+            lost.emptied |= front.fresh;
+            changed |= bring_back(redis, file, lost).await?;
             continue;
         }
-        changed |= bring_back(redis, file, lost).await?;
+        match restore(redis, &file).await? {
+            Compared::Whole(header) => done_with(file, header, &front, &marks)?,
+            Compared::Replayed(header) => {
+                redis.set_replayed().await?;
+                lost.replayed.push(file.start.run.to_string());
+                let (front, marks) = redis.front().await?;
+                done_with(file, header, &front, &marks)?;
+            }
+            Compared::Missing => changed |= bring_back(redis, file, lost).await?,
+            Compared::Diverged(words) => {
+                redis.freeze(&file.start.run, &words).await?;
+                lost.frozen.push(format!("{} ({words})", file.start.run));
+                lost.unused.push(file.set_aside()?);
+            }
+        }
     }
     Ok(changed)
+}
+
+/// Refuses an empty store if its files on this machine have only a part of its former state, or if a live process has
+/// yet to add its results.
+fn refuse_part(
+    redis: &RedisStore,
+    dead: &[&TermFile],
+    alive: Option<&TermFile>,
+    declared: bool,
+) -> Result<(), StoreError> {
+    if let Some(file) = alive {
+        return Err(emptied_in_use(redis.place(), file));
+    }
+    match dead.iter().map(|file| file.origin().serial).min() {
+        Some(serial) if serial > 0 && !declared => Err(emptied(redis.place(), serial, dead)),
+        _ => Ok(()),
+    }
 }
 
 /// Removes a file whose run has ended, unless the copy still lacks results of the run.

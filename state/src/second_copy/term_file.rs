@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use super::entry::{Entry, TermStart};
+use super::origin::Origin;
 use super::problems::failed;
 use crate::check::CheckRecord;
 use crate::error::StoreError;
@@ -45,6 +46,26 @@ impl TermFile {
         let mut entries = entries.into_iter();
         let Some(Entry::Began(start)) = entries.next() else { return None };
         Some(TermFile { path, lock, start, entries: entries.collect() })
+    }
+
+    /// The path, for messages.
+    pub(super) fn shown(&self) -> String {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).display().to_string()
+    }
+
+    /// Whether this process has locked the file, because the process that wrote it is dead.
+    pub(super) fn is_locked(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// The state when the term began.
+    pub(super) fn origin(&self) -> Origin {
+        Origin::of(&self.path)
+    }
+
+    /// The results in the file, oldest first.
+    pub(super) fn writes(&self) -> impl Iterator<Item = &Writes> {
+        self.steps_after(0).filter_map(StoreStep::writes)
     }
 
     /// The sort key: orders the terms of one run by their beginning.

@@ -93,6 +93,7 @@ impl Server {
             folder: folder.to_owned(),
             interval: NEVER,
             change: true,
+            declared_lost: false,
             notices: CopyNotices::default(),
         }
     }

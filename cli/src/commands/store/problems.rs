@@ -1,7 +1,7 @@
 //! The diagnostics of `weft store`, as constructors.
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::StoreProblem;
+use weft_state::{StoreProblem, WaitingFile};
 
 /// The command takes no arguments.
 pub fn no_arguments() -> Diagnostic {
@@ -20,6 +20,21 @@ pub fn not_redis() -> Diagnostic {
 pub fn found(problem: &StoreProblem) -> Diagnostic {
     let StoreProblem { place, what, way_out } = problem;
     Diagnostic::error("Store damaged", format!("{place}: {what}. {way_out}."))
+}
+
+/// An empty store has yet to adopt the results in a write-ahead file.
+pub fn emptied(file: &WaitingFile) -> StoreProblem {
+    let WaitingFile { path, run, serial, objects, .. } = file;
+    let what = format!("the store is empty, but this file has results of run {run} for {} objects", objects.len());
+    let way_out = match (file.alive, serial) {
+        (true, _) => "The process of this run is alive. Wait until it has ended or has added these results".to_owned(),
+        (false, 0) => "The next command that uses the state in this directory adds these results".to_owned(),
+        (false, serial) => format!(
+            "The state had serial {serial} when this run began, and the rest of the state is lost. Restore the data of \
+             the server from a backup. If there is no backup, `weft store declare-lost` keeps these results"
+        ),
+    };
+    StoreProblem { place: path.clone(), what, way_out }
 }
 
 /// A copy of the state has the records that are to be declared lost.
