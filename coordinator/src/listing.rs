@@ -5,7 +5,7 @@ mod waits;
 use serde::Serialize;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{
-    ChangeTotals, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunStatus, RunStore, RunView, StoreError,
+    ChangeTotals, Choice, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunStatus, RunStore, RunView, StoreError,
 };
 
 use crate::outline::Outline;
@@ -239,13 +239,9 @@ pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// The decisions that are possible if an operation with this action is in doubt. `adopt` is not possible for a
-/// provisioner, which leaves no object, and for a delete, whose object the state already has.
-pub fn fitting(action: &str) -> &'static [&'static str] {
-    match action {
-        "provision" | "delete" => &["absent", "retry", "forget"],
-        _ => &["adopt", "absent", "retry", "forget"],
-    }
+/// The words of the decisions that fit an operation in doubt with this action.
+pub fn fitting(action: &str) -> Vec<&'static str> {
+    Choice::fitting(action).iter().map(|choice| choice.word()).collect()
 }
 
 #[cfg(test)]

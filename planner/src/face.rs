@@ -28,6 +28,7 @@ use weft_graph_format::value::{Transform, Value};
 use crate::agenda::planned::PlannedCheck;
 use crate::kind::Gap;
 use crate::planner::Planner;
+use crate::prior::with_schema_marks;
 use crate::problems::Problems;
 use crate::whole::orphans::{first_surplus, protected_surplus};
 use crate::whole::protection::{RemovalVerdict, problems_of, protection, verdict};
@@ -154,6 +155,9 @@ impl Glue for Planner {
     async fn managed(&self, mut desired: DesiredInstance) -> Result<Managed, Failed> {
         self.evaluated().desired.insert(desired.address.clone());
         desired.config = self.impure_apart(&desired.address, desired.config);
+        if let Some(value) = self.reported(self.heed_doubt(&desired))? {
+            return Ok(Managed { value: with_schema_marks(&value, &desired.schema), created: false });
+        }
         self.reported(self.kind().plan_managed(self, desired).await)
     }
 

@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_evaluator::config::Variable;
 use weft_evaluator::glue::RootVariable;
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, ProviderOpenError};
 use weft_state::Doubt;
@@ -65,16 +65,22 @@ pub(crate) fn import_without_instance(address: &ResourceInstance) -> Diagnostic 
 }
 
 /// An operation on an instance has an unknown outcome.
-pub(crate) fn in_doubt(doubt: &Doubt) -> Diagnostic {
-    Diagnostic::error(
-        "Resource instance in doubt",
-        format!(
-            "Run {} started to {} {}, and the outcome is not known. Look at the real object, then report what happened: \
-             weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
-            doubt.run, doubt.action, doubt.key, doubt.run, doubt.key.address
-        ),
-    )
-    .about(doubt.key.address.as_str())
+/// The plan would touch the object at `address`. `None` if the plan cannot leave the object out.
+pub(crate) fn in_doubt(doubt: &Doubt, address: Option<&ResourceInstance>) -> Diagnostic {
+    let problem = weft_state::in_doubt(&doubt.key.to_string(), doubt.run.as_str(), &doubt.action, &doubt.reason);
+    let Some(address) = address else { return problem };
+    let way_on = format!(
+        "\n\nTo plan everything but this object and what depends on it: -exclude={}",
+        weft_state::choice::quoted(&address.to_string())
+    );
+    Diagnostic { detail: problem.detail + &way_on, ..problem }
+}
+
+/// An object has an operation with an unknown outcome, and the plan leaves the object as it is.
+pub(crate) fn kept_in_doubt(doubt: &Doubt) -> Diagnostic {
+    let problem = weft_state::in_doubt(&doubt.key.to_string(), doubt.run.as_str(), &doubt.action, &doubt.reason);
+    let detail = problem.detail + "\n\nThis plan neither reads nor changes the object.";
+    Diagnostic { severity: Severity::Warning, detail, ..problem }
 }
 
 /// A task of planning panicked.
