@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::Variable;
-use weft_evaluator::glue::RootVariable;
+use weft_evaluator::glue::{RootTemplate, RootVariable};
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::source::SourceRange;
@@ -216,11 +216,13 @@ pub(crate) fn hidden_value(instance: &ProviderInstance, paths: &[&SmolStr]) -> D
     not_recalled(instance, &why)
 }
 
-/// An argument is not stored, and comes from no variable of the root module.
-pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str) -> Diagnostic {
+/// An argument is not stored, and cannot be computed again. `variables` are the root variables that it was computed from,
+/// as text.
+pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str, variables: &str) -> Diagnostic {
+    let from = if variables.is_empty() { String::new() } else { format!(" It was computed from {variables}.") };
     let why = format!(
-        "The value of the argument {argument:?} of this provider must not be stored, so the state does not contain it. \
-         {RESTORE}"
+        "The value of the argument {argument:?} of this provider must not be stored, so the state does not contain \
+         it.{from} {RESTORE}"
     );
     not_recalled(instance, &why)
 }
@@ -245,12 +247,19 @@ pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variab
     not_recalled(instance, &why)
 }
 
-/// An argument comes from a variable whose value has changed.
-pub(crate) fn changed_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
+/// An argument comes from variables whose values have changed.
+pub(crate) fn changed_variables(instance: &ProviderInstance, argument: &str, template: &RootTemplate) -> Diagnostic {
+    let mut options: Vec<String> =
+        template.variables().map(|variable| format!("-var {}=VALUE", variable.name)).collect();
+    options.dedup();
+    let (was, values) = match template.as_variable() {
+        Some(variable) => (format!("was {variable}"), "value"),
+        None => (format!("was \"{template}\""), "values"),
+    };
     let why = format!(
-        "The argument {argument:?} of this provider was {variable}, which has another value now, so the objects may \
-         not be found. Set the previous value with -var {}=VALUE until the objects are destroyed.",
-        variable.name
+        "The argument {argument:?} of this provider {was}, which has another value now, so the objects may not be found. \
+         Set the previous {values} with {} until the objects are destroyed.",
+        options.join(" ")
     );
     not_recalled(instance, &why)
 }
