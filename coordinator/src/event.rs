@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weft_protocol::{HeldTask, Order, OutputLine, Report};
-use weft_state::{OpCounts, StoreAnswer, StoreStep, TermEnding, TokenGrant, TokenRequest, WorkerId};
+use weft_state::{Choice, OpCounts, StoreAnswer, StoreStep, TermEnding, TokenGrant, TokenRequest, WorkerId};
 
 use crate::operation_event::OperationEvent;
 
@@ -99,21 +99,24 @@ pub enum Decision {
 impl Decision {
     /// The name of the option without its dash. Files of resolutions use the same name.
     pub fn name(&self) -> &'static str {
+        self.choice().word()
+    }
+
+    /// The choice of the decision.
+    pub fn choice(&self) -> Choice {
         match self {
-            Decision::Adopt(_) => "adopt",
-            Decision::Absent => "absent",
-            Decision::Retry => "retry",
-            Decision::Forget => "forget",
+            Decision::Adopt(_) => Choice::Adopt,
+            Decision::Absent => Choice::Absent,
+            Decision::Retry => Choice::Retry,
+            Decision::Forget => Choice::Forget,
         }
     }
 
     /// The option of `weft runs resolve`, with its dash.
     pub fn word(&self) -> String {
         match self {
-            Decision::Adopt(id) => format!("-adopt {id}"),
-            Decision::Absent => "-absent".to_owned(),
-            Decision::Retry => "-retry".to_owned(),
-            Decision::Forget => "-forget".to_owned(),
+            Decision::Adopt(id) => format!("-{} {id}", self.name()),
+            _ => format!("-{}", self.name()),
         }
     }
 }

@@ -7,7 +7,7 @@ use weft_graph_format::address::NamedObject;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::operation_kind::{NamedAction, OperationKind};
 use weft_state::{
-    ChangeTotals, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunStatus, RunStore, RunView, StoreError,
+    ChangeTotals, Choice, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunStatus, RunStore, RunView, StoreError,
 };
 
 use crate::outline::Outline;
@@ -239,13 +239,9 @@ pub fn doubtful(view: &RunView, outline: &Outline, object: &NamedObject) -> Vec<
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// The decisions that are possible if an operation of this kind is in doubt. `adopt` is not possible for a provisioner,
-/// which leaves no object, and for a delete, whose object the state already has. `None` is an unknown kind.
-pub fn fitting(kind: Option<OperationKind>) -> &'static [&'static str] {
-    match kind {
-        Some(OperationKind::Provision | OperationKind::Delete) => &["absent", "retry", "forget"],
-        _ => &["adopt", "absent", "retry", "forget"],
-    }
+/// The words of the decisions that fit an operation in doubt of this kind. `None` is an unknown kind.
+pub fn fitting(kind: Option<OperationKind>) -> Vec<&'static str> {
+    Choice::fitting(kind).iter().map(|choice| choice.word()).collect()
 }
 
 #[cfg(test)]

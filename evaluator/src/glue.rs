@@ -25,6 +25,7 @@ use weft_graph_format::value::Value;
 
 use crate::config::ResourceBlock;
 use crate::purpose::Purpose;
+pub use crate::root_template::{ArgumentBasis, RootPart, RootTemplate, RootVariable};
 use crate::selection::Selection;
 
 /// A failure that has been reported. Dependents are skipped without another diagnostic.
@@ -354,26 +355,8 @@ pub struct Managed {
 pub struct ProviderBasis {
     /// `each.value`, if the block has `for_each`.
     pub each_value: Option<Value>,
-    /// The arguments whose value is a root variable or a part of one, by the name of the argument. An example is
-    /// `token = var.tokens.eu`. Module calls may pass the variable on to the block.
-    pub variables: BTreeMap<SmolStr, RootVariable>,
-}
-
-/// A root variable or a part of a root variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RootVariable {
-    /// The name.
-    pub name: SmolStr,
-    /// The names of attributes, from the outside in.
-    pub attributes: Vec<SmolStr>,
-}
-
-/// Writes the variable as in an expression: `var.name.attribute`.
-impl fmt::Display for RootVariable {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "var.{}", self.name)?;
-        self.attributes.iter().try_for_each(|name| write!(out, ".{name}"))
-    }
+    /// The arguments that read root variables, by the name of the argument.
+    pub arguments: BTreeMap<SmolStr, ArgumentBasis>,
 }
 
 /// The interface that evaluation calls.

@@ -12,6 +12,7 @@ use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance}
 use weft_graph_format::bare::BareResource;
 use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::graph::{OperationId, PriorObject};
+use weft_state::DoubtKey;
 
 use crate::prior::Prior;
 use claims::Claims;
@@ -110,4 +111,6 @@ pub(crate) struct ReadResults {
     pub(crate) imported: BTreeMap<ResourceInstance, ProviderInstance>,
     /// Resources without instances, if the plan is an import.
     pub(crate) bare: BTreeSet<BareResource>,
+    /// The objects in doubt that the plan would touch.
+    pub(crate) in_doubt: BTreeSet<DoubtKey>,
 }

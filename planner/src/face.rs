@@ -29,6 +29,7 @@ use crate::agenda::planned::PlannedCheck;
 use crate::inputs::PlanKind;
 use crate::kind::Gap;
 use crate::planner::Planner;
+use crate::prior::with_schema_marks;
 use crate::problems::{self, Problems};
 use crate::whole::orphans::{first_surplus, protected_surplus};
 use crate::whole::protection::{RemovalVerdict, problems_of, protection, verdict};
@@ -160,6 +161,9 @@ impl Glue for Planner {
     async fn managed(&self, mut desired: DesiredInstance) -> Result<Managed, Failed> {
         self.evaluated().desired.insert(desired.address.clone());
         desired.config = self.impure_apart(&desired.address, desired.config);
+        if let Some(value) = self.reported(self.heed_doubt(&desired))? {
+            return Ok(Managed { value: with_schema_marks(&value, &desired.schema), created: false });
+        }
         self.reported(self.kind().plan_managed(self, desired).await)
     }
 

@@ -14,6 +14,7 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
+use crate::doubts::Doubts;
 use crate::inputs::PlanOptions;
 use crate::memory::Memories;
 use crate::prior::{Prior, stored_value};
@@ -39,6 +40,8 @@ pub(crate) struct Facts {
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     /// The memories of the provider instances of the objects.
     pub(crate) memories: Memories,
+    /// The objects in doubt.
+    pub(crate) doubts: Doubts,
     pub(crate) rules: Rules,
     /// The options; `replace` is sorted.
     pub(crate) options: PlanOptions,
@@ -189,6 +192,7 @@ impl Facts {
         let snapshot = Arc::new(Snapshot { instances: instances.iter().map(stored).collect(), ..Snapshot::default() });
         Facts {
             memories: Memories::default(),
+            doubts: Doubts::default(),
             rules: Rules::of(options.kind),
             declared: Declared::of(&root),
             root,

@@ -8,6 +8,7 @@
 pub(crate) mod computed;
 pub(crate) mod data;
 pub(crate) mod decide;
+pub(crate) mod doubtful;
 pub(crate) mod ephemeral;
 pub(crate) mod importing;
 pub(crate) mod leaving;

@@ -13,6 +13,7 @@
 mod agenda;
 mod ask;
 pub mod diagnostics;
+mod doubts;
 mod draft;
 mod evaluated;
 mod face;

@@ -6,15 +6,17 @@
 //! - `each_value`: the value of `each.value`, if the provider instance has a key
 //! - `configuration`: the arguments of the provider block that are not null, if the block is in a called module
 //! - `hidden`: the parts that are not stored, by path. These are sensitive or ephemeral parts, by their value or by the
-//!   schema, and arguments from root variables. For each path, the value is the variable that provides the part, such
-//!   as `var.token`, or an empty string.
+//!   schema, and arguments that are made of root variables. For each path, the value is the variable that provides the
+//!   part, such as `var.token`, or an empty string.
+//! - `templates`: the values of hidden arguments that are made of several parts, such as `${var.user}:${var.password}`
+//! - `variables`: the root variables that any other hidden argument was computed from, such as `var.a, var.b`
 //! - `digests`: the digests of hidden arguments that are not secret. If such an argument had another value, the
 //!   provider could look for the objects in the wrong region or account.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
-use weft_evaluator::glue::{ProviderBasis, RootVariable};
+use weft_evaluator::glue::{ArgumentBasis, ProviderBasis, RootPart, RootTemplate, RootVariable};
 use weft_graph_format::address::{InstanceKey, ProviderInstance};
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::path::Path;
@@ -44,8 +46,10 @@ pub(crate) struct Memory {
 /// A part that is not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hidden {
-    /// The root variable that provides the part. `None` if there is none.
-    pub(crate) variable: Option<RootVariable>,
+    /// The value as a template over root variables. `None` if it is anything else.
+    pub(crate) template: Option<RootTemplate>,
+    /// The root variables that the part was computed from, as text, if there is no template. Empty if there are none.
+    pub(crate) variables: SmolStr,
     /// The digest that the value must have. `None` if any value is accepted, as for a secret that may have been
     /// replaced.
     pub(crate) digest: Option<SmolStr>,
@@ -58,10 +62,15 @@ impl Memory {
         let value = json::decode(record.value.as_str().as_bytes(), &ty).ok()?;
         let fields = value.as_fields()?;
         let texts = |name| fields.get(name).and_then(Value::as_fields);
-        let digest = |path: &SmolStr| texts("digests")?.get(path)?.as_str().map(SmolStr::new);
-        let hidden = texts("hidden").into_iter().flat_map(|hidden| hidden.iter()).map(|(path, text)| {
-            let hidden = Hidden { variable: text.as_str().and_then(root_variable), digest: digest(path) };
-            (path.clone(), hidden)
+        let text = |name, path: &SmolStr| texts(name)?.get(path)?.as_str().map(SmolStr::new);
+        let hidden = texts("hidden").into_iter().flat_map(|hidden| hidden.iter()).map(|(path, variable)| {
+            let variable = variable.as_str().and_then(RootVariable::parse);
+            let template = match variable {
+                Some(variable) => Some(RootTemplate(vec![RootPart::Variable(variable)])),
+                None => text("templates", path).and_then(|text| RootTemplate::parse(&text)),
+            };
+            let variables = text("variables", path).unwrap_or_default();
+            (path.clone(), Hidden { template, variables, digest: text("digests", path) })
         });
         Some(Memory {
             each_value: fields.get("each_value").cloned(),
@@ -121,39 +130,76 @@ impl Memories {
 }
 
 /// The memory of a provider instance in its stored form. Unknown parts keep their formulas. `configuration` has the
-/// marks of the schema.
-pub(crate) fn remembered(instance: &ProviderInstance, basis: &ProviderBasis, configuration: &Value) -> Value {
-    let (mut hidden, mut digests) = (BTreeMap::new(), BTreeMap::new());
+/// marks of the schema, and `by_schema` are the arguments with such marks.
+pub(crate) fn remembered(
+    instance: &ProviderInstance,
+    basis: &ProviderBasis,
+    configuration: &Value,
+    by_schema: &BTreeSet<SmolStr>,
+) -> Value {
+    let mut texts = Texts::default();
     let mut members: Vec<(&str, Value)> = Vec::new();
     if let Some(value) = &basis.each_value {
         // A value without a mark is also a secret if it is equal to an argument that the schema calls sensitive.
         let secrets = secret_texts(configuration);
-        let value = without_secrets(value, &secrets, &mut |path| {
-            hidden.insert(format!("{EACH_VALUE}{path}").into(), Value::string(""));
-        });
+        let value = without_secrets(value, &secrets, &mut |path| texts.hide(format!("{EACH_VALUE}{path}").into(), ""));
         members.push(("each_value", value));
     }
     if !instance.module.is_root() {
         let mut kept = without_nulls(configuration);
-        for (name, variable) in &basis.variables {
-            let Some(value) = kept.remove(name) else { continue };
-            hidden.insert(name.clone(), Value::string(variable.to_string()));
+        for (name, argument) in &basis.arguments {
+            let Some(value) = kept.get(name) else { continue };
             let secret = value.contains_sensitive() || value.deep().ephemeral;
-            if let Some(digest) = digest(instance, &value).filter(|_| !secret) {
-                digests.insert(name.clone(), Value::string(digest));
+            if !texts.refer(name, argument, secret, by_schema.contains(name)) {
+                continue;
             }
+            if let Some(digest) = digest(instance, value).filter(|_| !secret) {
+                texts.add("digests", name, digest);
+            }
+            kept.remove(name);
         }
         let value = without_secrets(&Value::object(kept), &BTreeSet::new(), &mut |path| {
-            hidden.insert(path.to_string().trim_start_matches('.').into(), Value::string(""));
+            texts.hide(path.to_string().trim_start_matches('.').into(), "");
         });
         members.push(("configuration", value));
     }
-    for (name, texts) in [("hidden", hidden), ("digests", digests)] {
-        if !texts.is_empty() {
-            members.push((name, Value::map(Type::String, texts)));
-        }
-    }
+    members.extend(texts.0.into_iter().map(|(name, texts)| (name, Value::map(Type::String, texts))));
     Value::object(members)
+}
+
+/// The texts of a memory by member and path.
+#[derive(Default)]
+struct Texts(BTreeMap<&'static str, BTreeMap<SmolStr, Value>>);
+
+impl Texts {
+    fn add(&mut self, member: &'static str, path: &SmolStr, text: impl AsRef<str>) {
+        self.0.entry(member).or_default().insert(path.clone(), Value::string(text.as_ref()));
+    }
+
+    fn hide(&mut self, path: SmolStr, variable: &str) {
+        self.add("hidden", &path, variable);
+    }
+
+    /// Replaces the value of an argument by references to its root variables. Returns whether this is possible, or
+    /// necessary because the argument is `secret`. `by_schema` says whether the schema calls the whole argument
+    /// sensitive. The text of its template is then secret, too.
+    fn refer(&mut self, name: &SmolStr, argument: &ArgumentBasis, secret: bool, by_schema: bool) -> bool {
+        let template = argument.template.as_ref().filter(|template| !by_schema || !template.has_text());
+        match (template, template.and_then(RootTemplate::as_variable)) {
+            (_, Some(variable)) => self.hide(name.clone(), &variable.to_string()),
+            (Some(template), None) => {
+                self.hide(name.clone(), "");
+                self.add("templates", name, template.to_string());
+            }
+            (None, _) if secret => {
+                let variables: Vec<String> = argument.variables.iter().map(|name| format!("var.{name}")).collect();
+                self.hide(name.clone(), "");
+                self.add("variables", name, variables.join(", "));
+            }
+            (None, _) => return false,
+        }
+        true
+    }
 }
 
 /// The digest of an argument of a provider instance. `None` if its value is not known yet.
@@ -199,12 +245,6 @@ fn secret_texts(value: &Value) -> BTreeSet<SmolStr> {
     found
 }
 
-/// Parses a reference such as `var.name.a.b`.
-fn root_variable(text: &str) -> Option<RootVariable> {
-    let mut names = text.strip_prefix("var.")?.split('.').map(SmolStr::new);
-    Some(RootVariable { name: names.next()?, attributes: names.collect() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,17 +266,28 @@ mod tests {
         Value::string(text).mark(&Marks::SENSITIVE)
     }
 
+    fn argument(text: &str) -> ArgumentBasis {
+        let template = RootTemplate::parse(text).unwrap();
+        let variables = template.variables().map(|variable| variable.name.clone()).collect();
+        ArgumentBasis { variables, template: Some(template) }
+    }
+
     #[test]
     fn secrets_are_kept_by_reference() {
-        let variable = RootVariable { name: "tokens".into(), attributes: vec!["eu".into()] };
-        let place = RootVariable { name: "place".into(), attributes: Vec::new() };
         let basis = ProviderBasis {
             each_value: Some(Value::object([
                 ("zone", Value::string("z")),
                 ("key", secret("s3cret")),
                 ("token", Value::string("s3cret")),
             ])),
-            variables: BTreeMap::from([("token".into(), variable.clone()), ("place".into(), place.clone())]),
+            arguments: BTreeMap::from([
+                ("token".into(), argument("${var.tokens.eu}")),
+                ("place".into(), argument("${var.place}")),
+                ("login_text".into(), argument("${var.user}:${var.password}")),
+                ("url".into(), argument("https://${var.host}")),
+                ("pin".into(), argument("1${var.pin}")),
+                ("port".into(), ArgumentBasis { template: None, ..argument("${var.port}") }),
+            ]),
         };
         let instance: ProviderInstance = "module.m.provider[\"a/b/c\"]".parse().unwrap();
         let nested = Value::list(Type::Dynamic, vec![Value::object([("pin", secret("s3cret"))])]);
@@ -245,37 +296,38 @@ mod tests {
             ("place", Value::string("s3cret place")),
             ("token", secret("s3cret")),
             ("login", nested),
+            ("login_text", secret("bob:s3cret")),
+            ("url", Value::string("https://s3cret.test")),
+            ("pin", secret("1s3cret")),
+            ("port", Value::string("443")),
             ("unused", Value::null(Type::String)),
         ]);
-        let value = remembered(&instance, &basis, &configuration);
+        let value = remembered(&instance, &basis, &configuration, &BTreeSet::from(["token".into(), "pin".into()]));
         let text = format!("{value:?}");
         assert!(!text.contains("s3cret") && !text.contains("unused"), "{text}");
         let memory = stored(&value);
         assert_eq!(memory.hidden_of_value(), ["each.value.key", "each.value.token"]);
-        let hidden = |variable, digest| Hidden { variable, digest };
-        let of_place = digest(&instance, &Value::string("s3cret place"));
-        assert!(of_place.is_some() && of_place != digest(&instance, &Value::string("another place")));
+        let hidden = |text: &str, variables: &str, digest| Hidden {
+            template: Some(text).filter(|text| !text.is_empty()).and_then(RootTemplate::parse),
+            variables: variables.into(),
+            digest,
+        };
+        let digest_of = |text: &str| digest(&instance, &Value::string(text));
+        assert!(digest_of("a").is_some() && digest_of("a") != digest_of("b"));
         let arguments: Vec<_> =
             memory.hidden_arguments().map(|(path, hidden)| (path.as_str(), hidden.clone())).collect();
         assert_eq!(
             arguments,
             [
-                ("login[0].pin", hidden(None, None)),
-                ("place", hidden(Some(place), of_place)),
-                ("token", hidden(Some(variable), None)),
+                ("login[0].pin", hidden("", "", None)),
+                ("login_text", hidden("${var.user}:${var.password}", "", None)),
+                ("pin", hidden("", "var.pin", None)),
+                ("place", hidden("${var.place}", "", digest_of("s3cret place"))),
+                ("token", hidden("${var.tokens.eu}", "", None)),
+                ("url", hidden("https://${var.host}", "", digest_of("https://s3cret.test"))),
             ]
         );
         let region = memory.configuration.as_ref().and_then(Value::as_fields).and_then(|fields| fields.get("region"));
         assert_eq!(region.and_then(Value::as_str), Some("eu"));
-    }
-
-    #[test]
-    fn a_root_variable_is_stored_as_text() {
-        for text in ["var.a", "var.a.b.c"] {
-            assert_eq!(root_variable(text).unwrap().to_string(), text);
-        }
-        for text in ["", "a.b", "local.a"] {
-            assert_eq!(root_variable(text), None, "{text}");
-        }
     }
 }

@@ -15,7 +15,6 @@ use weft_graph_format::diagnostic::{
 };
 use weft_graph_format::graph::{Action, Builder, ExecutionGraph, FinishError};
 use weft_graph_format::schema::ProviderSchema;
-use weft_state::Snapshot;
 
 use crate::agenda::planned::{PlannedStep, Work};
 use crate::agenda::{Agenda, ReadResults};
@@ -92,6 +91,7 @@ async fn conclude(
         // If the plan evaluates nothing, it is certain that everything in the state is deleted.
         plan_orphans(planner, failed && !unread).await;
     }
+    planner.name_other_doubts();
     planner.report.add(planner.ask.providers.close_ephemerals().await);
     if rules.needs_success && !planner.facts.needs_providers_only() && planner.report.has_errors() {
         // As in OpenTofu, the refused changes are dropped: OpenTofu makes a normal plan before a destroy plan. If the
@@ -175,6 +175,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         environment,
         counters: Counters::default(),
         memories: Memories::of(&state.state),
+        doubts: state.doubts,
         original: snapshot,
         state: state.state,
         moved: state.moved,
@@ -201,7 +202,6 @@ fn remark(planner: &Planner, given: &GivenVariables) {
     let (facts, report) = (&planner.facts, &planner.report);
     selecting::in_effect(facts.selection(), &facts.declared).into_iter().for_each(|warning| report.remark(warning));
     deprecated_variables(facts, given).into_iter().for_each(|warning| report.remark(warning));
-    report.add(doubts(facts.state.snapshot()));
 }
 
 /// Problems of the state that make a plan impossible.
@@ -219,11 +219,6 @@ fn deprecated_variables(facts: &Facts, given: &GivenVariables) -> Vec<Diagnostic
         variable.deprecated.as_ref().map(|notice| problems::deprecated_variable(variable, notice))
     };
     variables.filter_map(warning).collect()
-}
-
-/// Errors for instances in doubt. They cannot be planned.
-fn doubts(snapshot: &Snapshot) -> Vec<Diagnostic> {
-    snapshot.doubts.values().map(problems::in_doubt).collect()
 }
 
 /// Plans the objects that are in the state but not in the configuration.

@@ -4,9 +4,9 @@ use std::fmt::Display;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::Variable;
-use weft_evaluator::glue::RootVariable;
+use weft_evaluator::glue::{RootTemplate, RootVariable};
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, ProviderOpenError};
 use weft_state::Doubt;
@@ -65,16 +65,22 @@ pub(crate) fn import_without_instance(address: &ResourceInstance) -> Diagnostic 
 }
 
 /// An operation on an instance has an unknown outcome.
-pub(crate) fn in_doubt(doubt: &Doubt) -> Diagnostic {
-    Diagnostic::error(
-        "Resource instance in doubt",
-        format!(
-            "Run {} started to {} {}, and the outcome is not known. Look at the real object, then report what happened: \
-             weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
-            doubt.run, doubt.action, doubt.key, doubt.run, doubt.key.address
-        ),
-    )
-    .about(doubt.key.address.as_str())
+/// The plan would touch the object at `address`. `None` if the plan cannot leave the object out.
+pub(crate) fn in_doubt(doubt: &Doubt, address: Option<&ResourceInstance>) -> Diagnostic {
+    let problem = weft_state::in_doubt(&doubt.key.to_string(), doubt.run.as_str(), doubt.action.kind(), &doubt.reason);
+    let Some(address) = address else { return problem };
+    let way_on = format!(
+        "\n\nTo plan everything but this object and what depends on it: -exclude={}",
+        weft_state::choice::quoted(&address.to_string())
+    );
+    Diagnostic { detail: problem.detail + &way_on, ..problem }
+}
+
+/// An object has an operation with an unknown outcome, and the plan leaves the object as it is.
+pub(crate) fn kept_in_doubt(doubt: &Doubt) -> Diagnostic {
+    let problem = weft_state::in_doubt(&doubt.key.to_string(), doubt.run.as_str(), doubt.action.kind(), &doubt.reason);
+    let detail = problem.detail + "\n\nThis plan neither reads nor changes the object.";
+    Diagnostic { severity: Severity::Warning, detail, ..problem }
 }
 
 /// A task of planning panicked.
@@ -210,11 +216,13 @@ pub(crate) fn hidden_value(instance: &ProviderInstance, paths: &[&SmolStr]) -> D
     not_recalled(instance, &why)
 }
 
-/// An argument is not stored, and comes from no variable of the root module.
-pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str) -> Diagnostic {
+/// An argument is not stored, and cannot be computed again. `variables` are the root variables that it was computed from,
+/// as text.
+pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str, variables: &str) -> Diagnostic {
+    let from = if variables.is_empty() { String::new() } else { format!(" It was computed from {variables}.") };
     let why = format!(
-        "The value of the argument {argument:?} of this provider must not be stored, so the state does not contain it. \
-         {RESTORE}"
+        "The value of the argument {argument:?} of this provider must not be stored, so the state does not contain \
+         it.{from} {RESTORE}"
     );
     not_recalled(instance, &why)
 }
@@ -239,12 +247,19 @@ pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variab
     not_recalled(instance, &why)
 }
 
-/// An argument comes from a variable whose value has changed.
-pub(crate) fn changed_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
+/// An argument comes from variables whose values have changed.
+pub(crate) fn changed_variables(instance: &ProviderInstance, argument: &str, template: &RootTemplate) -> Diagnostic {
+    let mut options: Vec<String> =
+        template.variables().map(|variable| format!("-var {}=VALUE", variable.name)).collect();
+    options.dedup();
+    let (was, values) = match template.as_variable() {
+        Some(variable) => (format!("was {variable}"), "value"),
+        None => (format!("was \"{template}\""), "values"),
+    };
     let why = format!(
-        "The argument {argument:?} of this provider was {variable}, which has another value now, so the objects may \
-         not be found. Set the previous value with -var {}=VALUE until the objects are destroyed.",
-        variable.name
+        "The argument {argument:?} of this provider {was}, which has another value now, so the objects may not be found. \
+         Set the previous {values} with {} until the objects are destroyed.",
+        options.join(" ")
     );
     not_recalled(instance, &why)
 }

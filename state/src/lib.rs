@@ -3,7 +3,7 @@
 //! Modules in reading order:
 //!
 //! - [`record`]: the record of a resource instance or an output. [`check`]: the record of a check. [`subject`]: the
-//!   things that have a revision. [`snapshot`]: the whole state at one moment, with revisions and open doubts.
+//!   things that have a revision. [`choice`]: what a user can say about an operation in doubt. [`snapshot`]: the whole state at one moment, with revisions and open doubts.
 //!   [`tfstate`] reads and writes OpenTofu's state file.
 //! - [`result`]: the results of operations. [`run`]: the data types of a run (token, lease, statuses). [`step`]: the
 //!   requests of a run to a store. [`store`]: the trait that every store implements, with one method for each atomic
@@ -26,6 +26,7 @@
 
 pub mod budget;
 pub mod check;
+pub mod choice;
 mod content;
 pub mod edit;
 pub mod embedded;
@@ -53,12 +54,14 @@ pub mod tfstate;
 
 pub use budget::{LocalBudgets, TokenGrant, TokenRequest};
 pub use check::{CheckObject, CheckRecord, StoredStatus};
+pub use choice::Choice;
 pub use edit::{Edit, EditAnswer};
 pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_INTERVAL};
 pub use error::StoreError;
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
 pub use owners::IdOwners;
+pub use problems::in_doubt;
 pub use process::process_exists;
 pub use provider::StoredProvider;
 pub use record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};

@@ -1,5 +1,9 @@
 //! Errors that several stores share, as constructors.
 
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::operation_kind::OperationKind;
+
+use crate::choice::{Choice, commands};
 use crate::error::StoreError;
 use crate::run::OpIndex;
 
@@ -19,4 +23,17 @@ pub(crate) fn other_resolution(op: OpIndex) -> StoreError {
 /// The address of a record does not match its parts, which make up `composed`.
 pub(crate) fn other_address(address: &str, composed: &str) -> StoreError {
     StoreError::Record { name: address.to_owned(), what: format!("its parts belong to another address, {composed}") }
+}
+
+/// The outcome of an operation is unknown. Lists the commands that settle it. `name` is the name of the object, and
+/// `reason` may be empty.
+pub fn in_doubt(name: &str, run: &str, kind: Option<OperationKind>, reason: &str) -> Diagnostic {
+    let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+    let offers = Choice::fitting(kind).iter().map(|choice| (choice.usage(), choice.meaning(kind)));
+    let commands: String = commands(run, name, offers).iter().map(|line| format!("\n  {line}")).collect();
+    let detail = format!(
+        "The outcome of the operation on {name} is unknown{because}. Look at the real object, then record the outcome:\n  \
+         weft runs settle {run}  goes through all doubts of the run, and shows what is known{commands}"
+    );
+    Diagnostic::error("Resource instance in doubt", detail).about(name)
 }

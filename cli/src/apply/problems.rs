@@ -2,10 +2,8 @@
 
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
-use weft_coordinator::listing::fitting;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::operation_kind::OperationKind;
-use weft_state::StoreError;
+use weft_state::{StoreError, in_doubt};
 
 use super::unsaved::{ERRORED, Unsaved};
 use crate::store;
@@ -54,25 +52,6 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
         )],
         other => vec![Diagnostic::error("Run not begun", format!("{other}."))],
     }
-}
-
-/// The outcome of an operation is unknown. Lists the decisions that fit its kind.
-pub fn in_doubt(address: &str, run: &str, kind: Option<OperationKind>, reason: &str) -> Diagnostic {
-    let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    let absent = if kind == Some(OperationKind::Create) { "it does not exist" } else { "the operation had no effect" };
-    let mut text = format!(
-        "The outcome of the operation on {address} is unknown{because}. Look at the real object, then record the outcome:"
-    );
-    for decision in fitting(kind) {
-        let (option, meaning) = match *decision {
-            "adopt" => ("adopt ID", "it exists, with this id"),
-            "absent" => ("absent", absent),
-            "retry" => ("retry", "try again, and accept a duplicate"),
-            _ => ("forget", "give up the operation, and leave the state as it is"),
-        };
-        text.push_str(&format!("\n  weft runs resolve {run} '{address}' -{option:<11} {meaning}"));
-    }
-    Diagnostic::error("Resource instance in doubt", text).about(address)
 }
 
 /// The reason why a coordinator refused a request.

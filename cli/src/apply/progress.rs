@@ -15,12 +15,12 @@ use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, NOT_BEGUN_BY_PROVIDER
 use weft_graph_format::graph::ProvisionWhen;
 use weft_graph_format::operation_kind::OperationKind;
 use weft_protocol::OutputLine;
+use weft_state::in_doubt;
 
 pub use foreknown::{Foreknown, Provisioner};
 use shown_event::ShownEvent;
 
 use super::ActionInDoubt;
-use super::problems::in_doubt;
 use crate::plan::tell_ephemeral;
 use crate::render::events::{self, ChangeCounts, Hook, HookAction};
 use crate::render::plan as lines;
@@ -454,10 +454,12 @@ impl<'a> Progress<'a> {
             in_doubt_now.iter().for_each(|address| self.view.aside(&format!("in doubt: {address}")));
         }
         if self.results.skipped > 0 {
-            self.view.aside(&format!(
-                "{} operations did not begin, because an operation that they depend on failed or is in doubt.",
-                self.results.skipped
-            ));
+            let (skipped, they) = match self.results.skipped {
+                1 => ("1 operation".to_owned(), "it depends"),
+                several => (format!("{several} operations"), "they depend"),
+            };
+            self.view
+                .aside(&format!("{skipped} did not begin, because an operation that {they} on failed or is in doubt."));
         }
     }
 

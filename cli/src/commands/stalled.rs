@@ -69,8 +69,7 @@ fn described(header: &RunHeader, now: u64) -> String {
     let state = if header.abandoned { "was given up, and has operations in doubt" } else { "is not finished" };
     let heard = header.lease.as_ref().and_then(|lease| lease.age_ms);
     let heard = heard.map(|age| format!(", last heartbeat {} s ago", age / 1000)).unwrap_or_default();
-    let mut text =
-        format!("Run {id} {state}.\n  {by} {began}, {ago}{heard}.\n  {}", statuses::unfinished(&listing.counts));
+    let mut text = format!("Run {id} {state}.\n  {by} {began}, {ago}{heard}.\n  {}", statuses::counts(&listing.counts));
     let mut way = |words: &str, command: &str| text.push_str(&format!("\n  {words:<16}weft runs {command} {id}"));
     if header.counts.in_doubt > 0 {
         way("Settle doubts:", "settle");
@@ -111,7 +110,7 @@ mod tests {
         expect![[r#"
             Run run-3a8114e0413c0c77 is not finished.
               alice began it on build-7, 2025-11-26 14:02:11 UTC, 3 minutes ago.
-              4 done, 3 left, 1 in doubt, 1 failed
+              4 done, 2 pending, 1 failed, 1 skipped, 1 in doubt
               Settle doubts:  weft runs settle run-3a8114e0413c0c77
               Continue it:    weft runs resume run-3a8114e0413c0c77
               Give it up:     weft runs abandon run-3a8114e0413c0c77
@@ -121,7 +120,7 @@ mod tests {
         expect![[r#"
             Run run-3a8114e0413c0c77 was given up, and has operations in doubt.
               alice began it on build-7, 2025-11-26 14:02:11 UTC, 3 minutes ago.
-              4 done, 3 left, 2 in doubt, 1 failed
+              4 done, 2 pending, 1 failed, 1 skipped, 2 in doubt
               Settle doubts:  weft runs settle run-3a8114e0413c0c77
               Look at it:     weft runs show run-3a8114e0413c0c77"#]]
         .assert_eq(&described(&given_up, now));

@@ -37,7 +37,7 @@ pub fn version() -> Json {
 
 /// A run is not finished, and no process carries it out.
 pub fn unfinished_run(run: &RunListing) -> Json {
-    let message = format!("Run {} is not finished: {}", run.id, super::statuses::unfinished(&run.counts));
+    let message = format!("Run {} is not finished: {}", run.id, super::statuses::counts(&run.counts));
     let object = serde_json::to_value(run).unwrap_or_default();
     event("unfinished_run", "warn", message, [("run", object)])
 }

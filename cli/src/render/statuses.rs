@@ -21,7 +21,7 @@ pub fn status(word: &str) -> &str {
     WORDS.iter().find(|(name, _)| *name == word).map_or(word, |(_, shown)| shown)
 }
 
-/// The nonzero counts of a run: `4 done, 3 pending, 1 in doubt`.
+/// The nonzero counts of a run: `4 done, 3 pending, 1 in doubt`. Lists, the runs at the door and events use it.
 pub fn counts(counts: &OperationCounts) -> String {
     let OperationCounts { pending, running, done, failed, skipped, in_doubt } = *counts;
     let parts = [
@@ -35,20 +35,6 @@ pub fn counts(counts: &OperationCounts) -> String {
     let parts: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {}", status(word))).collect();
     if parts.is_empty() { "no operations".to_owned() } else { parts.join(", ") }
-}
-
-/// The counts of an unfinished run. All remaining operations are one number: `4 done, 3 left, 1 in doubt, 1 failed`.
-pub fn unfinished(counts: &OperationCounts) -> String {
-    let left = counts.pending.saturating_add(counts.running).saturating_add(counts.skipped);
-    format!(
-        "{} {}, {left} left, {} {}, {} {}",
-        counts.done,
-        status("done"),
-        counts.in_doubt,
-        status("in-doubt"),
-        counts.failed,
-        status("failed")
-    )
 }
 
 /// The changes that a run has made to objects: `3 added, 1 changed, 0 destroyed`.
@@ -83,7 +69,6 @@ mod tests {
     fn counts_are_listed_in_one_order() {
         let found = OperationCounts { pending: 2, running: 1, done: 4, failed: 1, skipped: 3, in_doubt: 1 };
         assert_eq!(counts(&found), "4 done, 1 running, 2 pending, 1 failed, 3 skipped, 1 in doubt");
-        assert_eq!(unfinished(&found), "4 done, 6 left, 1 in doubt, 1 failed");
         assert_eq!(counts(&OperationCounts::default()), "no operations");
         assert_eq!(changes(&ChangeTotals { added: 1, changed: 2, destroyed: 3 }), "1 added, 2 changed, 3 destroyed");
     }

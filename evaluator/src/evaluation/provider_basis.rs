@@ -1,16 +1,21 @@
 //! The inputs of provider instances that can disappear. The state remembers these inputs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{InstanceKey, ProviderInstance};
-use weft_syntax::{Expression, StepKind};
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderInstance};
+use weft_syntax::{ExprKind, Expression, StepKind, TemplatePart};
 
 use super::module_node::ModuleNode;
 use super::repetition_data::RepetitionData;
 use crate::config::ProviderBlock;
-use crate::glue::{ProviderBasis, RootVariable};
+use crate::glue::{ArgumentBasis, ProviderBasis, RootPart, RootTemplate, RootVariable};
+use crate::reference::{Reference, Referent, references_of};
+
+/// The maximum number of expressions that a template is made of. Locals can repeat each other, so short configurations
+/// can have very long templates.
+const MOST_EXPRESSIONS: usize = 256;
 
 impl ModuleNode {
     /// Records the inputs of an instance of a provider block. No record is needed for an instance that can disappear
@@ -26,38 +31,80 @@ impl ModuleNode {
             return;
         }
         let each_value = if keyed { repeated.value.clone() } else { None };
-        let basis = ProviderBasis { each_value, variables: self.argument_variables(block) };
+        let basis = ProviderBasis { each_value, arguments: self.argument_bases(block) };
         self.evaluation.glue.provider_basis(instance, basis);
     }
 
-    /// The arguments of a block that are root variables or parts of them.
-    fn argument_variables(self: &Arc<Self>, block: &ProviderBlock) -> BTreeMap<SmolStr, RootVariable> {
+    /// The arguments of a block that read root variables.
+    fn argument_bases(self: &Arc<Self>, block: &ProviderBlock) -> BTreeMap<SmolStr, ArgumentBasis> {
         let arguments = block.body.arguments();
         let found = arguments.attributes.iter().filter_map(|(tree, attribute)| {
-            let variable = self.variable_behind(&tree.expression(attribute.expression))?;
-            Some((attribute.name.text.clone(), variable))
+            let expression = tree.expression(attribute.expression);
+            let (mut reads, mut budget) = (Reads::default(), MOST_EXPRESSIONS);
+            reads.follow(self, &references_of(&expression, &mut Vec::new()));
+            let template = self.parts(&expression, &mut budget).map(RootTemplate);
+            let basis = ArgumentBasis { variables: reads.variables, template };
+            (!basis.variables.is_empty()).then(|| (attribute.name.text.clone(), basis))
         });
         found.collect()
     }
 
-    /// The root variable that an expression refers to, directly or through the arguments of module calls. `None` for
-    /// any other expression.
-    fn variable_behind(self: &Arc<Self>, expression: &Expression) -> Option<RootVariable> {
-        let mut node = self;
-        let (mut name, mut attributes) = variable(expression)?;
-        while let Some(caller) = &node.caller {
-            let (argument, _) = caller.call.arguments.get(&name)?;
-            let (outer, mut steps) = variable(argument)?;
-            steps.append(&mut attributes);
-            (name, attributes, node) = (outer, steps, &caller.parent);
+    /// The value of an expression as the parts of a template over root variables. `None` for any other expression.
+    fn parts(self: &Arc<Self>, expression: &Expression, budget: &mut usize) -> Option<Vec<RootPart>> {
+        *budget = budget.checked_sub(1)?;
+        let expression = expression.without_parentheses();
+        match expression.kind() {
+            ExprKind::TemplateWrap { inner } => self.parts(&expression.child(*inner), budget),
+            ExprKind::Template(template) => {
+                let mut found = Vec::new();
+                for part in &template.parts {
+                    match part {
+                        TemplatePart::Literal { text, .. } => found.push(RootPart::Text(text.clone())),
+                        TemplatePart::Interpolation { expression: inner, .. } => {
+                            found.extend(self.parts(&expression.child(*inner), budget)?);
+                        }
+                        _ => return None,
+                    }
+                }
+                Some(found)
+            }
+            // The text of the configuration inside of the call is secret, and must not be a part of a template.
+            ExprKind::Call(call) if call.name == "sensitive" && !call.expand_final => match call.arguments.as_slice() {
+                [argument] => self
+                    .parts(&expression.child(*argument), budget)
+                    .filter(|parts| parts.iter().all(|part| matches!(part, RootPart::Variable(_)))),
+                _ => None,
+            },
+            _ => self.referred(&expression, budget),
         }
-        Some(RootVariable { name, attributes })
+    }
+
+    /// The parts of a reference to a variable or a local.
+    fn referred(self: &Arc<Self>, expression: &Expression, budget: &mut usize) -> Option<Vec<RootPart>> {
+        let (root, name, mut attributes) = named(expression)?;
+        let mut parts = match (root.as_str(), &self.caller) {
+            ("var", None) => return Some(vec![RootPart::Variable(RootVariable { name, attributes })]),
+            ("var", Some(caller)) => {
+                let (argument, _) = caller.call.arguments.get(&name)?;
+                caller.parent.parts(argument, budget)?
+            }
+            ("local", _) => self.parts(&self.config.locals.get(&name)?.value, budget)?,
+            _ => return None,
+        };
+        match (attributes.is_empty(), parts.as_mut_slice()) {
+            (true, _) => Some(parts),
+            (false, [RootPart::Variable(variable)]) => {
+                variable.attributes.append(&mut attributes);
+                Some(parts)
+            }
+            _ => None,
+        }
     }
 }
 
-/// The name in `var.name.a.b`, and the attributes after it.
-fn variable(expression: &Expression) -> Option<(SmolStr, Vec<SmolStr>)> {
-    let traversal = expression.as_traversal().filter(|traversal| traversal.root.text == "var")?;
+/// The first two names of a reference such as `var.name.a.b`, and the attributes after them.
+fn named(expression: &Expression) -> Option<(SmolStr, SmolStr, Vec<SmolStr>)> {
+    let traversal = expression.as_traversal()?;
     let names: Option<Vec<SmolStr>> = traversal
         .steps
         .iter()
@@ -67,5 +114,44 @@ fn variable(expression: &Expression) -> Option<(SmolStr, Vec<SmolStr>)> {
         })
         .collect();
     let mut names = names?.into_iter();
-    Some((names.next()?, names.collect()))
+    Some((traversal.root.text.clone(), names.next()?, names.collect()))
+}
+
+/// A search for the root variables behind references.
+#[derive(Default)]
+struct Reads {
+    variables: BTreeSet<SmolStr>,
+    /// The variables and locals that were visited.
+    seen: BTreeSet<(ModuleInstance, Referent)>,
+}
+
+impl Reads {
+    fn follow(&mut self, node: &Arc<ModuleNode>, references: &[Reference]) {
+        let mut pending: Vec<(Arc<ModuleNode>, Referent)> =
+            references.iter().map(|reference| (node.clone(), reference.subject.clone())).collect();
+        while let Some((node, subject)) = pending.pop() {
+            if !self.seen.insert((node.address.clone(), subject.clone())) {
+                continue;
+            }
+            let mut add = |node: &Arc<ModuleNode>, references: &[Reference]| {
+                pending.extend(references.iter().map(|reference| (node.clone(), reference.subject.clone())));
+            };
+            match (subject, &node.caller) {
+                (Referent::Variable(name), None) => {
+                    self.variables.insert(name);
+                }
+                (Referent::Variable(name), Some(caller)) => {
+                    if let Some((argument, _)) = caller.call.arguments.get(&name) {
+                        add(&caller.parent, &references_of(argument, &mut Vec::new()));
+                    }
+                }
+                (Referent::Local(name), _) => {
+                    if let Some(local) = node.config.locals.get(&name) {
+                        add(&node, &local.references);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
 }

@@ -25,6 +25,9 @@ impl Planner {
             self.note_record(&address, None, &instance);
             return Ok(());
         }
+        if self.heed_doubt_of_orphan(&address)? {
+            return Ok(());
+        }
         let Some(stored) = self.facts.state.get(&address) else { return Ok(()) };
         let schema = self.schema_of(&address, &instance).await?;
         self.recall(&instance).await?;

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_evaluator::glue::RootVariable;
+use weft_evaluator::glue::{RootPart, RootTemplate, RootVariable};
 use weft_expressions::convert::convert;
 use weft_graph_format::address::{InstanceKey, ProviderInstance};
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
@@ -76,8 +79,10 @@ impl Planner {
         let mut fields =
             memory.configuration.as_ref().and_then(Value::as_fields).map(|f| f.to_map()).unwrap_or_default();
         for (path, hidden) in memory.hidden_arguments() {
-            let Some(variable) = &hidden.variable else { return Err(vec![problems::hidden_argument(instance, path)]) };
-            fields.insert(path.clone(), self.variable_part(instance, path, variable)?);
+            let Some(template) = &hidden.template else {
+                return Err(vec![problems::hidden_argument(instance, path, &hidden.variables)]);
+            };
+            fields.insert(path.clone(), self.put_together(instance, path, template)?);
         }
         let Type::Object(object) = schema.provider.block.implied_type() else { return Ok(Value::object(fields)) };
         let mut arguments: Vec<(SmolStr, Value)> = Vec::new();
@@ -88,14 +93,47 @@ impl Planner {
                 None => Value::null(ty.clone()),
             };
             let hidden = memory.hidden.get(name);
-            if let Some(Hidden { variable: Some(variable), digest: Some(wanted) }) = hidden
+            if let Some(Hidden { template: Some(template), digest: Some(wanted), .. }) = hidden
                 && digest(instance, &value).as_ref() != Some(wanted)
             {
-                return Err(vec![problems::changed_variable(instance, name, variable)]);
+                return Err(vec![problems::changed_variables(instance, name, template)]);
             }
             arguments.push((name.clone(), value));
         }
         Ok(Value::object(arguments))
+    }
+
+    /// The current value of an argument that is made of root variables.
+    fn put_together(
+        &self,
+        instance: &ProviderInstance,
+        argument: &str,
+        template: &RootTemplate,
+    ) -> Result<Value, Problems> {
+        if let Some(variable) = template.as_variable() {
+            return self.variable_part(instance, argument, variable);
+        }
+        let mut parts = Vec::new();
+        for part in &template.0 {
+            parts.push(match part {
+                RootPart::Text(text) => Value::string(text),
+                RootPart::Variable(variable) => {
+                    convert(&self.variable_part(instance, argument, variable)?, &Type::String)
+                        .map_err(|error| vec![problems::unsuitable_memory(instance, argument, &error.with_path())])?
+                }
+            });
+        }
+        let (bare, marks): (Vec<Value>, Vec<Marks>) = parts.iter().map(Value::unmark_deep).unzip();
+        let marks = marks.iter().fold(Marks::NONE, |all, marks| all.union(marks));
+        let texts: Option<String> = bare.iter().map(Value::as_str).collect();
+        let joined = texts.map_or_else(|| Value::unknown(Type::String), Value::string);
+        let formula = parts.iter().any(|part| part.deep().formula).then(|| {
+            let parts = parts.iter().map(Value::to_formula).collect();
+            Formula::new(FormulaOp::Template(parts), Type::String, None)
+        });
+        let origin = Origin::union(parts.iter().filter_map(Value::deep_origin));
+        let joined = joined.with_formula(formula).add_origin(origin.as_ref());
+        Ok(joined.mark(&marks))
     }
 
     /// The current value of a variable, or of a part of it.

@@ -14,6 +14,7 @@ use weft_state::{InstanceRecord, StoredInstance};
 
 use super::moves::{KeyKind, Moves, Shape, Statement, apply_statements, in_order, statement_problems};
 use super::problems;
+use crate::doubts::Doubts;
 use crate::evaluated::Evaluated;
 use crate::prior_state::PriorState;
 use crate::problems::Problems;
@@ -23,6 +24,8 @@ pub(crate) struct MovedState {
     pub(crate) state: PriorState,
     /// The stored addresses of moved objects, by new address.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
+    /// The doubts, at their old and new addresses.
+    pub(crate) doubts: Doubts,
     pub(crate) warnings: Problems,
 }
 
@@ -95,8 +98,9 @@ pub(crate) fn apply_moves(
     if !blocked.is_empty() {
         problems.push(problems::moves_blocked(&blocked));
     }
+    let doubts = Doubts::of(state.snapshot(), |found| apply_statements(&order, found.into_iter(), declared).moved);
     if moved.is_empty() {
-        return Ok(MovedState { state, moved, warnings: problems });
+        return Ok(MovedState { state, moved, doubts, warnings: problems });
     }
     let mut snapshot = (**state.snapshot()).clone();
     let mut taken: Vec<(ResourceInstance, StoredInstance)> = Vec::new();
@@ -108,7 +112,7 @@ pub(crate) fn apply_moves(
         let record = InstanceRecord { address: address.clone(), ..stored.record };
         snapshot.instances.insert(address, StoredInstance { record, ..stored });
     }
-    Ok(MovedState { state: PriorState::of(Arc::new(snapshot)), moved, warnings: problems })
+    Ok(MovedState { state: PriorState::of(Arc::new(snapshot)), moved, doubts, warnings: problems })
 }
 
 /// An error if the selection leaves out moved objects, because the plan would lose track of such objects.

@@ -40,7 +40,11 @@ pub(crate) fn memory_changes(
             let Some(registered) = configured(instance) else { continue };
             // Without a schema, it is unknown which arguments are secret.
             let Some(schema) = schemas.get(&instance.source) else { continue };
-            let value = remembered(instance, basis, &with_schema_marks(&registered.config, &schema.provider));
+            let marked = with_schema_marks(&registered.config, &schema.provider);
+            let by_schema = with_schema_marks(&registered.config.unmark_deep().0, &schema.provider);
+            let by_schema = by_schema.as_fields().into_iter().flat_map(|fields| fields.iter());
+            let by_schema = by_schema.filter(|(_, part)| part.contains_sensitive()).map(|(name, _)| name.clone());
+            let value = remembered(instance, basis, &marked, &by_schema.collect());
             let value = evaluated.gaps.nulled(&value);
             let settled = value.is_wholly_known() && !value.deep().formula;
             let stays = if settled { is_stored(snapshot, instance, &value) } else { !changed.contains(instance) };

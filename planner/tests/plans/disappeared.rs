@@ -226,7 +226,7 @@ async fn a_plan_writes_what_the_state_has_to_remember() {
     let lines: Vec<&str> = graph.lines().filter(|line| line.contains("output")).collect();
     expect![[r#"
         1 = output module.m.test {"configuration": {}, "digests": {"region": "67b250a15269046bd94258cab4e379a7"}, "hidden": {"region": "var.place"}}
-        7 = output module.n.test {"configuration": {}, "hidden": {"region": ""}}"#]].assert_eq(&lines.join("\n"));
+        7 = output module.n.test {"configuration": {}, "hidden": {"region": ""}, "templates": {"region": "${var.place}-${var.secret}"}}"#]].assert_eq(&lines.join("\n"));
     let keyed = format!("{BY_KEY}resource \"test_thing\" \"a\" {{\n  provider = test.by[\"eu\"]\n}}\n");
     let graph = Case::of(&keyed).graph().await;
     let lines: Vec<&str> = graph.lines().filter(|line| line.contains("output")).collect();

@@ -68,7 +68,7 @@ impl OpenDoubt {
     }
 
     /// The decisions that fit the operation, as words.
-    pub(super) fn decisions(&self) -> &'static [&'static str] {
+    pub(super) fn decisions(&self) -> Vec<&'static str> {
         fitting(self.action.kind())
     }
 
@@ -78,7 +78,7 @@ impl OpenDoubt {
     /// Returns an error if the decision does not fit the operation, or if the id belongs to another address.
     pub(super) fn check(&self, decision: &Decision, owners: &IdOwners) -> Result<(), Diagnostic> {
         if !self.decisions().contains(&decision.name()) {
-            return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), self.decisions()));
+            return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), &self.decisions()));
         }
         let Decision::Adopt(id) = decision else { return Ok(()) };
         let instance = self.instance.as_ref().ok_or_else(|| problems::cannot_adopt(&self.address))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::operation_kind::NamedAction;
-use weft_state::RunId;
+use weft_state::{Choice, RunId};
 
 /// The text is not the id of a run.
 pub fn invalid_run_id(text: &str) -> Diagnostic {
@@ -46,13 +46,14 @@ pub fn run_taken_over() -> Diagnostic {
 pub fn resolve_arguments() -> Diagnostic {
     Diagnostic::error(
         "Invalid number of arguments",
-        "Expected a run and an address: weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget.",
+        format!("Expected a run and an address: weft runs resolve RUN ADDRESS {}.", Choice::options()),
     )
 }
 
 /// `runs resolve` takes exactly one decision.
 pub fn decision_missing() -> Diagnostic {
-    Diagnostic::error("Decision missing", "Record the outcome with exactly one of -adopt ID, -absent, -retry, -forget.")
+    let options = Choice::options();
+    Diagnostic::error("Decision missing", format!("Record the outcome with exactly one of these options: {options}."))
 }
 
 /// The decision did not settle the operation.
@@ -100,7 +101,11 @@ pub fn cannot_adopt(address: &str) -> Diagnostic {
 
 /// The answer is not one of the offered decisions.
 pub fn answer_unknown(answer: &str, decisions: &[&str]) -> Diagnostic {
-    let decisions: Vec<&str> = decisions.iter().map(|word| if *word == "adopt" { "adopt ID" } else { *word }).collect();
+    let usage = decisions.iter().map(|word| match Choice::ALL.into_iter().find(|choice| choice.word() == *word) {
+        Some(choice) => choice.usage(),
+        None => *word,
+    });
+    let decisions: Vec<&str> = usage.collect();
     Diagnostic::error(
         "Answer not understood",
         format!("The answer is {answer:?}. Answer with one of {}, skip, quit.", decisions.join(", ")),

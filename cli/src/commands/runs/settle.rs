@@ -5,8 +5,8 @@ use std::io::IsTerminal as _;
 use serde_json::json;
 use weft_coordinator::event::Decision;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::operation_kind::OperationKind;
-use weft_state::{IdOwners, RunId};
+use weft_state::choice::{commands, quoted};
+use weft_state::{Choice, IdOwners, RunId};
 
 use super::doubts::{Desk, OpenDoubt, Settled, outcome};
 use super::file::{FORMAT_VERSION, Resolutions};
@@ -50,28 +50,20 @@ struct Offer {
 }
 
 fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
-    let absent = match doubt.action.kind() {
-        Some(OperationKind::Create) => "it does not exist; the operation is carried out again",
-        _ => "the operation had no effect; it is carried out again",
-    };
-    let all = [
-        ("adopt", "adopt ID", "it exists, with this id"),
-        ("absent", "absent", absent),
-        ("retry", "retry", "carry the operation out again, and accept a possible duplicate"),
-        ("forget", "forget", "give up the operation, and leave the state as it is"),
-    ];
     let found = doubt.candidate.iter().map(|found| {
-        let usage = format!("adopt {}", found.id);
+        let usage = format!("{} {}", Choice::Adopt.word(), found.id);
         Offer { usage, meaning: "it is the object that was found" }
     });
-    let fitting = all.into_iter().filter(|(word, ..)| doubt.decisions().contains(word));
-    found.chain(fitting.map(|(_, usage, meaning)| Offer { usage: usage.to_owned(), meaning })).collect()
+    let fitting = Choice::fitting(doubt.action.kind()).iter();
+    let fitting =
+        fitting.map(|choice| Offer { usage: choice.usage().to_owned(), meaning: choice.meaning(doubt.action.kind()) });
+    found.chain(fitting).collect()
 }
 
 /// The width of the column of usages. The width is at least that of `adopt ID`, so that questions without this answer
 /// have the same layout.
 fn width(offers: &[Offer]) -> usize {
-    offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default().max("adopt ID".len())
+    offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default().max(Choice::Adopt.usage().len())
 }
 
 async fn settle(invocation: &Invocation<'_>) -> Outcome {
@@ -230,7 +222,7 @@ fn decision(answer: &str, doubt: &OpenDoubt, owners: &IdOwners) -> Result<Answer
         ("forget", true) => Decision::Forget,
         ("skip", true) => return Ok(Answer::Skip),
         ("quit", true) => return Ok(Answer::Quit),
-        _ => return Err(problems::answer_unknown(answer, doubt.decisions())),
+        _ => return Err(problems::answer_unknown(answer, &doubt.decisions())),
     };
     doubt.check(&decision, owners)?;
     Ok(Answer::Decided(decision))
@@ -271,16 +263,11 @@ fn typed(doubt: &OpenDoubt, run: &RunId) -> String {
             _ => offer,
         })
         .collect();
-    let width = width(&offers);
-    for Offer { usage, meaning } in offers {
-        text.push_str(&format!("\n  weft runs resolve {run} {} -{usage:<width$}  {meaning}", quoted(&name)));
+    let offers = offers.iter().map(|offer| (offer.usage.as_str(), offer.meaning));
+    for command in commands(run.as_str(), &name, offers) {
+        text.push_str(&format!("\n  {command}"));
     }
     text
-}
-
-/// A text as one quoted word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// The doubts as a JSON document. The fields `address` and `deposed` have the same form as in a file of decisions. The

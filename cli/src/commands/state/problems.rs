@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use weft_graph_format::address::ResourceInstance;
-use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::Doubt;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_state::{Doubt, in_doubt};
 
 /// A state file cannot be read.
 pub fn state_not_loaded(error: &dyn Display) -> Diagnostic {
@@ -103,14 +103,8 @@ pub fn invalid_instance_address(text: &str, escaped: &str) -> Diagnostic {
 
 /// The outcome of an operation is unknown.
 pub fn instance_in_doubt(doubt: &Doubt) -> Diagnostic {
-    Diagnostic::warning(
-        "Resource instance in doubt",
-        format!(
-            "The outcome of the operation on {} in run {} is unknown: {}. Look at the real object, then report what \
-             happened: weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
-            doubt.key, doubt.run, doubt.reason, doubt.run, doubt.key.address
-        ),
-    )
+    let problem = in_doubt(&doubt.key.to_string(), doubt.run.as_str(), doubt.action.kind(), &doubt.reason);
+    Diagnostic { severity: Severity::Warning, ..problem }
 }
 
 /// The text is not the address of a provider.

@@ -1,0 +1,100 @@
+//! Instances in doubt: the outcome of their last operation is unknown.
+//!
+//! A plan that would touch such an object fails there, and nothing that depends on the object is planned. A plan that
+//! only reads, or whose selection leaves the object out, keeps the object as it is, with a warning.
+
+use weft_evaluator::glue::DesiredInstance;
+use weft_evaluator::selection::Selection;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::value::Value;
+use weft_state::Doubt;
+
+use crate::facts::Facts;
+use crate::planner::Planner;
+use crate::problems::{self, Problems};
+use crate::whole::selecting::nothing;
+
+/// The effect of a doubt on the plan of its instance.
+enum Effect {
+    /// The plan would change or read the object, so it fails.
+    Stops,
+    /// The plan keeps the object as it is in the state.
+    Keeps,
+}
+
+impl Planner {
+    /// The value of a desired instance that is in doubt and that this plan keeps as it is. `None` if nothing is in
+    /// doubt.
+    ///
+    /// # Errors
+    /// Returns an error if the plan would touch the object.
+    pub(crate) fn heed_doubt(&self, desired: &DesiredInstance) -> Result<Option<Value>, Problems> {
+        let (address, facts) = (&desired.address, &self.facts);
+        let Some(doubts) = facts.doubts.get(address) else { return Ok(None) };
+        if let Effect::Stops = effect(facts, address, desired.import.is_some()) {
+            return Err(self.stop(address, doubts));
+        }
+        let stored = facts.stored_value(address, &desired.schema).map_err(|problem| vec![problem])?;
+        Ok(Some(stored.unwrap_or_else(|| match facts.rules.empties_state {
+            true => nothing(&desired.schema),
+            false => Value::unknown(desired.schema.block.implied_type()),
+        })))
+    }
+
+    /// Whether an unwanted instance is in doubt, so that this plan keeps it as it is.
+    ///
+    /// # Errors
+    /// Returns an error if the plan would touch the object.
+    pub(crate) fn heed_doubt_of_orphan(&self, address: &ResourceInstance) -> Result<bool, Problems> {
+        let Some(doubts) = self.facts.doubts.get(address) else { return Ok(false) };
+        match effect(&self.facts, address, false) {
+            Effect::Stops => Err(self.stop(address, doubts)),
+            Effect::Keeps => Ok(true),
+        }
+    }
+
+    fn stop(&self, address: &ResourceInstance, doubts: &[Doubt]) -> Problems {
+        let mut found = self.found();
+        found.in_doubt.extend(doubts.iter().map(|doubt| doubt.key.clone()));
+        let way_on = way_on(&self.facts);
+        doubts.iter().map(|doubt| problems::in_doubt(doubt, way_on.then_some(address))).collect()
+    }
+
+    /// Reports the doubts that stopped no instance. A full plan fails, because it would claim that nothing else is left
+    /// to do. Other plans name the doubts.
+    pub(crate) fn name_other_doubts(&self) {
+        let facts = &self.facts;
+        let full = *facts.selection() == Selection::All && (facts.rules.makes_objects || facts.rules.empties_state);
+        let snapshot = facts.state.snapshot();
+        let stopped = std::mem::take(&mut self.found().in_doubt);
+        for doubt in snapshot.doubts.values().filter(|doubt| !stopped.contains(&doubt.key)) {
+            match full {
+                true => {
+                    let address = doubt.key.address.parse().ok();
+                    self.report.add(vec![problems::in_doubt(doubt, address.as_ref())]);
+                }
+                false => self.report.remark(problems::kept_in_doubt(doubt)),
+            }
+        }
+    }
+}
+
+/// Whether another plan with `-exclude` is possible.
+fn way_on(facts: &Facts) -> bool {
+    let plans = facts.rules.makes_objects || facts.rules.empties_state;
+    plans && !matches!(facts.selection(), Selection::Only(_))
+}
+
+/// The effect of a doubt about an instance that evaluation reaches, or that is in the state. `imports` says whether the
+/// plan imports its object.
+fn effect(facts: &Facts, address: &ResourceInstance, imports: bool) -> Effect {
+    let rules = &facts.rules;
+    let stops = match facts.selection() {
+        _ if rules.makes_objects => true,
+        // The state may have no object, if its create is in doubt.
+        Selection::Only(_) if rules.empties_state && facts.selection().covers(address) => true,
+        _ if rules.empties_state => facts.is_selected_to_go(address),
+        _ => imports,
+    };
+    if stops { Effect::Stops } else { Effect::Keeps }
+}
