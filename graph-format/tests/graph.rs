@@ -152,7 +152,11 @@ fn readers_share_the_evaluation_of_a_for_expression() {
     }
     let graph = finish(builder);
     assert_eq!(edges(&graph), 20 + 20);
-    assert!(disassemble(&graph).contains("for $1 $0 in"), "the numbers of parameters begin at 0: {}", disassemble(&graph));
+    assert!(
+        disassemble(&graph).contains("for $1 $0 in"),
+        "the numbers of parameters begin at 0: {}",
+        disassemble(&graph)
+    );
 }
 
 #[test]
