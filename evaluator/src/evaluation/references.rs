@@ -381,12 +381,8 @@ impl<'a> Checking<'a> {
 
     fn note(&mut self, reference: &Reference, problem: Option<Diagnostic>) {
         let Some(problem) = problem else { return };
-        let declared_elsewhere = match &reference.subject {
-            // The evaluation finds out that a called module does not have an output.
-            Referent::Module(name, Some(_)) => !self.module.calls.contains_key(name),
-            Referent::Resource(_) | Referent::Module(..) | Referent::SelfObject => true,
-            _ => false,
-        };
+        let declared_elsewhere =
+            matches!(reference.subject, Referent::Resource(_) | Referent::Module(..) | Referent::SelfObject);
         self.late.extend(problem.subject.clone().map(|at| (at, !declared_elsewhere)));
         self.found.push(problem);
     }

@@ -4,7 +4,7 @@ run "x" {
   }
 
   assert {
-    condition     = module.m.nope == 1
+    condition     = length(module.c) == 0
     error_message = "no"
   }
 }
