@@ -542,7 +542,7 @@ fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<S
 }
 
 /// The source ranges of a resource's parts that are evaluated separately from its arguments.
-fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
+pub(super) fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
     let mut found = places_with_self(resource);
     found.extend(expressions(&resource.lifecycle.preconditions));
     found.extend(resource.repetition.expression().map(Expression::range));

@@ -31,6 +31,7 @@ use super::module_node::{Instances, ModuleNode};
 use super::problems::resources as problems;
 use super::provider_instances::Chosen;
 use super::provider_values::provider_problem;
+use super::references::beside_arguments;
 use super::repetition_data::RepetitionData;
 use super::schema_traversal::unread_parts;
 use super::scope::ReadyScope;
@@ -280,7 +281,8 @@ impl ModuleNode {
         let scope = match self.evaluation.purpose().checks_references() {
             true => {
                 let mut unread = unread_parts(&block.body, &common.schema.block);
-                unread.extend(block.repetition.unread());
+                // Wrong references beside the arguments do not prevent the check of the arguments.
+                unread.extend(beside_arguments(block));
                 let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
                 let references: Vec<Reference> = block.references.iter().filter(read).cloned().collect();
                 self.scope_in_block(block, &references, repeated).await?

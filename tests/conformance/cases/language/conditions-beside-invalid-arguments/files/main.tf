@@ -27,7 +27,7 @@ resource "terraform_data" "f" {
     }
     postcondition {
       condition     = self.foo
-      error_message = tonumber("q")
+      error_message = "x"
     }
   }
 }
