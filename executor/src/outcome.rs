@@ -46,7 +46,7 @@ impl TaskOutcome {
     }
 
     /// Marks a failure: the provider could not be opened.
-    pub(crate) fn as_unopened(self) -> TaskOutcome {
+    pub(crate) fn into_unopened(self) -> TaskOutcome {
         match self {
             TaskOutcome::Failed { writes, diagnostics, absence_unproven, .. } => {
                 TaskOutcome::Failed { writes, diagnostics, absence_unproven, unopened: true }

@@ -15,7 +15,7 @@ pub(crate) async fn run_task(mut context: TaskContext) -> TaskOutcome {
     // A task that has asked for an intent has opened its provider.
     let has_asked = context.permission.granted.is_none();
     let is_unopened = context.shard.providers().any(ProviderSlot::could_not_open);
-    if is_unopened && !has_asked { outcome.as_unopened() } else { outcome }
+    if is_unopened && !has_asked { outcome.into_unopened() } else { outcome }
 }
 
 async fn carry_out(context: &mut TaskContext) -> TaskOutcome {

@@ -161,19 +161,7 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
             Ok(number) => Ok(Value::number(number)),
             Err(_) => Err(ConvertError::new(path, "a number is required")),
         },
-        (Kind::String(text), Type::Bool) => match text.as_str() {
-            "true" | "1" => Ok(Value::bool(true)),
-            "false" | "0" => Ok(Value::bool(false)),
-            text => {
-                let lower = text.to_ascii_lowercase();
-                let hint = if lower == "true" || lower == "false" {
-                    format!("; to convert from string, use lowercase \"{lower}\"")
-                } else {
-                    String::new()
-                };
-                Err(ConvertError::new(path, format!("a bool is required{hint}")))
-            }
-        },
+        (Kind::String(text), Type::Bool) => bool_of(text, path),
         (Kind::Set(s), Type::List(element)) if s.len() > 1 && !value.is_wholly_known() => {
             // Elements may turn out to be equal, so the list has no known length.
             let element = if element.has_dynamic() { s.element_type() } else { element.without_optional() };
@@ -233,6 +221,23 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
         (Kind::Map(f), Type::Object(object)) => to_object(f.entries(), object, Some(&f.element_type()), path),
         (Kind::Object(f), Type::Object(object)) => to_object(f.entries(), object, None, path),
         _ => Err(ConvertError::new(path, mismatch_message(&value.ty(), want))),
+    }
+}
+
+/// The boolean that a string stands for.
+fn bool_of(text: &str, path: &[ValueStep]) -> Result<Value, ConvertError> {
+    match text {
+        "true" | "1" => Ok(Value::bool(true)),
+        "false" | "0" => Ok(Value::bool(false)),
+        text => {
+            let lower = text.to_ascii_lowercase();
+            let hint = if lower == "true" || lower == "false" {
+                format!("; to convert from string, use lowercase \"{lower}\"")
+            } else {
+                String::new()
+            };
+            Err(ConvertError::new(path, format!("a bool is required{hint}")))
+        }
     }
 }
 

@@ -111,7 +111,7 @@ async fn the_next_process_replays_what_the_store_has_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_the_store_does_not_know_any_more_leaves_its_results() {
+async fn a_run_that_the_store_no_longer_knows_leaves_its_results() {
     let Some(mut place) = Place::new() else { return };
     let store = place.open().await;
     let first = started(&store, "run-0", 1, &[0]).await;

@@ -104,9 +104,9 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if (changed || made.file.as_ref().is_some_and(recorded)) && !invocation.context.automation {
         view.line(&render::next_steps(out, view.style()));
     }
-    // The digest identifies the saved plan for signatures and reviews. It is an event with -json.
+    // With -json, the digest is in an event.
     if let Some(digest) = saved.filter(|_| !view.is_json()) {
-        view.aside(&format!("Digest of the plan: {digest}"));
+        view.aside(&render::digest_line(&digest.to_string()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }

@@ -18,8 +18,8 @@ use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{PlanFile, UiMode};
 
 pub use lines::{
-    applied_line, destroyed_line, done_line, duration, ephemeral_words, import_line, next_steps, plan_line,
-    progress_line, provisioning_line, refused_line, started_line, with_id,
+    applied_line, destroyed_line, digest_line, done_line, duration, ephemeral_words, import_line, next_steps,
+    plan_line, progress_line, provisioning_line, refused_line, started_line, with_id,
 };
 
 use super::counts::ChangeCounts;

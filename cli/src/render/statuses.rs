@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_status_has_a_word_for_people() {
+    fn every_status_has_a_word() {
         let runs = [RunStatus::Running, RunStatus::Stopped, RunStatus::Done, RunStatus::Failed, RunStatus::InDoubt];
         let operations = [
             OpStatus::Pending,

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_for_people() {
+    fn times_are_relative_and_short() {
         let then = 1_764_165_731_000;
         assert_eq!(moment(then), "2025-11-26 14:02:11 UTC");
         assert_eq!(minute(then), "2025-11-26 14:02");

@@ -245,7 +245,7 @@ async fn the_socket_of_another_user_is_closed() {
 }
 
 #[tokio::test]
-async fn half_open_connections_and_random_bytes_disturb_nobody() {
+async fn half_open_connections_and_random_bytes_disturb_no_other_connection() {
     let place = place().await;
     let mut open = Vec::new();
     for number in 0..200_u8 {

@@ -314,7 +314,6 @@ async fn provisioners_can_name_their_own_resource_if_it_has_one_instance() {
     assert_eq!(script.problems().await, "");
     expect![[r#"
         error main.tf:5 Self-referential block
-        error main.tf:5 Self-referential block
     "#]]
     .assert_eq(&script.planned().await);
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::notice::LostStore;
-use super::term_file::TermFile;
 use crate::error::StoreError;
 use crate::run::RunId;
 
@@ -26,9 +25,10 @@ fn listed(names: impl IntoIterator<Item = String>) -> String {
 }
 
 /// The store is empty, and the write-ahead files of this machine have a part of its former state only.
-pub(super) fn emptied(place: String, serial: u64, files: &[&TermFile]) -> StoreError {
-    let paths = listed(files.iter().map(|file| file.shown()));
-    let runs = listed(files.iter().map(|file| file.start.run.to_string()));
+/// `files` has the run and the path of each.
+pub(super) fn emptied(place: String, serial: u64, files: &[(&RunId, String)]) -> StoreError {
+    let paths = listed(files.iter().map(|(_, path)| path.clone()));
+    let runs = listed(files.iter().map(|(run, _)| run.to_string()));
     StoreError::Damaged {
         place,
         what: format!(
@@ -41,14 +41,12 @@ pub(super) fn emptied(place: String, serial: u64, files: &[&TermFile]) -> StoreE
     }
 }
 
-/// The store is empty, and a process that is alive has results of its former state.
-pub(super) fn emptied_in_use(place: String, file: &TermFile) -> StoreError {
+/// The store is empty, and a process that is alive has results of its former state in the file at `path`.
+pub(super) fn emptied_in_use(place: String, run: &RunId, path: &str) -> StoreError {
     StoreError::Damaged {
         place,
         what: format!(
-            "it is empty, but a process on this machine still carries out run {}, and its results are in {}",
-            file.start.run,
-            file.shown()
+            "it is empty, but a process on this machine still carries out run {run}, and its results are in {path}"
         ),
         way_out: "Wait until that process has ended or has added these results to the store, then try again".to_owned(),
     }

@@ -99,10 +99,13 @@ fn refuse_part(
     declared: bool,
 ) -> Result<(), StoreError> {
     if let Some(file) = alive {
-        return Err(emptied_in_use(redis.place(), file));
+        return Err(emptied_in_use(redis.place(), &file.start.run, &file.shown()));
     }
     match dead.iter().map(|file| file.origin().serial).min() {
-        Some(serial) if serial > 0 && !declared => Err(emptied(redis.place(), serial, dead)),
+        Some(serial) if serial > 0 && !declared => {
+            let files: Vec<_> = dead.iter().map(|file| (&file.start.run, file.shown())).collect();
+            Err(emptied(redis.place(), serial, &files))
+        }
         _ => Ok(()),
     }
 }

@@ -31,6 +31,11 @@ pub fn destroyed_line(counts: &ChangeCounts) -> String {
     format!("Destroy complete! Resources: {} destroyed{forget}.", counts.remove)
 }
 
+/// The digest of a saved plan. It identifies the plan for signatures and reviews.
+pub fn digest_line(digest: &str) -> String {
+    format!("Digest of the plan: {digest}")
+}
+
 /// The note below a plan: where it was saved and how to apply it, or that it was not saved.
 pub fn next_steps(out: Option<&str>, style: &Style) -> String {
     let rule = style.paint("90", &"─".repeat(style.width.saturating_sub(1)));
