@@ -118,7 +118,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     match content {
         ShownFile::Plan(file, digest) => {
             view.line(&plan::human(&file, view.style()));
-            view.aside(&plan::digest_line(digest));
+            view.aside(&plan::digest_line(&digest));
         }
         ShownFile::State(None) => view.line("No state."),
         ShownFile::State(Some(file)) => {
