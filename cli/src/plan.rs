@@ -318,7 +318,8 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
         prior_state: wishes
             .prior_state
             .then(|| {
-                prior_state::text(&snapshot, (&refreshed, &deposed), &found, &schemas, (&changes.resources, &outputs))
+                let objects = prior_state::ObjectsAsRead { current: &refreshed, deposed: &deposed };
+                prior_state::text(&snapshot, &objects, &found, &schemas, (&changes.resources, &outputs))
             })
             .flatten(),
         ..Manifest::default()

@@ -17,10 +17,18 @@ use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, RawJson, 
 
 use crate::edits::file_of;
 
+/// Objects as a plan has read them.
+pub struct ObjectsAsRead<'a> {
+    /// The current objects.
+    pub current: &'a BTreeMap<ResourceInstance, Prior>,
+    /// The deposed objects.
+    pub deposed: &'a BTreeMap<(ResourceInstance, DeposedKey), Prior>,
+}
+
 /// The prior state as a file of version 4. As in OpenTofu, outputs with a known new value already have that value.
 pub fn text(
     snapshot: &Snapshot,
-    (refreshed, deposed): (&BTreeMap<ResourceInstance, Prior>, &BTreeMap<(ResourceInstance, DeposedKey), Prior>),
+    objects: &ObjectsAsRead<'_>,
     read: &BTreeMap<ResourceInstance, ProviderInstance>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
     (changes, outputs): (&[ResourceChange], &BTreeMap<SmolStr, OutputChange>),
@@ -32,7 +40,7 @@ pub fn text(
         None if source.is_builtin() => schema_of(&builtin, address),
         known => schema_of(known?, address),
     };
-    for (address, prior) in refreshed {
+    for (address, prior) in objects.current {
         let text = address.to_string();
         if let Some(provider) = read.get(address) {
             let provider = StoredProvider::from(provider);
@@ -55,7 +63,7 @@ pub fn text(
     // Planning a missing instance of a bare resource removes the resource, as in OpenTofu.
     let planned: BTreeSet<AbsResource> = changes.iter().map(|change| change.address.all()).collect();
     state.outputs.retain(|name, _| BareResource::of_name(name).is_none_or(|bare| !planned.contains(&bare.resource)));
-    for ((address, key), prior) in deposed {
+    for ((address, key), prior) in objects.deposed {
         let text = address.to_string();
         let Some(record) = state.instances.get_mut(&text) else { continue };
         if prior.value.is_null() {
