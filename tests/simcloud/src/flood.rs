@@ -1,13 +1,13 @@
 //! A flood of connections that a server must refuse.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::Instant;
 
 /// The number of concurrent connections.
@@ -22,6 +22,9 @@ const NOISE: usize = 64;
 pub struct Flood {
     /// The address of the server.
     pub target: SocketAddr,
+    /// The address from which the connections come. `None` for the one that the system chooses. A coordinator limits the
+    /// handshakes of each address.
+    pub source: Option<IpAddr>,
     /// How long the flood lasts.
     pub length: Duration,
     /// The maximum number of new connections per second. `None` for as many as possible.
@@ -54,7 +57,7 @@ impl Flood {
     /// Opens the connections until the time is over. Each sends random bytes or the beginning of a TLS greeting, and is
     /// closed.
     pub async fn run(self) -> FloodReport {
-        let attempts = (0..self.silent).map(|_| TcpStream::connect(self.target));
+        let attempts = (0..self.silent).map(|_| self.connect());
         let silent: Vec<TcpStream> = join_all(attempts).await.into_iter().flatten().collect();
         let (start, counts) = (Instant::now(), Arc::new(Counts::default()));
         join_all((0..WIDTH).map(|_| self.connect_repeatedly(start, Arc::clone(&counts)))).await;
@@ -81,8 +84,16 @@ impl Flood {
         }
     }
 
+    async fn connect(self) -> std::io::Result<TcpStream> {
+        let socket = if self.target.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        if let Some(source) = self.source {
+            socket.bind(SocketAddr::new(source, 0))?;
+        }
+        socket.connect(self.target).await
+    }
+
     async fn connect_once(self, number: u64) -> std::io::Result<()> {
-        let mut stream = TcpStream::connect(self.target).await?;
+        let mut stream = self.connect().await?;
         // Closing does not wait for the last packets, so that ports are free again at once.
         stream.set_zero_linger()?;
         if number.is_multiple_of(2) {
@@ -103,7 +114,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let target = listener.local_addr().unwrap();
         let server = tokio::spawn(async move { while listener.accept().await.is_ok() {} });
-        let flood = Flood { target, length: Duration::from_millis(300), rate: Some(200), silent: 3 };
+        let flood = Flood { target, source: None, length: Duration::from_millis(300), rate: Some(200), silent: 3 };
         let report = flood.run().await;
         server.abort();
         assert_eq!(report.silent, 3);

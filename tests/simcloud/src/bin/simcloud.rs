@@ -1,7 +1,7 @@
 //! `simcloud`: serves a simulated cloud, installs its provider plugin, shows the content of a running cloud, and floods a
 //! server with connections.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -77,6 +77,9 @@ enum Command {
         /// Maximum number of connections per second; by default as many as possible
         #[arg(long, value_name = "N")]
         rate: Option<u32>,
+        /// Address from which the connections come; by default the system chooses
+        #[arg(long, value_name = "ADDRESS")]
+        from: Option<IpAddr>,
         /// Number of connections that stay open and send nothing
         #[arg(long, value_name = "N", default_value_t = 0)]
         silent: usize,
@@ -99,9 +102,12 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Some(Command::InstallPlugin { dir, plugin, symlink }) => install(&dir, plugin, symlink),
         Some(Command::Get { path, url }) => run(get(&url, &path)),
-        Some(Command::Flood { target, seconds, rate, silent }) => {
-            run(flood(target, Duration::from_secs(seconds), rate, silent))
-        }
+        Some(Command::Flood { target, seconds, rate, from, silent }) => run(async move {
+            let found = tokio::net::lookup_host(&target).await?.next();
+            let target = found.ok_or_else(|| format!("{target} has no address"))?;
+            let length = Duration::from_secs(seconds);
+            flood(Flood { target, source: from, length, rate, silent }).await
+        }),
         None => run(serve(arguments.serve)),
     };
     match outcome {
@@ -174,9 +180,7 @@ async fn get(url: &str, path: &str) -> Outcome {
     if status.is_success() { Ok(()) } else { Err(format!("GET {path}: {status}").into()) }
 }
 
-async fn flood(target: String, length: Duration, rate: Option<u32>, silent: usize) -> Outcome {
-    let target = tokio::net::lookup_host(&target).await?.next().ok_or_else(|| format!("{target} has no address"))?;
-    let report = Flood { target, length, rate, silent }.run().await;
-    println!("{}", serde_json::to_string(&report)?);
+async fn flood(flood: Flood) -> Outcome {
+    println!("{}", serde_json::to_string(&flood.run().await)?);
     Ok(())
 }
