@@ -41,11 +41,11 @@ fn recorded_expressions_evaluate_as_recorded() {
     std::env::set_current_dir(&folder).expect("the conformance folder");
     let record = std::fs::read_to_string("expressions.json").expect("the record");
     let entries: Vec<Json> = serde_json::from_str(&record).expect("a list");
-    let listed: BTreeSet<usize> = std::fs::read_to_string("expressions.todo")
-        .unwrap_or_default()
-        .lines()
-        .filter_map(|line| line.split_whitespace().next()?.parse().ok())
-        .collect();
+    // Each line has an index, a topic and a reason.
+    let list = std::fs::read_to_string("expressions.todo").unwrap_or_default();
+    let reasons: BTreeMap<usize, &str> =
+        list.lines().filter_map(|line| Some((line.split_whitespace().next()?.parse().ok()?, line))).collect();
+    let listed: BTreeSet<usize> = reasons.keys().copied().collect();
     let show = std::env::var("WEFT_SHOW").ok();
     let mut failing: BTreeMap<usize, String> = BTreeMap::new();
     let mut counts = [[0usize; 2]; 2];
@@ -73,7 +73,11 @@ fn recorded_expressions_evaluate_as_recorded() {
     println!("values: {} of {}", values[1], values[0] + values[1]);
     println!("errors: {} of {}", errors[1], errors[0] + errors[1]);
     if std::env::var("WEFT_RATCHET").as_deref() == Ok("write") {
-        let lines: String = failing.iter().map(|(index, topic)| format!("{index} {topic}\n")).collect();
+        let line = |(index, topic): (&usize, &String)| match reasons.get(index) {
+            Some(line) => format!("{line}\n"),
+            None => format!("{index} {topic}\n"),
+        };
+        let lines: String = failing.iter().map(line).collect();
         std::fs::write("expressions.todo", lines).expect("the list");
         return;
     }

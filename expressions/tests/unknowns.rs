@@ -231,11 +231,11 @@ fn recorded_unknowns_evaluate_as_recorded() {
     let record = std::fs::read_to_string(folder.join("unknowns.json")).expect("the record");
     let entries: Vec<Json> = serde_json::from_str(&record.replace("Infinity", "\"+Inf\"")).expect("a list");
     let todo = folder.join("unknowns.todo");
-    let listed: BTreeSet<usize> = std::fs::read_to_string(&todo)
-        .unwrap_or_default()
-        .lines()
-        .filter_map(|line| line.split_whitespace().next()?.parse().ok())
-        .collect();
+    // Each line has an index, a topic and a reason.
+    let list = std::fs::read_to_string(&todo).unwrap_or_default();
+    let reasons: BTreeMap<usize, &str> =
+        list.lines().filter_map(|line| Some((line.split_whitespace().next()?.parse().ok()?, line))).collect();
+    let listed: BTreeSet<usize> = reasons.keys().copied().collect();
     let show = std::env::var("WEFT_SHOW").ok();
     let mut failing = BTreeMap::new();
     let mut counts = [[0usize; 2]; 2];
@@ -255,7 +255,11 @@ fn recorded_unknowns_evaluate_as_recorded() {
     println!("values: {} of {}", values[1], values[0] + values[1]);
     println!("errors: {} of {}", errors[1], errors[0] + errors[1]);
     if std::env::var("WEFT_RATCHET").as_deref() == Ok("write") {
-        let lines: String = failing.iter().map(|(index, topic)| format!("{index} {topic}\n")).collect();
+        let line = |(index, topic): (&usize, &String)| match reasons.get(index) {
+            Some(line) => format!("{line}\n"),
+            None => format!("{index} {topic}\n"),
+        };
+        let lines: String = failing.iter().map(line).collect();
         std::fs::write(todo, lines).expect("the list");
         return;
     }

@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from secure_cluster import Certificates  # noqa: E402
 from stage import Broken, Redis, Stage, free_port, answers, wait_until  # noqa: E402
 
 MAIN = """
@@ -176,19 +177,13 @@ class Round:
         wait_until("the start of Redis", lambda: answers(redis.port))
         self.redis = redis
         stage.env["WEFT_STORE"] = f"redis://default:{password}@127.0.0.1:{redis.port}/0?state=canaries"
-        tls = stage.path / "tls"
-        tls.mkdir()
-        stage.must(0, "certs", "init", "-domain", "weft.test", cwd=tls)
-        for name, options in {"coordinator": ["-host", "127.0.0.1"], "worker": ["-role", "worker"],
-                              "alice": ["-role", "apply", "-role", "resolve"]}.items():
-            stage.must(0, "certs", "issue", name, *options, cwd=tls)
-        key = (tls / "worker-key.pem").read_text().splitlines()[2 if len((tls / "worker-key.pem").read_text().splitlines()) > 4 else 1]
-        self.canaries.texts["key"] = key
+        certificates = Certificates(stage, stage.path / "tls", {
+            "coordinator": ["-host", "127.0.0.1"], "worker": ["-role", "worker"],
+            "alice": ["-role", "apply", "-role", "resolve"]})
+        identity = certificates.identity
+        lines = (certificates.folder / "worker-key.pem").read_text().splitlines()
+        self.canaries.texts["key"] = lines[2 if len(lines) > 4 else 1]
         self.address = f"127.0.0.1:{free_port()}"
-
-        def identity(name):
-            return {"WEFT_TLS_CA": str(tls / "ca.pem"), "WEFT_TLS_CERT": str(tls / f"{name}.pem"),
-                    "WEFT_TLS_KEY": str(tls / f"{name}-key.pem")}
         for folder in ("coordinator", "worker"):
             (stage.path / folder).mkdir()
         port = int(self.address.rsplit(":", 1)[1])

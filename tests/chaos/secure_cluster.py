@@ -1,26 +1,35 @@
-"""A cluster whose coordinator listens on a TCP port, with mutual TLS between all of its processes."""
+"""Clusters whose processes use mutual TLS, with certificates that weft issues."""
 from stage import Broken, Cluster, answers, free_port, wait_until
 
 
-class SecureCluster(Cluster):
-    """A cluster with certificates of an authority of its own. Commands have the role `apply`."""
+class Certificates:
+    """Certificates of an authority of their own. `options` has the options of `weft certs issue` for each name."""
 
-    ROLES = {"coordinator": ("-host", "127.0.0.1"), "worker": ("-role", "worker"), "command": ("-role", "apply")}
+    def __init__(self, stage, folder, options):
+        self.folder = folder
+        folder.mkdir()
+        stage.must(0, "certs", "init", "-domain", "weft.test", cwd=folder)
+        for name, words in options.items():
+            stage.must(0, "certs", "issue", name, *words, cwd=folder)
+
+    def identity(self, name):
+        """The variables with the certificate of a process."""
+        return {"WEFT_TLS_CA": str(self.folder / "ca.pem"), "WEFT_TLS_CERT": str(self.folder / f"{name}.pem"),
+                "WEFT_TLS_KEY": str(self.folder / f"{name}-key.pem")}
+
+
+class SecureCluster(Cluster):
+    """A cluster whose coordinator listens on a TCP port. Commands have the role `apply`."""
+
+    OPTIONS = {"coordinator": ["-host", "127.0.0.1"], "worker": ["-role", "worker"], "command": ["-role", "apply"]}
 
     def __init__(self, stage, redis, workers, **options):
-        self.certificates = stage.path / "certificates"
-        self.certificates.mkdir()
-        stage.must(0, "certs", "init", "-domain", "weft.test", cwd=self.certificates)
-        for name, roles in self.ROLES.items():
-            stage.must(0, "certs", "issue", name, *roles, cwd=self.certificates)
+        self.certificates = Certificates(stage, stage.path / "certificates", self.OPTIONS)
         self.port = free_port()
         super().__init__(stage, redis, workers, **options)
 
     def identity(self, name):
-        """The variables with the certificate of a process."""
-        folder = self.certificates
-        return {"WEFT_TLS_CA": str(folder / "ca.pem"), "WEFT_TLS_CERT": str(folder / f"{name}.pem"),
-                "WEFT_TLS_KEY": str(folder / f"{name}-key.pem")}
+        return self.certificates.identity(name)
 
     def start_coordinator(self):
         self.address = f"127.0.0.1:{self.port}"
