@@ -422,16 +422,21 @@ impl Coordinator {
         }
     }
 
+    /// The provider instance of a shard as text; empty if there is none.
+    fn provider_of(&self, shard: ShardIndex) -> &str {
+        self.outline.shard(shard).map_or("", |shard| shard.key.provider_instance())
+    }
+
     fn tell(&mut self, position: Position, what: OperationEventKind, diagnostics: Opaque) {
         let last = self.operations.last(position);
         let operation = self.outline.at(position);
-        let shard = self.outline.shard(operation.shard).map_or("", |shard| shard.key.provider_instance());
+        let provider = self.provider_of(operation.shard).to_owned();
         self.outbox.tell(OperationEvent {
             operation: operation.index,
             address: operation.address.clone(),
             deposed: operation.deposed.clone(),
             action: operation.action(),
-            provider_instance: shard.to_owned(),
+            provider_instance: provider,
             attempt: last.number,
             worker: last.holder.map(|holder| self.roster.id(holder).clone()).unwrap_or_default(),
             elapsed_ms: self.clock.elapsed_since(last.since),

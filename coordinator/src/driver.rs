@@ -3,6 +3,7 @@
 //! Only one batch of steps is being written to the store at a time. Steps that arrive in the meantime form the next
 //! batch, so that many operations share one wait for durability. Nothing waits for a single operation.
 
+mod end;
 mod in_process;
 mod outbound;
 mod pace;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
-use tracing::{error, info, warn};
+use tracing::{error, warn};
 use weft_state::{
     Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, TokenGrant,
 };
@@ -35,13 +36,11 @@ use crate::packages::Packages;
 use crate::patience::Patience;
 use crate::plan::RunPlan;
 use crate::process::is_dead;
-use crate::status::Status;
 use crate::term::{self, RunError, Term};
 use crate::timing::{
     FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, TICK, WATCH_EVENTS, WATCH_LINES, WORKER_HEARTBEAT,
 };
 use outbound::{Outbound, SentBatch};
-use release::{Released, deadline, release};
 use weft_protocol::clock::Moment;
 use weft_protocol::{CoordinatorFrame, OutputLine, RunOrders};
 
@@ -294,15 +293,21 @@ impl Driver {
             }
             // Another process has taken over the run. A store that compares tokens does not return this error. Its
             // answer to a step says that the lease is fenced, which ends the term in the same way.
-            Err(StoreError::Superseded(_)) => self.step(Event::Fenced),
-            Err(error) => {
-                error!(run = %self.run, "the store failed: {error}");
-                let calls = self.outbound.failed(steps, error);
-                if calls > 0 {
-                    let _ = self.watchers.send(RunEvent::StoreFailed(calls));
-                    self.step(Event::Cancel(Cancel::Drain));
-                }
+            Err(StoreError::Superseded(_)) => {
+                self.outbound.clear();
+                self.step(Event::Fenced);
             }
+            Err(error) => self.store_failed(steps, error),
+        }
+    }
+
+    /// Handles a permanent failure of the store. `steps` are the steps that it did not accept.
+    fn store_failed(&mut self, steps: Arc<Vec<StoreStep>>, error: StoreError) {
+        error!(run = %self.run, "the store failed: {error}");
+        let (first, calls) = (self.outbound.works(), self.outbound.failed(steps, error));
+        if first && calls > 0 {
+            let _ = self.watchers.send(RunEvent::StoreFailed(calls));
+            self.step(Event::Cancel(Cancel::Drain));
         }
     }
 
@@ -383,6 +388,10 @@ impl Driver {
             Err(error) => {
                 self.told.counted.failed_renewals += 1;
                 warn!(run = %self.run, "the lease could not be renewed: {error}");
+                // The store was emptied, and no step of this run will succeed again. The next step may be far away.
+                if matches!(error, StoreError::Emptied { .. }) && self.outbound.works() {
+                    self.store_failed(Arc::default(), error);
+                }
             }
         }
     }
@@ -400,75 +409,6 @@ impl Driver {
             let _ = self.watchers.send(RunEvent::Counts(counts));
         }
     }
-
-    /// The end of a term that the state machine did not end.
-    fn unfinished(&self) -> Finish {
-        let rests = |index: u32| self.core.status(index).is_some_and(Status::is_settled);
-        let operations = &self.core.outline().operations;
-        Finish {
-            release: None,
-            reason: FinishReason::StoreRefused,
-            counts: self.core.counts(),
-            in_doubt: Vec::new(),
-            unfinished: operations.iter().map(|it| it.index).filter(|index| !rests(*index)).collect(),
-            defect: None,
-        }
-    }
-
-    async fn end(mut self) -> RunOutcome {
-        self.meter();
-        self.outbound.give_up(|| unanswered(self.store.as_ref()));
-        let (store_error, unrecorded) = self.outbound.take_rest();
-        let outline = Arc::clone(self.core.outline());
-        let finish = self.finish.take().unwrap_or_else(|| self.unfinished());
-        self.send_orders();
-        let released = match finish.release {
-            Some(ending) if store_error.is_none() => {
-                release(self.store.as_ref(), &self.lease, ending, deadline(finish.reason)).await
-            }
-            _ => Ok(Released::Unknown),
-        };
-        let (reason, status, store_error) = match released {
-            // The term had already ended when another process took over the run.
-            Ok(Released::Fenced) | Err(StoreError::Superseded(_)) => (FinishReason::Fenced, None, None),
-            Ok(Released::With(status)) => (finish.reason, Some(status), store_error),
-            Ok(Released::Unknown) => (finish.reason, None, store_error),
-            Err(error) => (finish.reason, None, Some(error)),
-        };
-        if let Some(defect) = &finish.defect {
-            error!(run = %self.run, "a defect of Weft ended the term: {defect}");
-        }
-        info!(run = %self.run, ?reason, "term ended");
-        let name = |index: &u32| -> Option<String> {
-            let operation = outline.operation(*index)?;
-            Some(match &operation.deposed {
-                None => operation.address.clone(),
-                Some(key) => format!("{} (deposed object {key})", operation.address),
-            })
-        };
-        self.strays.sort();
-        self.strays.dedup();
-        let outcome = RunOutcome {
-            run: self.run,
-            reason,
-            status,
-            counts: finish.counts,
-            in_doubt: finish.in_doubt.iter().filter_map(name).collect(),
-            unfinished: finish.unfinished.iter().filter_map(name).collect(),
-            strays: self.strays,
-            store_error,
-            unrecorded,
-            defect: finish.defect,
-        };
-        let _ = self.watchers.send(RunEvent::Counts(outcome.counts));
-        let _ = self.watchers.send(RunEvent::Ended(Box::new(outcome.clone())));
-        outcome
-    }
-}
-
-/// The store has not answered a batch before the end of the term.
-fn unanswered(store: &dyn RunStore) -> StoreError {
-    StoreError::Unreachable { server: store.place(), error: "it did not answer before the run ended".to_owned() }
 }
 
 /// Sends a batch, and sends it again after a temporary error, as long as [`Patience`] allows. After such an error, it

@@ -1,6 +1,9 @@
 //! The connected workers, for all runs of a coordinator: the identity of each worker, the frames that are sent to it,
 //! and the runs that receive its reports.
 
+mod listing;
+mod scope;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,12 +18,10 @@ use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
 use crate::figures::{Figures, Meters};
-use crate::fleet::{WorkerListing, WorkerStatus};
-use crate::outline::HOME;
-use crate::plan::is_of_command_line;
 use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
 use crate::transport::CoordinatorEnd;
+use scope::Scope;
 
 /// A time that never passes, for connections within a process.
 const NEVER: Duration = Duration::from_millis(u32::MAX as u64);
@@ -42,10 +43,17 @@ pub(crate) struct Link {
 /// The queue of events for a registered run.
 pub(crate) type EventSender = mpsc::Sender<Vec<Event>>;
 
+/// A connection, as its own greeting describes it. Later connections of the same worker do not change it.
+struct Caller {
+    id: WorkerId,
+    scope: Scope,
+}
+
 struct Connected {
     id: WorkerId,
     peer: Peer,
     hello: Greeting,
+    scope: Scope,
     outgoing: mpsc::Sender<CoordinatorFrame>,
     /// Distinguishes connections of the same worker.
     connection: u64,
@@ -56,13 +64,6 @@ struct Connected {
     unheard: BTreeSet<RunId>,
     /// The hub drops this sender to end the connection.
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
-}
-
-/// Whether the worker that sent this greeting may send something about a run. The worker of a command line may do this
-/// only for its own run.
-fn may_tell_of(hello: &Greeting, run: &RunId) -> bool {
-    let own = hello.labels.get(HOME).filter(|_| is_of_command_line(&hello.name, &hello.labels));
-    own.is_none_or(|own| own == run.as_str())
 }
 
 #[derive(Default)]
@@ -76,6 +77,13 @@ struct State {
     connections: u64,
     /// Whether new connections are closed at once.
     closed: bool,
+}
+
+impl State {
+    /// The registered runs that a worker with this scope may work for.
+    fn listeners(&self, scope: &Scope) -> Vec<EventSender> {
+        self.runs.iter().filter(|(run, _)| scope.allows(run)).map(|(_, sender)| sender.clone()).collect()
+    }
 }
 
 /// The connected workers.
@@ -192,12 +200,12 @@ impl Hub {
         if link.outgoing.send(welcome(None)).await.is_err() {
             return;
         }
-        let id = worker_id(&hello.name, &hello.incarnation);
+        let caller = Caller { id: worker_id(&hello.name, &hello.incarnation), scope: Scope::of(&hello) };
         info!(worker = %hello.name, "worker connected");
-        let (connection, hung_up) = self.enter(id.clone(), hello, &link).await;
-        self.listen(&id, &mut link, hung_up).await;
+        let (connection, hung_up) = self.enter(&caller, hello, &link).await;
+        self.listen(&caller, &mut link, hung_up).await;
         drop(link);
-        self.leave(&id, connection).await;
+        self.leave(&caller, connection).await;
     }
 
     /// The reason to refuse a worker, or `None`.
@@ -212,7 +220,7 @@ impl Hub {
         if hello.name.is_empty() || hello.name.contains('/') {
             return Some("a worker needs a name without `/`".to_owned());
         }
-        if !link.is_worker && !is_of_command_line(&hello.name, &hello.labels) {
+        if !link.is_worker && !Scope::of(hello).is_limited() {
             return Some(format!(
                 "{} does not have the role worker, so this process may only carry out operations that must run on the \
                  machine of its user",
@@ -233,46 +241,56 @@ impl Hub {
         })
     }
 
-    /// Announces a worker to all runs. An older connection of the same worker is closed.
-    async fn enter(&self, id: WorkerId, hello: Greeting, link: &Link) -> (u64, tokio::sync::oneshot::Receiver<()>) {
+    /// Announces a worker to the runs that it may work for. An older connection of the same worker is closed.
+    async fn enter(&self, caller: &Caller, hello: Greeting, link: &Link) -> (u64, tokio::sync::oneshot::Receiver<()>) {
         let (hang_up, hung_up) = tokio::sync::oneshot::channel();
+        let Caller { id, scope } = caller;
         let (older, connection, told) = {
             let mut state = self.state.lock();
             state.connections += 1;
             let connection = state.connections;
-            let held = hello.held.iter().map(|held| held.run.clone()).filter(|run| may_tell_of(&hello, run));
+            let held = hello.held.iter().map(|held| held.run.clone()).filter(|run| scope.allows(run));
             let unheard = held.filter(|run| !state.runs.contains_key(run)).collect();
             let drained = state.drained.contains(&hello.name).then(|| Event::Leaving(id.clone()));
-            let events = |run| {
-                let joined = Event::Joined(for_run(&id, connection, &hello, run));
-                std::iter::once(joined).chain(drained.clone()).collect()
+            let events = |run: &RunId| -> Vec<Event> {
+                let joined = || Event::Joined(for_run(id, connection, &hello, run));
+                if scope.allows(run) { std::iter::once(joined()).chain(drained.clone()).collect() } else { Vec::new() }
             };
-            let told: Vec<(EventSender, Vec<Event>)> =
-                state.runs.iter().map(|(run, sender)| (sender.clone(), events(run))).collect();
+            let told: Vec<(RunId, EventSender, Vec<Event>)> =
+                state.runs.iter().map(|(run, sender)| (run.clone(), sender.clone(), events(run))).collect();
             let name = hello.name.clone();
-            let hang_up = Some(hang_up).filter(|_| !state.closed);
-            let (outgoing, peer) = (link.outgoing.clone(), link.peer.clone());
-            let entry =
-                Connected { id: id.clone(), peer, hello, outgoing, connection, leaving: false, unheard, hang_up };
+            let entry = Connected {
+                id: id.clone(),
+                peer: link.peer.clone(),
+                hello,
+                scope: scope.clone(),
+                outgoing: link.outgoing.clone(),
+                connection,
+                leaving: false,
+                unheard,
+                hang_up: Some(hang_up).filter(|_| !state.closed),
+            };
             (state.workers.insert(name, entry), connection, told)
         };
         let mut gone: Vec<Event> = Vec::new();
-        if let Some(older) = older {
+        if let Some(older) = &older {
             gone.push(Event::Left(older.id.clone()));
-            if is_dead(&older.id) {
-                gone.push(Event::Dead(older.id));
-            }
+            gone.extend(is_dead(&older.id).then(|| Event::Dead(older.id.clone())));
         }
-        for (sender, own) in told {
-            let mut events = gone.clone();
+        for (run, sender, own) in told {
+            let knew = older.as_ref().is_some_and(|older| older.scope.allows(&run));
+            let mut events = if knew { gone.clone() } else { Vec::new() };
             events.extend(own);
-            let _ = sender.send(events).await;
+            if !events.is_empty() {
+                let _ = sender.send(events).await;
+            }
         }
         (connection, hung_up)
     }
 
     /// Passes the reports of a worker to the runs, until the worker is silent for too long or disconnects.
-    async fn listen(&self, id: &WorkerId, link: &mut Link, mut hung_up: tokio::sync::oneshot::Receiver<()>) {
+    async fn listen(&self, caller: &Caller, link: &mut Link, mut hung_up: tokio::sync::oneshot::Receiver<()>) {
+        let id = &caller.id;
         let mut heartbeat = 0;
         let mut beats = tokio::time::interval(WORKER_HEARTBEAT);
         let mut heard = tokio::time::Instant::now();
@@ -281,7 +299,7 @@ impl Hub {
                 frame = link.incoming.recv() => match frame {
                     Some(Ok(frame)) => {
                         heard = tokio::time::Instant::now();
-                        self.spread(id, frame).await;
+                        self.spread(caller, frame).await;
                     }
                     Some(Err(error)) => {
                         warn!(worker = worker_name(id), "the worker's frame cannot be decoded: {error}");
@@ -305,28 +323,35 @@ impl Hub {
         }
     }
 
-    async fn spread(&self, id: &WorkerId, frame: WorkerFrame) {
+    async fn spread(&self, caller: &Caller, frame: WorkerFrame) {
+        let id = &caller.id;
         if frame.leaving {
             info!(worker = worker_name(id), "worker is about to leave");
-            let told: Vec<EventSender> = {
+            let told = {
                 let mut state = self.state.lock();
-                if let Some(worker) = state.workers.get_mut(worker_name(id)) {
+                if let Some(worker) = state.workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id) {
                     worker.leaving = true;
                 }
-                state.runs.values().cloned().collect()
+                state.listeners(&caller.scope)
             };
             for sender in told {
                 let _ = sender.send(vec![Event::Leaving(id.clone())]).await;
             }
         }
-        for (run, lines) in self.lines(id, frame.lines) {
+        let mut lines: BTreeMap<RunId, Vec<Event>> = BTreeMap::new();
+        for RunLine { run, line } in frame.lines {
+            if caller.scope.allows(&run) {
+                lines.entry(run).or_default().push(Event::Line(line));
+            }
+        }
+        for (run, lines) in lines {
             let sender = self.state.lock().runs.get(&run).cloned();
             if let Some(sender) = sender {
                 let _ = sender.send(lines).await;
             }
         }
         for of_run in frame.reports {
-            let Some(sender) = self.listener(id, &of_run.run) else { continue };
+            let Some(sender) = self.listener(caller, &of_run.run) else { continue };
             let events = of_run.reports.into_iter().map(|report| Event::Said(id.clone(), report));
             let _ = sender.send(events.collect()).await;
         }
@@ -334,14 +359,15 @@ impl Hub {
 
     /// The run that receives the reports of a worker. If the run is not registered, the worker must send a new greeting
     /// when it is.
-    fn listener(&self, id: &WorkerId, run: &RunId) -> Option<EventSender> {
-        let mut state = self.state.lock();
-        let State { workers, runs, .. } = &mut *state;
-        let worker = workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id)?;
-        if !may_tell_of(&worker.hello, run) {
+    fn listener(&self, caller: &Caller, run: &RunId) -> Option<EventSender> {
+        let Caller { id, scope } = caller;
+        if !scope.allows(run) {
             warn!(worker = worker_name(id), %run, "the worker of a command line reported about the run of another one");
             return None;
         }
+        let mut state = self.state.lock();
+        let State { workers, runs, .. } = &mut *state;
+        let worker = workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id)?;
         let listener = runs.get(run).cloned();
         if listener.is_none() {
             worker.unheard.insert(run.clone());
@@ -349,24 +375,9 @@ impl Hub {
         listener
     }
 
-    /// Lines of provisioners, by run. From the worker of a command line, only lines of its own run are accepted.
-    fn lines(&self, id: &WorkerId, lines: Vec<RunLine>) -> BTreeMap<RunId, Vec<Event>> {
-        let mut found: BTreeMap<RunId, Vec<Event>> = BTreeMap::new();
-        if lines.is_empty() {
-            return found;
-        }
-        let state = self.state.lock();
-        let Some(worker) = state.workers.get(worker_name(id)) else { return found };
-        for RunLine { run, line } in lines {
-            if may_tell_of(&worker.hello, &run) {
-                found.entry(run).or_default().push(Event::Line(line));
-            }
-        }
-        found
-    }
-
-    async fn leave(&self, id: &WorkerId, connection: u64) {
-        let told: Vec<EventSender> = {
+    async fn leave(&self, caller: &Caller, connection: u64) {
+        let id = &caller.id;
+        let told = {
             let mut state = self.state.lock();
             let name = worker_name(id).to_owned();
             match state.workers.get(&name) {
@@ -374,7 +385,7 @@ impl Hub {
                 // A newer connection has replaced this connection, and announced itself.
                 _ => return,
             };
-            state.runs.values().cloned().collect()
+            state.listeners(&caller.scope)
         };
         info!(worker = worker_name(id), "worker disconnected");
         for sender in &told {
@@ -387,16 +398,16 @@ impl Hub {
         }
     }
 
-    /// Registers a run, and sends it an event for each connected worker. A worker is disconnected instead if it has
-    /// tasks of the run, sent reports about the run earlier, or was connected when an earlier registration of the run
-    /// ended. The worker then reconnects with a new greeting, so that no report is missed.
+    /// Registers a run, and sends it an event for each connected worker that may work for it. A worker is disconnected
+    /// instead if it has tasks of the run, sent reports about the run earlier, or was connected when an earlier
+    /// registration of the run ended. The worker then reconnects with a new greeting, so that no report is missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();
             state.runs.insert(run.clone(), sender.clone());
             let mut events = Vec::new();
             let State { workers, drained, .. } = &mut *state;
-            for (name, worker) in workers {
+            for (name, worker) in workers.iter_mut().filter(|(_, worker)| worker.scope.allows(run)) {
                 if worker.unheard.contains(run) {
                     worker.hang_up = None;
                 } else {
@@ -434,29 +445,6 @@ impl Hub {
         }
     }
 
-    /// The connected workers that carry out operations of any run, by name.
-    pub fn listing(&self) -> Vec<WorkerListing> {
-        let state = self.state.lock();
-        let tasks = |id: &WorkerId| state.loads.values().filter_map(|loads| loads.get(id)).sum();
-        let workers = state.workers.iter().filter(|(name, worker)| !is_of_command_line(name, &worker.hello.labels));
-        let listing = |(name, worker): (&String, &Connected)| WorkerListing {
-            name: name.clone(),
-            labels: worker.hello.labels.clone(),
-            version: worker.hello.version.clone(),
-            status: match (worker.leaving, state.drained.contains(name)) {
-                (true, _) => WorkerStatus::Leaving,
-                (false, true) => WorkerStatus::Draining,
-                (false, false) => WorkerStatus::Ready,
-            }
-            .word()
-            .to_owned(),
-            tasks: tasks(&worker.id),
-            capacity: worker.hello.capacity,
-            identity: worker.peer.to_string(),
-        };
-        workers.map(listing).collect()
-    }
-
     /// Drains a worker, or lets the worker take work again if `drained` is `false`. A drained worker stays drained
     /// after a reconnect, as long as this coordinator runs. If `drained` is `true`, returns `false` if no worker with
     /// this name is connected. Otherwise, returns `false` if no worker with this name is connected or drained. Always
@@ -465,7 +453,7 @@ impl Hub {
         let told = {
             let mut state = self.state.lock();
             let Some(worker) = state.workers.get(name) else { return !drained && state.drained.remove(name) };
-            if is_of_command_line(name, &worker.hello.labels) {
+            if worker.scope.is_limited() {
                 return false;
             }
             let (id, leaving) = (worker.id.clone(), worker.leaving);
@@ -484,25 +472,6 @@ impl Hub {
         }
         true
     }
-
-    /// Records the numbers of tasks that the workers have in a run.
-    pub(crate) fn note_loads(&self, run: &RunId, loads: BTreeMap<WorkerId, u32>) {
-        self.state.lock().loads.insert(run.clone(), loads);
-    }
-
-    /// Names of the connected workers.
-    pub fn workers(&self) -> Vec<String> {
-        self.state.lock().workers.keys().cloned().collect()
-    }
-
-    /// The labels of the connected workers that carry out operations of any run, by name.
-    pub fn labels(&self) -> BTreeMap<String, BTreeMap<String, String>> {
-        let state = self.state.lock();
-        let workers = state.workers.iter().filter(|(name, worker)| {
-            !worker.leaving && !state.drained.contains(*name) && !is_of_command_line(name, &worker.hello.labels)
-        });
-        workers.map(|(name, worker)| (name.clone(), worker.hello.labels.clone())).collect()
-    }
 }
 
 /// A worker's greeting, reduced to the data for one run.
@@ -513,10 +482,7 @@ fn for_run(id: &WorkerId, connection: u64, greeting: &Greeting, run: &RunId) -> 
         labels: greeting.labels.clone(),
         capacity: greeting.capacity,
         packages: greeting.packages.iter().flat_map(|package| package.checksums.iter().cloned()).collect(),
-        held: match may_tell_of(greeting, run) {
-            true => greeting.held.iter().filter(|held| held.run == *run).cloned().collect(),
-            false => Vec::new(),
-        },
+        held: greeting.held.iter().filter(|held| held.run == *run).cloned().collect(),
     }
 }
 

@@ -66,7 +66,7 @@ pub use operation_event::{OperationEvent, OperationEventKind};
 pub use outline::{
     Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardKey, Waiter,
 };
-pub use plan::{PlanFiles, ReadPlan, RunPlan};
+pub use plan::{PlanFiles, ReadPlan, RunPlan, ShardFragment};
 pub use service::Service;
 pub use table::{BudgetIndex, Position, ShardIndex};
 pub use term::RunError;

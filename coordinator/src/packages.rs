@@ -1,6 +1,7 @@
 //! The part of a plan that a worker receives when it opens a shard.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weft_protocol::{Export, Order, ShardPackage};
 
@@ -31,8 +32,9 @@ impl Packages {
     /// Adds the shard's part of the plan to an order that opens the shard. Other orders are not changed.
     pub(crate) fn complete(&self, order: Order) -> Order {
         let Order::Open(mut open) = order else { return order };
+        let fragment = self.plan.fragments.get(open.shard as usize);
         open.package = Some(ShardPackage {
-            fragment: self.plan.fragments.get(open.shard as usize).cloned().unwrap_or_default(),
+            fragment: fragment.map(|fragment| Arc::clone(&fragment.bytes)).unwrap_or_default(),
             exports: self.exports.get(&ShardIndex(open.shard)).cloned().unwrap_or_default(),
             inputs: self.plan.inputs_of(open.shard),
             plan: self.plan.digest,
@@ -45,19 +47,21 @@ impl Packages {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::sync::Arc;
 
     use weft_protocol::OpenShard;
     use weft_state::Digest;
 
     use super::*;
+    use crate::plan::ShardFragment;
 
     #[test]
     fn a_shard_receives_only_the_inputs_that_it_reads() {
         let packages = Packages::new(RunPlan {
             outline: Arc::default(),
-            fragments: vec![Arc::from([1]), Arc::from([2]), Arc::from([3])],
-            fragment_inputs: vec![BTreeSet::from(["a".to_owned()]), BTreeSet::new()],
+            fragments: vec![
+                ShardFragment { bytes: Arc::from([1]), inputs: BTreeSet::from(["a".to_owned()]) },
+                ShardFragment { bytes: Arc::from([2]), inputs: BTreeSet::new() },
+            ],
             digest: Digest::default(),
             inputs: BTreeMap::from([("a".to_owned(), vec![7]), ("b".to_owned(), vec![8])]),
             wanted: vec!["a".to_owned(), "b".to_owned()],
@@ -68,6 +72,6 @@ mod tests {
                 other => panic!("{other:?}"),
             };
         assert_eq!(given(0), BTreeMap::from([("a".to_owned(), vec![7])]));
-        assert!(given(1).is_empty() && given(2).is_empty());
+        assert!(given(1).is_empty() && given(2).is_empty(), "the third shard has no fragment");
     }
 }

@@ -17,16 +17,23 @@ use crate::problems;
 pub struct RunPlan {
     /// The coordinator's view of the plan.
     pub outline: Arc<Outline>,
-    /// The encoded fragment of each shard, in the outline's order. The coordinator does not decode fragments.
-    pub fragments: Vec<Arc<[u8]>>,
-    /// Names of the inputs that each fragment reads, in the outline's order. A worker receives no others.
-    pub fragment_inputs: Vec<BTreeSet<String>>,
+    /// The fragment of each shard, in the outline's order.
+    pub fragments: Vec<ShardFragment>,
     /// blake3 of the plan file.
     pub digest: Digest,
     /// Inputs that the plan does not contain. These inputs are sent to workers and never stored.
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// Names of the inputs that the plan needs. A coordinator that takes over a run has no inputs.
     pub wanted: Vec<String>,
+}
+
+/// The fragment of a shard, for its worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardFragment {
+    /// The encoded fragment. The coordinator does not decode it.
+    pub bytes: Arc<[u8]>,
+    /// Names of the inputs that the fragment reads. A worker receives no others.
+    pub inputs: BTreeSet<String>,
 }
 
 /// Whether a worker belongs to a `weft` command that watches a run: the worker is named `home-RUN`, and has only the
@@ -45,19 +52,20 @@ impl RunPlan {
     pub fn new(mut plan: PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnostic>> {
         let outline = Arc::new(outline(&plan));
         let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
-        let (mut fragments, mut fragment_inputs) = (Vec::new(), Vec::new());
+        let mut fragments = Vec::new();
         for package in plan.take_packages() {
-            fragment_inputs.push(package.inputs().iter().map(ToString::to_string).collect());
-            fragments.push(Arc::from(package.encode().map_err(|error| vec![problems::plan_not_encoded(error)])?));
+            let inputs = package.inputs().iter().map(ToString::to_string).collect();
+            let bytes = Arc::from(package.encode().map_err(|error| vec![problems::plan_not_encoded(error)])?);
+            fragments.push(ShardFragment { bytes, inputs });
         }
-        Ok(RunPlan { outline, fragments, fragment_inputs, digest, inputs: BTreeMap::new(), wanted })
+        Ok(RunPlan { outline, fragments, digest, inputs: BTreeMap::new(), wanted })
     }
 }
 
 impl RunPlan {
     /// The inputs that the fragment of a shard reads.
     pub(crate) fn inputs_of(&self, shard: u32) -> BTreeMap<String, Vec<u8>> {
-        let names = self.fragment_inputs.get(shard as usize).into_iter().flatten();
+        let names = self.fragments.get(shard as usize).into_iter().flat_map(|fragment| &fragment.inputs);
         names.filter_map(|name| Some((name.clone(), self.inputs.get(name)?.clone()))).collect()
     }
 

@@ -517,7 +517,6 @@ fn refuse(error: RunError) -> Status {
         | RunError::Ambiguous(_)
         | RunError::DecisionDoesNotFit { .. }
         | RunError::IdTaken { .. }
-        | RunError::NotAnInstance(_)
         | RunError::NotSealed(_)
         | RunError::AlreadyUsed(_) => Code::FailedPrecondition,
         RunError::NotSigned(_) => Code::PermissionDenied,

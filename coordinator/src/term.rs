@@ -102,9 +102,6 @@ pub enum RunError {
         /// The decision.
         decision: &'static str,
     },
-    /// An object was to be adopted by something else than a resource instance.
-    #[error("{0} cannot adopt an object, because it is not the address of a resource instance")]
-    NotAnInstance(String),
     /// Another address has the object.
     #[error("{address} cannot adopt {id}: the state has this object at {owner}")]
     IdTaken {
@@ -181,7 +178,7 @@ pub(crate) async fn begin(
                 TermEnding::Finished => store.withdraw(&lease).await,
                 TermEnding::Stopped => store.release(&lease, ending).await,
             };
-            Err(error)
+            Err(store.salvage(run, &[]).await.map_or(error, |salvaged| RunError::Store(salvaged.error)))
         }
     }
 }

@@ -148,8 +148,8 @@ mod tests {
         let other = ShardResults::new(&reading(&[b]), Vec::new());
         other.arrived(1, &published.exports[0], &live).unwrap();
         assert_eq!(other.get(1), Some(export));
-        let nobody = ShardResults::new(&reading(&[]), Vec::new()).publish(1, &value, &live).unwrap();
-        assert_eq!(nobody, Published::default());
+        let unread = ShardResults::new(&reading(&[]), Vec::new()).publish(1, &value, &live).unwrap();
+        assert_eq!(unread, Published::default());
     }
 
     #[test]

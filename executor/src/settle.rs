@@ -2,6 +2,7 @@
 //! elsewhere.
 
 use weft_graph_format::graph::Action;
+use weft_protocol::diagnostics::{encode_diagnostics, first_error};
 use weft_protocol::{ObjectChange, SettleOrder, SettleVerdict, TaskWrites};
 use weft_providers::call::ImportTarget;
 
@@ -9,21 +10,21 @@ use crate::apply::{as_planned, found};
 use crate::change::{Begun, Change, Seen};
 use crate::context::TaskContext;
 use crate::final_plan::final_plan;
-use crate::subject::Problems;
 
 /// Looks for evidence, and returns the verdict.
 pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> SettleVerdict {
     let shard = context.shard.clone();
     let change = match Change::of(&shard, context.id()) {
         Ok(change) => change,
-        Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
+        Err(problems) => return SettleVerdict::Unknown(first_error(&problems)),
     };
     if order.adopt.is_none() && change.planned.action == Action::Create && !change.can_be_looked_up() {
         return SettleVerdict::Unknown(String::new());
     }
     let mut begun = match change.begin(&shard, &context.host).await {
         Ok(begun) => begun,
-        Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
+        Err(problems) if shard.could_not_open() => return SettleVerdict::Unopened(encode_diagnostics(&problems)),
+        Err(problems) => return SettleVerdict::Unknown(first_error(&problems)),
     };
     let not_applied = SettleVerdict::NotApplied { holder_dead: order.holder_dead };
     if let Some(id) = &order.adopt {
@@ -52,7 +53,7 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
                 }
                 // The object is neither unchanged nor as planned. The next attempt continues from its current state.
                 Ok(_) => not_applied,
-                Err(problems) => SettleVerdict::Unknown(first_words(&problems)),
+                Err(problems) => SettleVerdict::Unknown(first_error(&problems)),
             },
             Seen::Nothing => SettleVerdict::Unknown(String::from("the object no longer exists")),
             Seen::Unclear(why) => SettleVerdict::Unknown(why),
@@ -70,7 +71,7 @@ fn named(change: &Change<'_>, id: &str) -> ImportTarget {
 async fn created(context: &TaskContext, change: &Change<'_>, mut begun: Begun, order: &SettleOrder) -> SettleVerdict {
     let plan = match final_plan(change, &mut begun).await {
         Ok(plan) => plan,
-        Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
+        Err(problems) => return SettleVerdict::Unknown(first_error(&problems)),
     };
     let Some(promised) = change.promised(&plan.planned) else {
         return match change.seen_by_name(&mut begun, &plan, order.planned).await {
@@ -97,14 +98,6 @@ fn applied(
 ) -> SettleVerdict {
     match found(context, change, begun, object, false) {
         Ok(done) => SettleVerdict::Applied(Box::new(done.into())),
-        Err(problems) => SettleVerdict::Unknown(first_words(&problems)),
-    }
-}
-
-fn first_words(problems: &Problems) -> String {
-    match problems.iter().find(|p| p.is_error()) {
-        Some(problem) if problem.detail.is_empty() => problem.summary.clone(),
-        Some(problem) => format!("{}: {}", problem.summary, problem.detail),
-        None => String::from("no reason was given"),
+        Err(problems) => SettleVerdict::Unknown(first_error(&problems)),
     }
 }

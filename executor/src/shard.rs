@@ -191,6 +191,11 @@ impl Shard {
         self.providers.values()
     }
 
+    /// Whether this worker tried to open a provider of the shard, and never succeeded. Another worker may be able to.
+    pub(crate) fn could_not_open(&self) -> bool {
+        self.providers().any(ProviderSlot::could_not_open)
+    }
+
     /// A resource type.
     pub(crate) fn resource_type(
         &self,

@@ -5,7 +5,6 @@ use weft_graph_format::graph::Operation;
 use crate::context::TaskContext;
 use crate::outcome::TaskOutcome;
 use crate::problems;
-use crate::shard::provider::ProviderSlot;
 use crate::subject::has_errors;
 use crate::{apply, data, provision, simple};
 
@@ -14,8 +13,7 @@ pub(crate) async fn run_task(mut context: TaskContext) -> TaskOutcome {
     let outcome = carry_out(&mut context).await;
     // A task that has asked for an intent has opened its provider.
     let has_asked = context.permission.granted.is_none();
-    let is_unopened = context.shard.providers().any(ProviderSlot::could_not_open);
-    if is_unopened && !has_asked { outcome.into_unopened() } else { outcome }
+    if context.shard.could_not_open() && !has_asked { outcome.into_unopened() } else { outcome }
 }
 
 async fn carry_out(context: &mut TaskContext) -> TaskOutcome {

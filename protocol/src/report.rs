@@ -158,6 +158,9 @@ pub enum SettleVerdict {
     },
     /// There is no evidence, for this reason. The reason is empty if the worker had no method to look for evidence.
     Unknown(String),
+    /// There is no evidence, because this worker could not start or configure the provider, and has not done so for this
+    /// shard before. Another worker may be able to. The bytes are encoded diagnostics.
+    Unopened(Opaque),
     /// There is no evidence, but an object was found that the attempt may have created. The object may also be older.
     Found(Box<Candidate>),
 }

@@ -7,6 +7,7 @@ use weft_graph_format::stored::{InstanceObject, OutputWrite, PathStep, Sensitive
 use weft_proto::cluster as proto;
 
 use crate::Task;
+use crate::diagnostics::{decode_diagnostics, first_error};
 use crate::frame::{CoordinatorFrame, OutputLine, WorkerFrame};
 use crate::greeting::{Greeting, HeldPhase, HeldTask};
 use crate::order::{OpenShard, Order, SettleOrder};
@@ -198,17 +199,28 @@ fn report(report: Report) -> proto::WorkerItem {
         }),
         Report::Settled { task, verdict } => {
             use proto::settle_result::Verdict as V;
-            let (verdict, candidate) = match verdict {
-                SettleVerdict::Applied(found) => (V::Applied(done(&found)), None),
-                SettleVerdict::NotApplied { holder_dead } => (V::NotApplied(proto::NotApplied { holder_dead }), None),
-                SettleVerdict::Unknown(reason) => (V::Unknown(reason), None),
-                SettleVerdict::Found(found) => (V::Unknown(found.reason.clone()), Some(found.into_wire())),
+            let (mut candidate, mut unopened) = (None, Vec::new());
+            let verdict = match verdict {
+                SettleVerdict::Applied(found) => V::Applied(done(&found)),
+                SettleVerdict::NotApplied { holder_dead } => V::NotApplied(proto::NotApplied { holder_dead }),
+                SettleVerdict::Unknown(reason) => V::Unknown(reason),
+                SettleVerdict::Unopened(diagnostics) => {
+                    let reason = first_error(&decode_diagnostics(&diagnostics));
+                    unopened = diagnostics.0;
+                    V::Unknown(reason)
+                }
+                SettleVerdict::Found(found) => {
+                    let reason = found.reason.clone();
+                    candidate = Some(found.into_wire());
+                    V::Unknown(reason)
+                }
             };
             Item::Settled(proto::SettleResult {
                 operation: task.operation,
                 attempt: task.attempt.0,
                 verdict: Some(verdict),
                 candidate,
+                unopened,
             })
         }
         Report::Returned(task) => Item::Returned(name(task)),

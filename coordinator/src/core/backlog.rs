@@ -37,8 +37,8 @@ struct Shard {
     foreign: Vec<(Position, ExportIndex)>,
     /// Own results that later operations of the shard may read.
     locals: Vec<Position>,
-    /// Workers that could not open the shard. `refusal` has the diagnostics of the last of these workers, until another
-    /// worker gets the shard.
+    /// Workers that could not open the shard, and do not get it again in this term. `refusal` has the diagnostics of the
+    /// last of these workers.
     refused_by: BTreeSet<WorkerIndex>,
     refusal: Option<Opaque>,
 }
@@ -97,7 +97,7 @@ impl Backlog {
         self.shards[shard].last
     }
 
-    /// Whether a worker could not open a shard.
+    /// Whether a worker could not open a shard. The worker does not get the shard again in this term.
     pub(super) fn was_refused_by(&self, shard: ShardIndex, worker: WorkerIndex) -> bool {
         self.shards[shard].refused_by.contains(&worker)
     }
@@ -244,7 +244,6 @@ impl Backlog {
         let shard = &mut self.shards[shard];
         shard.worker = Some(worker);
         shard.last = Some(worker);
-        shard.refusal = None;
         shard.is_cold = shard.has_budget;
         shard.open
     }
@@ -446,7 +445,8 @@ mod tests {
         assert_eq!(backlog.refusal(shard), Some(Opaque(vec![1])));
         backlog.assign(shard, WorkerIndex(1));
         backlog.lose([shard]);
-        assert_eq!(backlog.refusal(shard), None, "a worker that opened it may come back");
+        assert_eq!(backlog.last_worker(shard), Some(WorkerIndex(1)), "a worker that opened it may come back");
+        assert_eq!(backlog.refusal(shard), Some(Opaque(vec![1])), "the reason why the other one does not get it");
     }
 
     #[test]

@@ -133,9 +133,8 @@ fn read_by_others(outline: &Outline) -> BTreeSet<u32> {
         for need in &operation.needs {
             match need {
                 Need::Operation(index) => {
-                    let other = outline.operations.binary_search_by_key(index, |operation| operation.index);
-                    let other = other.ok().and_then(|at| outline.operations.get(at));
-                    found.extend(other.filter(|other| other.address != operation.address).map(|other| other.index));
+                    let other = outline.operation(*index).filter(|other| other.address != operation.address);
+                    found.extend(other.map(|other| other.index));
                 }
                 Need::Waiter(waiter) => waiters.push(*waiter),
             }

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use tracing::warn;
+
 use super::backlog::Work;
 use super::operation::{Leased, State};
 use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex};
 use crate::operation_event::OperationEventKind;
 use crate::outline::OutlineShard;
+use crate::process::in_words;
 use crate::status::Happening;
+use weft_protocol::diagnostics::{decode_diagnostics, first_error};
 use weft_protocol::{OpenShard, Order};
 use weft_state::Opaque;
 
@@ -98,15 +102,24 @@ impl Coordinator {
         self.roster.fits(worker, &demands.labels, &demands.packages) && !self.backlog.was_refused_by(shard, worker)
     }
 
-    /// Handles a shard for which no connected worker is suitable. If a worker failed to open the shard, the ready
-    /// operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait.
+    /// Handles a shard for which no connected worker is suitable. If the last worker of the shard could not open it, the
+    /// ready operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait for a
+    /// worker. If an earlier worker could not open the shard, its diagnostics say why this connected worker does not get
+    /// the shard.
     fn orphaned(&mut self, shard: ShardIndex) -> Handled {
-        if let Some(refusal) = self.backlog.refusal(shard) {
+        let refusal = self.backlog.refusal(shard);
+        if self.backlog.last_worker(shard).is_none()
+            && let Some(refusal) = refusal
+        {
             return self.fail_shard(shard, refusal);
         }
         self.backlog.orphan(shard);
+        if let Some(refusal) = &refusal {
+            let reason = first_error(&decode_diagnostics(refusal));
+            warn!(provider = self.provider_of(shard), "a part of the plan waits for another worker: {reason}");
+        }
         if let Some(position) = self.backlog.first(shard) {
-            self.tell(position, OperationEventKind::Waiting, Opaque::default());
+            self.tell(position, OperationEventKind::Waiting, refusal.unwrap_or_default());
         }
         Ok(())
     }
@@ -119,8 +132,9 @@ impl Coordinator {
             self.begin_attempt(position, None);
             self.fail_unintended(position, refusal.clone())?;
         }
+        let reason = first_error(&decode_diagnostics(&refusal));
         for position in settles {
-            self.unsettled(position, "its provider could not be started".to_owned())?;
+            self.unsettled(position, format!("no worker can look for evidence: {reason}"))?;
         }
         Ok(())
     }
@@ -218,42 +232,64 @@ impl Coordinator {
         self.operations.begin_attempt(position, worker, self.clock.now());
     }
 
-    /// Handles an operation that ended without a call, because its worker could not open the provider. If another
-    /// worker is suitable for the shard, that worker gets the shard and the operation, and this function returns `true`.
-    /// Each worker is tried once. `false` if no other worker is suitable: then the operation fails.
+    /// Handles an operation that ended without a call, because its worker could not open the provider. Returns `false`
+    /// if no other worker is suitable for the shard: then the operation fails.
     pub(super) fn goes_to_another(&mut self, position: Position, diagnostics: &Opaque) -> Handled<bool> {
-        let outline = Arc::clone(&self.outline);
-        let shard = outline.at(position).shard;
-        let (Some(holder), Some(demands)) = (self.operations.holder(position), outline.shard(shard)) else {
+        let shard = self.outline.at(position).shard;
+        let Some(holder) = self.operations.holder(position) else { return Ok(false) };
+        if !self.moves_on(shard, holder, diagnostics) {
             return Ok(false);
-        };
-        let is_at_holder = self.backlog.worker(shard) == Some(holder);
-        let others = |index: WorkerIndex| index != holder && self.is_suitable(index, shard, demands);
-        if !self.roster.everyone().any(others) {
-            return Ok(false);
-        }
-        if is_at_holder && let Some(open) = self.backlog.refuse(shard, holder, diagnostics.clone()) {
-            self.roster.release(holder, shard, open);
-            self.order(holder, Order::Close(shard.0));
         }
         self.acknowledge(position);
-        self.unlease(position)?;
+        self.unlease_because(position, diagnostics.clone())?;
+        Ok(true)
+    }
+
+    /// Takes a shard from a worker that could not open its provider, so that another worker gets it. Each worker is
+    /// tried once. Returns `false`, and changes nothing, if no other worker is suitable for the shard. The caller makes
+    /// the worker's task available again, which offers the shard to the other workers.
+    pub(super) fn moves_on(&mut self, shard: ShardIndex, worker: WorkerIndex, diagnostics: &Opaque) -> bool {
+        // Several tasks of the shard may report the same failure. The first report takes the shard from the worker, and
+        // the other tasks follow the shard.
+        if self.backlog.worker(shard) != Some(worker) {
+            return true;
+        }
+        let outline = Arc::clone(&self.outline);
+        let Some(demands) = outline.shard(shard) else { return false };
+        let others = |index: WorkerIndex| index != worker && self.is_suitable(index, shard, demands);
+        if !self.roster.everyone().any(others) {
+            return false;
+        }
+        self.take_refused(shard, worker, diagnostics.clone());
+        self.order(worker, Order::Close(shard.0));
+        true
+    }
+
+    /// Takes a shard from a worker that could not open it, and writes the reason to the log. Returns `false` if the
+    /// worker does not have the shard.
+    fn take_refused(&mut self, shard: ShardIndex, worker: WorkerIndex, diagnostics: Opaque) -> bool {
+        let reason = first_error(&decode_diagnostics(&diagnostics));
+        let Some(open) = self.backlog.refuse(shard, worker, diagnostics) else { return false };
+        let name = in_words(self.roster.id(worker));
+        warn!(provider = self.provider_of(shard), "{name} cannot open a part of the plan: {reason}");
+        self.roster.release(worker, shard, open);
+        self.refresh(worker);
         if self.backlog.has_work(shard) {
             self.backlog.offer(shard);
         }
-        self.refresh(holder);
-        Ok(true)
+        true
     }
 
     /// Handles the report that a worker could not open a shard. The tasks that this worker had from the shard can be
     /// leased again, and another worker may try to open the shard.
     pub(super) fn shard_refused(&mut self, index: WorkerIndex, shard: ShardIndex, diagnostics: Opaque) -> Handled {
-        let Some(open) = self.backlog.refuse(shard, index, diagnostics) else { return Ok(()) };
-        self.roster.release(index, shard, open);
+        if !self.take_refused(shard, index, diagnostics.clone()) {
+            return Ok(());
+        }
         for position in self.roster.tasks(index) {
             let is_leased = self.operations.state(position) == State::Leased(Leased::AtWorker);
             if is_leased && self.outline.at(position).shard == shard {
-                self.unlease(position)?;
+                self.unlease_because(position, diagnostics.clone())?;
             }
         }
         for position in self.roster.settling(index) {
@@ -261,10 +297,6 @@ impl Coordinator {
                 self.requeue_settle(position)?;
             }
         }
-        if self.backlog.has_work(shard) {
-            self.backlog.offer(shard);
-        }
-        self.refresh(index);
         Ok(())
     }
 }

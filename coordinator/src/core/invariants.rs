@@ -19,6 +19,9 @@ impl Coordinator {
         for (shard, open) in open {
             assert_eq!(self.backlog.open(shard), open, "open operations of shard {}", shard.0);
             assert!(!self.backlog.is_forgotten(shard), "shard {} has work, and no worker is offered it", shard.0);
+            let worker = self.backlog.worker(shard);
+            let is_given_back = worker.is_some_and(|worker| self.backlog.was_refused_by(shard, worker));
+            assert!(!is_given_back, "shard {} is at a worker that could not open it", shard.0);
         }
         self.roster.check_tasks();
         for (id, shards, load) in self.roster.shares() {

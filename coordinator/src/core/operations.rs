@@ -44,8 +44,9 @@ pub(super) enum Maker {
     /// A worker of an earlier term. The store names only the worker of the last attempt, and this attempt was replaced
     /// by a later one.
     Unrecorded,
-    /// No worker made such an attempt with an intent.
-    Nobody,
+    /// No worker made the attempt, as far as this term and the store know: its number is too high, or no worker received
+    /// it.
+    NotMade,
 }
 
 /// The largest number of attempts that may follow the last known attempt without a record in the store. A lease without
@@ -193,7 +194,7 @@ impl Operations {
         match holder.or_else(|| self.replaced.get(&(position, attempt)).copied()) {
             Some(holder) => Maker::Known(holder),
             None if (1..=*restored).contains(&attempt) => Maker::Unrecorded,
-            None => Maker::Nobody,
+            None => Maker::NotMade,
         }
     }
 
@@ -342,9 +343,9 @@ mod tests {
         let unrecorded = Maker::Unrecorded;
         assert_eq!(
             makers,
-            [Maker::Nobody, unrecorded, unrecorded, Maker::Known(old), Maker::Known(new), Maker::Nobody]
+            [Maker::NotMade, unrecorded, unrecorded, Maker::Known(old), Maker::Known(new), Maker::NotMade]
         );
         operations.begin_attempt(Position(1), None, 0);
-        assert_eq!(operations.maker(Position(1), 1), Maker::Nobody, "no worker began it");
+        assert_eq!(operations.maker(Position(1), 1), Maker::NotMade, "no worker began it");
     }
 }

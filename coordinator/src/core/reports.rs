@@ -243,12 +243,13 @@ impl Coordinator {
         }
     }
 
-    /// Whether a worker may report the result of an attempt: it made the attempt, or the store no longer tells who did.
+    /// Whether a worker may report the result of an attempt: the worker made the attempt, or the store no longer has the
+    /// name of the worker that did.
     pub(super) fn may_report(&self, worker: WorkerIndex, position: Position, attempt: Attempt) -> bool {
         match self.operations.maker(position, attempt.0) {
             Maker::Known(maker) => maker == worker,
             Maker::Unrecorded => true,
-            Maker::Nobody => false,
+            Maker::NotMade => false,
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) struct Abilities {
     pub(super) only_home: bool,
     /// Checksums of its provider packages. Empty if the worker listed none.
     pub(super) packages: Vec<String>,
-    /// The maximum number of concurrent tasks.
+    /// The maximum number of concurrent tasks; at least 1 for a worker that has connected.
     pub(super) window: u32,
 }
 
@@ -380,9 +380,9 @@ impl Roster {
         let fitting = self.workers.positions().filter(|index| fits(*index));
         fitting.min_by(|one, other| {
             let (one, other) = (&self.workers[*one], &self.workers[*other]);
-            let crossed = |of: &Worker, with: &Worker| {
-                u128::from(of.load + u64::from(open)) * u128::from(with.abilities.window.max(1))
-            };
+            // Comparing products avoids a division of each load by the number of slots.
+            let crossed =
+                |of: &Worker, with: &Worker| u128::from(of.load + u64::from(open)) * u128::from(with.abilities.window);
             crossed(one, other).cmp(&crossed(other, one))
         })
     }

@@ -13,6 +13,7 @@ use crate::event::{Decision, UserResolution};
 use crate::operation_event::OperationEventKind;
 use crate::process::in_words;
 use crate::result::JournalledResult;
+use weft_protocol::diagnostics::{decode_diagnostics, first_error};
 use weft_protocol::{Candidate, Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
 
 /// The reason of a doubt from an earlier term.
@@ -125,7 +126,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Queues a doubt again, because the worker that looked for evidence was lost.
+    /// Queues a doubt again, because the worker that looked for evidence was lost or could not open the shard.
     pub(super) fn requeue_settle(&mut self, position: Position) -> Handled {
         if !matches!(self.operations.state(position), State::InDoubt(Doubt::AtSettler(_))) {
             return Ok(());
@@ -268,8 +269,19 @@ impl Coordinator {
                 self.unsettled(position, known)
             }
             SettleVerdict::Unknown(reason) => self.unsettled(position, reason),
+            SettleVerdict::Unopened(diagnostics) => self.evidence_refused(worker, position, &diagnostics),
             SettleVerdict::Found(found) => self.unsettled_beside(position, found.reason.clone(), Some(found)),
         }
+    }
+
+    /// Handles the verdict of a worker that could not open the provider. If another worker is suitable for the shard,
+    /// that worker looks for the evidence.
+    fn evidence_refused(&mut self, worker: WorkerIndex, position: Position, diagnostics: &Opaque) -> Handled {
+        let shard = self.outline.at(position).shard;
+        if self.moves_on(shard, worker, diagnostics) {
+            return self.requeue_settle(position);
+        }
+        self.unsettled(position, first_error(&decode_diagnostics(diagnostics)))
     }
 
     /// Handles the late report of the worker that made the attempt.

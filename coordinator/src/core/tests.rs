@@ -7,15 +7,17 @@ mod limits;
 mod workers;
 
 use weft_state::{
-    Attempt, Digest, DoubtOutcome, Evidence, Failure, FailureKind, OpRecord, OpStatus, Opaque, RunHeader, RunId,
-    RunPast, RunStatus, RunView, StoreAnswer, StoreStep, TermEnding, Writes,
+    Attempt, Digest, DoubtOutcome, Evidence, Failure, FailureKind, InstanceObject, OpRecord, OpStatus, Opaque, RawJson,
+    RunHeader, RunId, RunPast, RunStatus, RunView, StoreAnswer, StoreStep, TermEnding, Writes,
 };
 
 use super::*;
 use crate::event::Hello;
 use crate::event::{Decision, Finish, UserResolution};
 use crate::outline::{Need, OperationKind, OutlineExport, OutlineOperation, OutlineShard, ShardKey};
-use weft_protocol::{HeldPhase, HeldTask, Report, SettleOrder, Task, TaskDone, TaskResult};
+use weft_protocol::{
+    HeldPhase, HeldTask, ObjectChange, ObjectWrite, Report, SettleOrder, Task, TaskDone, TaskResult, TaskWrites,
+};
 
 fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
     RunView {
@@ -103,6 +105,24 @@ fn ok(count: usize) -> Event {
 
 fn done(task: Task) -> Report {
     let result = TaskResult::Done(TaskDone { local: Arc::from([1]), ..TaskDone::default() });
+    Report::Result { task, result: Arc::new(result) }
+}
+
+/// The write of an object at this address.
+fn put(address: &str, attributes: &str) -> ObjectWrite {
+    let object = InstanceObject::new(0, RawJson::new(attributes));
+    ObjectWrite {
+        address: address.parse().unwrap(),
+        provider: String::new(),
+        deposed: None,
+        change: ObjectChange::Put(Box::new(object)),
+    }
+}
+
+/// The result of an update of `a.b0`, with an object that no record has.
+fn invented(task: Task) -> Report {
+    let writes = TaskWrites { objects: vec![put("a.b0", r#"{"id":"invented"}"#)], outputs: Vec::new() };
+    let result = TaskResult::Done(TaskDone { writes, ..TaskDone::default() });
     Report::Result { task, result: Arc::new(result) }
 }
 

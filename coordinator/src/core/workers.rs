@@ -54,7 +54,7 @@ impl Coordinator {
             // A process that made no attempt which the term knows is not added to the workers of the term.
             let maker = match self.operations.maker(position, task.attempt.0) {
                 Maker::Unrecorded => Some(self.roster.enlist(&id, self.clock.now())),
-                Maker::Known(_) | Maker::Nobody => self.roster.find(&id),
+                Maker::Known(_) | Maker::NotMade => self.roster.find(&id),
             };
             made.extend(maker.map(|maker| (task, maker)));
         }
@@ -288,8 +288,13 @@ impl Coordinator {
 
     /// Frees a leased task. No call can have been made.
     pub(super) fn unlease(&mut self, position: Position) -> Handled {
+        self.unlease_because(position, Opaque::default())
+    }
+
+    /// Frees a leased task whose worker reported these diagnostics. No call can have been made.
+    pub(super) fn unlease_because(&mut self, position: Position, diagnostics: Opaque) -> Handled {
         self.happen(position, Happening::Unlease)?;
-        self.tell(position, OperationEventKind::Returned, Opaque::default());
+        self.tell(position, OperationEventKind::Returned, diagnostics);
         self.let_go(position);
         self.ready_if_free(position);
         Ok(())

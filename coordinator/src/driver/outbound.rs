@@ -77,9 +77,17 @@ impl Outbound {
         }
     }
 
-    /// Records that the store failed permanently at this batch. Returns the number of results that are still awaited.
+    /// Whether the store has not failed permanently.
+    pub(super) fn works(&self) -> bool {
+        self.failure.is_none()
+    }
+
+    /// Records that the store failed permanently. `batch` are the steps that it did not accept, except for a batch that
+    /// has no answer yet. Returns the number of results that are still awaited.
     pub(super) fn failed(&mut self, batch: Arc<Vec<StoreStep>>, error: StoreError) -> usize {
-        self.sent = None;
+        if !batch.is_empty() {
+            self.sent = None;
+        }
         let mut batch = Arc::unwrap_or_clone(batch);
         batch.append(&mut self.steps);
         self.steps = batch;
@@ -100,10 +108,12 @@ impl Outbound {
         self.failure.is_some() && (self.calls.is_empty() || !self.collects)
     }
 
-    /// Gives up waiting for the answer to the batch that was sent, if there is one. `error` is the reason.
+    /// Gives up waiting for the answer to the batch that was sent, if there is one. `error` is the reason, unless the
+    /// store has failed before.
     pub(super) fn give_up(&mut self, error: impl FnOnce() -> StoreError) {
         if let Some(batch) = self.sent.take() {
-            self.failed(batch, error());
+            let error = self.failure.take().unwrap_or_else(error);
+            self.failed(batch, error);
         }
     }
 
@@ -192,6 +202,29 @@ mod tests {
         assert_eq!(outbound.take_rest(), (Some(StoreError::ReadOnly), vec![failure(0), failure(1)]));
         outbound.give_up(|| StoreError::ReadOnly);
         assert_eq!(outbound.take_rest(), (None, Vec::new()));
+    }
+
+    #[test]
+    fn a_batch_on_its_way_is_kept_if_the_store_fails_meanwhile() {
+        let mut outbound = Outbound::new(true);
+        outbound.push(vec![intent(0)]);
+        let batch = outbound.next_batch().unwrap();
+        outbound.taken(&batch, &[yes()]);
+        outbound.push(vec![failure(0)]);
+        let batch = outbound.next_batch().unwrap();
+        assert!(outbound.works());
+        outbound.failed(Arc::default(), StoreError::ReadOnly);
+        assert!(!outbound.works());
+        outbound.push(vec![failure(1)]);
+        outbound.failed(batch, StoreError::Closed("x".to_owned()));
+        let (error, rest) = outbound.take_rest();
+        assert_eq!((error, rest), (Some(StoreError::Closed("x".to_owned())), vec![failure(0), failure(1)]));
+        // The answer to the batch never comes.
+        outbound.push(vec![failure(0)]);
+        outbound.next_batch().unwrap();
+        outbound.failed(Arc::default(), StoreError::ReadOnly);
+        outbound.give_up(|| StoreError::Closed("x".to_owned()));
+        assert_eq!(outbound.take_rest(), (Some(StoreError::ReadOnly), vec![failure(0)]));
     }
 
     #[test]

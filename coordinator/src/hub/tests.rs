@@ -1,4 +1,5 @@
 use super::*;
+use crate::outline::HOME;
 
 #[tokio::test]
 async fn draining_a_worker_that_is_away_again_does_not_let_it_back() {
@@ -73,6 +74,41 @@ async fn told_by(name: &str, labels: &[(&str, &str)]) -> [(usize, usize); 2] {
 async fn the_worker_of_a_command_line_tells_only_of_its_own_run() {
     assert_eq!(told_by("home-r1", &[(HOME, "r1")]).await, [(1, 1), (0, 0)]);
     assert_eq!(told_by("w", &[]).await, [(1, 1); 2]);
+}
+
+/// A later connection of the same worker, with another greeting, does not widen the scope of an earlier one.
+#[tokio::test]
+async fn a_connection_is_judged_by_its_own_greeting() {
+    let hub = Hub::new();
+    let run = RunId::parse("r2").expect("a run id");
+    let (sender, mut events) = mpsc::channel(16);
+    let _listening = hub.listen_for(&run, sender).await;
+    let (outgoing, _frames) = mpsc::channel(16);
+    let (_sender, incoming) = mpsc::channel(16);
+    let link = Link { outgoing, incoming, patient: false, peer: Peer::SameUser { user: 0 }, is_worker: true };
+    let mut callers = Vec::new();
+    for labels in [BTreeMap::from([(HOME.to_owned(), "r1".to_owned())]), BTreeMap::new()] {
+        let hello = Greeting { name: "home-r1".to_owned(), labels, protocol: PROTOCOL, ..Greeting::default() };
+        let caller = Caller { id: worker_id(&hello.name, "m:1:1:1"), scope: Scope::of(&hello) };
+        hub.enter(&caller, hello, &link).await;
+        callers.push(caller);
+    }
+    let (mut heard, mut counts) = (Vec::new(), Vec::new());
+    for caller in &callers {
+        let reports = vec![weft_protocol::Report::Returned(weft_protocol::Task::new(0, 1))];
+        let frame = WorkerFrame {
+            reports: vec![weft_protocol::RunReports { run: run.clone(), reports }],
+            leaving: true,
+            ..WorkerFrame::default()
+        };
+        hub.spread(caller, frame).await;
+        while let Ok(batch) = events.try_recv() {
+            heard.extend(batch);
+        }
+        counts.push(heard.len());
+    }
+    assert_eq!(counts, [1, 3], "the first one is not heard: {heard:?}");
+    assert!(matches!(&heard[..], [Event::Joined(_), Event::Leaving(_), Event::Said(..)]), "{heard:?}");
 }
 
 /// The user may suspend the process with Ctrl-Z. Its worker must not take this for a lost connection.

@@ -7,14 +7,14 @@ use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio::time::timeout;
 use weft_graph_format::address::NamedObject;
-use weft_state::{IdOwners, OpIndex, OpStatus, RunId};
+use weft_state::{Choice, IdOwners, OpIndex, OpStatus, RunId};
 
 use super::Service;
 use crate::core::RunOptions;
 use crate::doubts::KnownDoubt;
 use crate::driver::{RunEvent, RunOutcome};
 use crate::event::{Cancel, Decision, Event, UserResolution};
-use crate::listing::{doubtful, fitting};
+use crate::listing::doubtful;
 use crate::plan::RunPlan;
 use crate::term::RunError;
 
@@ -124,17 +124,15 @@ impl Service {
     async fn check_decision(&self, plan: &RunPlan, operation: u32, decision: &Decision) -> Result<(), RunError> {
         let Some(position) = plan.outline.position(operation) else { return Ok(()) };
         let operation = plan.outline.at(position);
-        if !fitting(Some(operation.kind)).contains(&decision.name()) {
+        if !Choice::fitting(Some(operation.kind)).contains(&decision.choice()) {
             return Err(RunError::DecisionDoesNotFit {
                 address: operation.address.clone(),
                 action: operation.kind,
                 decision: decision.name(),
             });
         }
-        let Decision::Adopt(id) = decision else { return Ok(()) };
-        let Some(instance) = operation.instance() else {
-            return Err(RunError::NotAnInstance(operation.address.clone()));
-        };
+        // Only operations on resource instances are found by the name of an object.
+        let (Decision::Adopt(id), Some(instance)) = (decision, operation.instance()) else { return Ok(()) };
         match IdOwners::of(&self.store.snapshot().await?).other(instance, id) {
             Some(owner) => Err(RunError::IdTaken { id: id.clone(), address: operation.address.clone(), owner }),
             None => Ok(()),

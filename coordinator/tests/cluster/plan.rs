@@ -1,13 +1,13 @@
 //! Plans for tests: `SHARDS COUNT` stands for SHARDS shards and COUNT pairs of operations. The first operation of each
 //! pair is in one shard, and the second is in the next shard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
 use weft_coordinator::{
     Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ReadPlan, RunClaim, RunPlan,
-    ShardIndex, ShardKey,
+    ShardFragment, ShardIndex, ShardKey,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
@@ -73,10 +73,10 @@ fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
             outline.operations.push(operation);
         }
     }
+    let fragment = |text: String| ShardFragment { bytes: Arc::from(text.into_bytes()), inputs: BTreeSet::new() };
     RunPlan {
         outline: Arc::new(outline),
-        fragments: fragments.into_iter().map(|text| Arc::from(text.into_bytes())).collect(),
-        fragment_inputs: Vec::new(),
+        fragments: fragments.into_iter().map(fragment).collect(),
         digest: Digest::of(plan),
         inputs: BTreeMap::new(),
         wanted: Vec::new(),

@@ -122,6 +122,7 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
                             attempt: settle.attempt,
                             verdict: Some(verdict),
                             candidate,
+                            unopened: Vec::new(),
                         }));
                     }
                     _ => {}

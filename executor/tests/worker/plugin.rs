@@ -417,11 +417,17 @@ async fn a_refused_provider_configuration_is_reported() {
         let name = vec![("name", Value::string(format!("n{i}")))];
         lab.change(&draft, &format!("lab_thing.a[{i}]"), None, name, |_| ()).await;
     }
-    let run = lab.run(draft).await;
+    let mut run = lab.run(draft).await;
     for outcome in run.outcomes.keys() {
         let (failed, problems) = run.failed(*outcome);
         assert_eq!(problems[0].summary, "Out of order");
         assert!(failed.unopened, "another worker may be able to");
     }
     assert_eq!((run.outcomes.len(), run.intents.len()), (3, 0));
+    // The search for evidence about a doubt needs the provider, too.
+    let first = run.operation("lab_thing.a[0]");
+    let settled = run.settled(first, Some("thing-1")).await;
+    assert!(matches!(&settled.verdict, Some(Verdict::Unknown(why)) if why.starts_with("Out of order")), "{settled:?}");
+    let problems: Vec<Diagnostic> = postcard::from_bytes(&settled.unopened).unwrap();
+    assert_eq!(problems[0].summary, "Out of order");
 }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weft_graph_format::address::DeposedKey;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::path::Path;
 use weft_graph_format::placement::InstanceBound;
@@ -10,6 +11,7 @@ use weft_graph_format::shown::ShownName;
 use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrite, PathStep, RawJson};
 
 use super::*;
+use crate::diagnostics::encode_diagnostics;
 use crate::frame::{OutputLine, RunLine, RunOrders};
 use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
@@ -98,6 +100,7 @@ fn every_report_round_trips() {
         SettleVerdict::Applied(Box::new(whole_result())),
         SettleVerdict::NotApplied { holder_dead: true },
         SettleVerdict::Unknown("cannot tell".into()),
+        SettleVerdict::Unopened(encode_diagnostics(&[Diagnostic::error("No", "It cannot be.")])),
         SettleVerdict::Found(Box::new(Candidate {
             reason: "may be older".into(),
             id: "bucket".into(),
@@ -112,6 +115,20 @@ fn every_report_round_trips() {
     reports.extend(results.map(|result| Report::Result { task: task(), result: Arc::new(result) }));
     reports.extend(verdicts.map(|verdict| Report::Settled { task: task(), verdict }));
     round(WorkerFrame::of_reports(reports.into_iter().map(|report| (run("r"), report))));
+}
+
+/// A coordinator that does not know a verdict reads it as `unknown`, with a reason.
+#[test]
+fn new_verdicts_are_unknown_to_earlier_coordinators() {
+    let diagnostics = encode_diagnostics(&[Diagnostic::error("No", "It cannot be.")]);
+    let report = Report::Settled { task: task(), verdict: SettleVerdict::Unopened(diagnostics) };
+    let frame = WorkerFrame::of_reports([(run("r"), report)].into_iter()).encode();
+    let frame = proto::WorkerFrame::decode(frame.as_slice()).unwrap();
+    let Some(proto::worker_item::Item::Settled(settled)) = frame.reports[0].items[0].item.clone() else {
+        panic!("{frame:?}")
+    };
+    assert_eq!(settled.verdict, Some(proto::settle_result::Verdict::Unknown("No: It cannot be.".into())));
+    assert!(settled.candidate.is_none() && !settled.unopened.is_empty());
 }
 
 #[test]

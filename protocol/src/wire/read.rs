@@ -176,6 +176,7 @@ fn report(item: proto::WorkerItem) -> Result<Report, FrameError> {
                     SettleVerdict::NotApplied { holder_dead: not.holder_dead }
                 }
                 proto::settle_result::Verdict::Unknown(reason) => match settled.candidate {
+                    _ if !settled.unopened.is_empty() => SettleVerdict::Unopened(Opaque(settled.unopened)),
                     Some(found) => SettleVerdict::Found(Box::new(Candidate::from_wire(found, reason))),
                     None => SettleVerdict::Unknown(reason),
                 },

@@ -4,15 +4,16 @@
 //! replaced coordinator may not know yet that it was replaced. The simulation also runs workers, which decide as the
 //! shipped worker does ([`weft_executor::simulation`]). Calls to the simulated cloud take effect at some moment or not
 //! at all. Orders and reports go through the codec of the cluster protocol. Workers die, are suspended and come back.
-//! Streams break. The store tears batches, loses steps that were not durable, and answers late. Coordinators crash, are
-//! suspended, and are taken over. Users interrupt.
+//! Some cannot open a shard, or cannot configure its provider. Streams break. The store tears batches, loses steps that
+//! were not durable, and answers late. Coordinators crash, are suspended, and are taken over. Users interrupt.
 //!
 //! After each step, the whole memory of the coordinator is checked. At the end, the ledger of the cloud is compared
 //! with the store. The promise: each operation has at most one unproven call, no effect happens twice, no acknowledged
 //! result is lost, every doubt is reported, and the run ends.
 //!
 //! Reading order: [`run`] runs one seed. `world` takes one random step after another. `seat` is a coordinator,
-//! `process` a worker, `disk` the store, `cloud` the cloud, and `kept` checks the promises of the store.
+//! `process` a worker, `provider` its results, `disk` the store, `cloud` the cloud, and `kept` checks the promises of
+//! the store.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod judge;
 mod kept;
 mod plan;
 mod process;
+mod provider;
 mod random;
 mod seat;
 mod world;

@@ -4,26 +4,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use weft_coordinator::event::Hello;
-use weft_coordinator::{Need, OperationKind, Outline, OutlineOperation};
+use weft_coordinator::{Need, OperationKind, Outline};
 use weft_executor::simulation::{DeskAction, Docket, Now, SpooledResult, is_young};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::digest::Digest;
-use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{
-    CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, PROTOCOL, Report, RunOrders, SettleOrder,
-    SettleVerdict, Task, TaskDone, TaskResult, TaskWrites, WorkerFrame,
+    CoordinatorFrame, HeldPhase, OpenShard, Order, PROTOCOL, Report, RunOrders, SettleOrder, SettleVerdict, Task,
+    TaskResult, TaskWrites, WorkerFrame,
 };
-use weft_state::{InstanceObject, Opaque, RawJson, RunId, WorkerId};
+use weft_state::{Opaque, RunId, WorkerId};
 
 use crate::cloud::{CallEnding, Cloud};
 use crate::kept::DurableRecords;
-use crate::plan::TRY_AGAIN;
+use crate::provider::{EXPORT, error_of, needs_provider, result_of, unopened_because};
 use crate::random::Random;
 use crate::seat::INTENT_AGE;
-
-/// The first byte of a result for readers in the same shard. Exported results have a different first byte.
-const LOCAL: u8 = 1;
-const EXPORT: u8 = 2;
 
 /// The progress of a running task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +37,14 @@ struct Running {
     stage: Stage,
 }
 
-/// The results in an open shard.
+/// An open shard.
 #[derive(Clone, Debug, Default)]
-struct FormulaInputs {
+struct ShardState {
+    /// The available results of the shard itself, and of other shards.
     locals: BTreeSet<u32>,
     foreign: BTreeSet<(u32, u8)>,
+    /// Whether the provider was open at some time. Then it can be opened again.
+    had_provider: bool,
 }
 
 /// A worker process.
@@ -67,7 +64,7 @@ pub(crate) struct Process {
     pub(crate) suspended_until: u64,
     docket: Docket,
     opening: Vec<OpenShard>,
-    shards: BTreeMap<u32, FormulaInputs>,
+    shards: BTreeMap<u32, ShardState>,
     running: BTreeMap<Task, Running>,
     settles: VecDeque<SettleOrder>,
     /// The tasks whose calls were reported as done.
@@ -333,7 +330,7 @@ impl Process {
         let there = outcome.is_ok();
         let Some(actions) = self.docket.opened(around.run, open.shard, outcome) else { return };
         if there {
-            self.shards.insert(open.shard, FormulaInputs::default());
+            self.shards.insert(open.shard, ShardState::default());
             self.arrived(open.shard, &open.restored);
         }
         self.perform_actions(actions, around);
@@ -342,9 +339,14 @@ impl Process {
     fn prepare(&mut self, task: Task, around: &mut Around<'_>) {
         let Some(operation) = around.outline.operation(task.operation) else { return };
         let fails = around.happens(4);
+        let unopened = needs_provider(operation) && self.cannot_open(operation.shard.0, around);
         let Some(running) = self.running.get_mut(&task) else { return };
         let Stage::Preparing { read_first } = running.stage else { return };
-        if fails {
+        if unopened {
+            let (writes, diagnostics) = (TaskWrites::default(), unopened_because());
+            let result = TaskResult::Failed { writes, diagnostics, absence_unproven: false, unopened };
+            self.finish(task, result, around);
+        } else if fails {
             self.finish(task, TaskResult::failed(Opaque(vec![1])), around);
         } else if !operation.changes_world || read_first && around.cloud.has(task.operation) {
             self.finish(task, TaskResult::Done(result_of(operation)), around);
@@ -352,6 +354,13 @@ impl Process {
             running.stage = Stage::Asked(around.now);
             self.docket.asked(around.run, task, Digest::default(), around.now);
         }
+    }
+
+    /// Whether the process cannot start or configure the provider of a shard now.
+    fn cannot_open(&mut self, shard: u32, around: &mut Around<'_>) -> bool {
+        let Some(open) = self.shards.get_mut(&shard) else { return false };
+        open.had_provider |= !around.happens(10);
+        !open.had_provider
     }
 
     fn begin_calls(&mut self, around: &mut Around<'_>) {
@@ -417,6 +426,8 @@ impl Process {
         let cannot_look = looks_up && !operation.probe_by_identity;
         let verdict = if cannot_look {
             SettleVerdict::Unknown(String::new())
+        } else if self.cannot_open(settle.shard, around) {
+            SettleVerdict::Unopened(unopened_because())
         } else if around.happens(10) {
             SettleVerdict::Unknown("the cloud does not respond".to_owned())
         } else if around.cloud.has(settle.task.operation) {
@@ -463,36 +474,4 @@ fn check_done(outline: &Outline, need: Need, done: &BTreeSet<u32>) {
             }
         }
     }
-}
-
-/// The report of a worker about an operation that took effect.
-fn result_of(operation: &OutlineOperation) -> TaskDone {
-    let change = match operation.kind {
-        OperationKind::Create | OperationKind::Update => {
-            let text = format!("{{\"id\":\"{}\"}}", operation.address);
-            Some(ObjectChange::Put(Box::new(InstanceObject::new(0, RawJson::new(text)))))
-        }
-        OperationKind::Delete => Some(ObjectChange::Remove),
-        _ => None,
-    };
-    let objects = change.into_iter().map(|change| ObjectWrite {
-        address: operation.address.parse().expect("an address"),
-        provider: "provider[\"h/n/t\"]".to_owned(),
-        deposed: None,
-        change,
-    });
-    TaskDone {
-        writes: TaskWrites { objects: objects.collect(), outputs: Vec::new() },
-        local: Arc::from([LOCAL]),
-        exports: (0..).zip(&operation.exports).map(|(export, _)| Arc::from([EXPORT, export])).collect(),
-        diagnostics: Opaque::default(),
-        shown: None,
-    }
-}
-
-/// The error of a call. For every second task, the error says that the call was temporarily refused.
-fn error_of(task: Task) -> Opaque {
-    let is_refusal = (task.operation + task.attempt.0).is_multiple_of(2);
-    let detail = if is_refusal { TRY_AGAIN } else { "it cannot be" };
-    encode_diagnostics(&[Diagnostic::error("No", detail)])
 }

@@ -1,6 +1,6 @@
 //! The seeds of the ordinary test run. `WEFT_SIMULATION_SEEDS=100000` runs more. `scripts/simulate` shows histories.
 
-use weft_simulation::run;
+use weft_simulation::{history, run};
 
 const SEEDS: u64 = 3_000;
 
@@ -14,6 +14,14 @@ fn the_promise_is_kept() {
     });
     if let Some(failure) = failure {
         panic!("{}seed {} breaks the promise: {}", failure.history, failure.seed, failure.reason);
+    }
+}
+
+#[test]
+fn workers_that_cannot_configure_a_provider_occur() {
+    let histories: Vec<String> = (0..100).map(history).collect();
+    for report in ["unopened: true", "Unopened("] {
+        assert!(histories.iter().any(|history| history.contains(report)), "{report}");
     }
 }
 

@@ -184,16 +184,7 @@ fn doubts_can_be_looked_up_without_going_on() {
 #[test]
 fn a_failed_create_that_left_an_object_is_not_repeated() {
     let plan = || outline(OperationKind::Create, &[&[], &[0]], 1);
-    let object = weft_protocol::ObjectWrite {
-        address: plan().operations[0].address.parse().unwrap(),
-        provider: String::new(),
-        deposed: None,
-        change: weft_protocol::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(
-            0,
-            weft_state::RawJson::new("{}"),
-        ))),
-    };
-    let writes = weft_protocol::TaskWrites { objects: vec![object], outputs: Vec::new() };
+    let writes = TaskWrites { objects: vec![put("a.b0", "{}")], outputs: Vec::new() };
     let (mut core, _) = begin(plan(), RunOptions::in_process(), Vec::new());
     let task = started(&core.step(0, hello("w")))[0];
     core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
@@ -301,23 +292,15 @@ fn an_object_that_may_be_older_is_reported_and_not_adopted() {
 
 #[test]
 fn an_object_of_another_address_of_the_run_is_not_adopted() {
-    let object = |address: &str| weft_protocol::ObjectWrite {
-        address: address.parse().unwrap(),
-        provider: String::new(),
-        deposed: None,
-        change: weft_protocol::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(
-            0,
-            weft_state::RawJson::new("{\"id\":\"b\"}"),
-        ))),
-    };
+    const OBJECT: &str = r#"{"id":"b"}"#;
     for owned in [false, true] {
         let mut core = create_looked_at(false, RunOptions::in_process());
         if owned {
-            let writes = weft_protocol::TaskWrites { objects: vec![object("a.other")], outputs: Vec::new() };
+            let writes = TaskWrites { objects: vec![put("a.other", OBJECT)], outputs: Vec::new() };
             core.records.write(writes).unwrap();
         }
-        let own = object(&core.outline.at(Position(0)).address.clone());
-        let writes = weft_protocol::TaskWrites { objects: vec![own], outputs: Vec::new() };
+        let own = put(&core.outline.at(Position(0)).address, OBJECT);
+        let writes = TaskWrites { objects: vec![own], outputs: Vec::new() };
         let done = TaskDone { writes, ..TaskDone::default() };
         let told = core.step(2, verdict(SettleVerdict::Applied(Box::new(done))));
         assert_eq!(resolves(&told), !owned, "{told:?}");
@@ -329,6 +312,59 @@ fn a_create_is_repeated_only_if_its_type_promises_that_absence_is_proven() {
     let mut core = create_looked_at(true, RunOptions::in_process());
     let told = core.step(2, verdict(SettleVerdict::NotApplied { holder_dead: true }));
     assert!(matches!(&steps(&told)[..], [StoreStep::Resolve(found)] if found.evidence == Evidence::Probe), "{told:?}");
+}
+
+/// The workers that are ordered to look for evidence.
+fn settlers(instructions: &[Instruction]) -> Vec<WorkerId> {
+    let asked = instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::Send { worker, orders } => {
+            orders.iter().any(|order| matches!(order, Order::Settle(_))).then(|| worker.clone())
+        }
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[test]
+fn a_doubt_goes_to_another_worker_if_the_first_cannot_open_the_provider() {
+    let unopened = |name: &str, diagnostics: u8| {
+        let (task, verdict) = (Task::new(0, 1), SettleVerdict::Unopened(Opaque(vec![diagnostics])));
+        said(name, Report::Settled { task, verdict })
+    };
+    let mut core = create_looked_at(true, RunOptions { gather_ms: 0, ..RunOptions::default() });
+    core.step(2, hello("v"));
+    let told = core.step(3, unopened("w", 1));
+    core.check_invariants();
+    assert!(orders(&told).contains(&Order::Close(0)), "{told:?}");
+    assert_eq!(settlers(&told), [WorkerId("v/1".to_owned())], "{told:?}");
+    assert_eq!((core.status(0), core.status(1)), (Some(Status::InDoubt), Some(Status::Pending)));
+    let found = Report::Settled { task: Task::new(0, 1), verdict: SettleVerdict::NotApplied { holder_dead: true } };
+    assert!(resolves(&core.step(4, said("v", found))), "its evidence counts");
+    // If no other worker is left, the doubt stays, and the user sees why.
+    let mut core = create_looked_at(true, RunOptions { gather_ms: 0, ..RunOptions::default() });
+    core.step(2, hello("v"));
+    core.step(3, unopened("w", 1));
+    let told = core.step(4, unopened("v", 2));
+    core.check_invariants();
+    assert!(settlers(&told).is_empty() && !resolves(&told), "{told:?}");
+    let is_told = |instruction: &Instruction| {
+        matches!(instruction, Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { .. }, .. }))
+    };
+    assert!(told.iter().any(is_told), "{told:?}");
+    assert_eq!((core.status(0), core.status(1)), (Some(Status::InDoubt), Some(Status::Skipped)));
+}
+
+#[test]
+fn a_doubt_of_a_shard_that_no_worker_can_open_stays_with_the_reason() {
+    let problem = weft_graph_format::diagnostic::Diagnostic::error("No package", "It is missing.");
+    let diagnostics = weft_protocol::diagnostics::encode_diagnostics(&[problem]);
+    let mut core = create_looked_at(true, RunOptions::in_process());
+    let told = core.step(2, said("w", Report::Refused { shard: 0, diagnostics }));
+    let reason = told.iter().find_map(|instruction| match instruction {
+        Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { reason, .. }, .. }) => Some(reason),
+        _ => None,
+    });
+    assert!(reason.is_some_and(|reason| reason.ends_with("No package: It is missing.")), "{told:?}");
 }
 
 #[test]

@@ -2,20 +2,6 @@
 
 use super::*;
 
-/// The result of an update, with an object that no record has.
-fn invented(task: Task) -> Report {
-    let object = weft_state::InstanceObject::new(0, weft_state::RawJson::new(r#"{"id":"invented"}"#));
-    let write = weft_protocol::ObjectWrite {
-        address: "a.b0".parse().unwrap(),
-        provider: String::new(),
-        deposed: None,
-        change: weft_protocol::ObjectChange::Put(Box::new(object)),
-    };
-    let writes = weft_protocol::TaskWrites { objects: vec![write], outputs: Vec::new() };
-    let result = TaskResult::Done(TaskDone { writes, ..TaskDone::default() });
-    Report::Result { task, result: Arc::new(result) }
-}
-
 /// Whether a report changes nothing: no step for the store, no order, and no progress.
 fn is_ignored(core: &mut Coordinator, name: &str, report: Report) -> bool {
     core.step(5, said(name, report)).is_empty()

@@ -3,8 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::limits::CallBudget;
 use weft_protocol::diagnostics::encode_diagnostics;
-use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
-use weft_state::{InstanceObject, RawJson, TokenGrant, TokenRequest};
+use weft_state::{TokenGrant, TokenRequest};
 
 use super::*;
 use crate::retry::RetryRule;
@@ -134,16 +133,7 @@ fn an_update_is_read_before_it_is_tried_again() {
 
 #[test]
 fn other_failures_count_at_once() {
-    let object = InstanceObject::new(0, RawJson::new("{}".to_owned()));
-    let kept = TaskWrites {
-        objects: vec![ObjectWrite {
-            address: "a.b0".parse().unwrap(),
-            provider: "provider[\"h/a/b\"]".into(),
-            deposed: None,
-            change: ObjectChange::Put(Box::new(object)),
-        }],
-        outputs: Vec::new(),
-    };
+    let kept = TaskWrites { objects: vec![put("a.b0", "{}")], outputs: Vec::new() };
     for (detail, writes) in [("AccessDenied", TaskWrites::default()), ("429 Too Many Requests", kept)] {
         let (mut core, task) = refusing(OperationKind::Create);
         called(&mut core, task, 1);

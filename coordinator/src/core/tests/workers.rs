@@ -76,16 +76,7 @@ fn a_late_result_of_a_superseded_attempt_is_a_stray() {
     let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
     core.step(0, hello("w"));
     let task = Task { operation: 0, attempt: Attempt(1) };
-    let object = weft_state::InstanceObject::new(0, weft_state::RawJson::new("{}"));
-    let write = weft_protocol::ObjectWrite {
-        address: "a.b0".parse().unwrap(),
-        provider: String::new(),
-        deposed: None,
-        change: weft_protocol::ObjectChange::Put(Box::new(object)),
-    };
-    let writes = weft_protocol::TaskWrites { objects: vec![write], outputs: Vec::new() };
-    let late = TaskResult::Done(TaskDone { writes, ..TaskDone::default() });
-    let instructions = core.step(1, said("w", Report::Result { task, result: Arc::new(late) }));
+    let instructions = core.step(1, said("w", invented(task)));
     assert!(matches!(&steps(&instructions)[..], [StoreStep::Stray(_)]));
     assert!(orders(&instructions).contains(&Order::Acknowledged(task)));
 }
@@ -178,6 +169,64 @@ fn a_shard_whose_provider_one_worker_cannot_open_goes_to_another_worker() {
     core.step(6, said("b", done(again)));
     let end = finish(&core.step(7, ok(1))).unwrap();
     assert_eq!((end.counts.failed, end.counts.done), (1, 1));
+}
+
+#[test]
+fn the_reason_why_a_shard_goes_to_another_worker_is_reported() {
+    let options = RunOptions { gather_ms: 1, ..RunOptions::default() };
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), options, Vec::new());
+    core.step(0, hello("a"));
+    core.step(0, hello("b"));
+    let [first, _] = started(&core.step(1, Event::Tick))[..] else { panic!("two tasks") };
+    let told = core.step(2, unopened("a", first, 1));
+    assert_eq!(diagnostics_of(&told, &OperationEventKind::Returned), [Opaque(vec![1])]);
+    let told = core.step(3, said("b", Report::Refused { shard: 0, diagnostics: Opaque(vec![2]) }));
+    assert_eq!(diagnostics_of(&told, &OperationEventKind::Returned), [Opaque(vec![2])]);
+}
+
+#[test]
+fn a_shard_waits_for_another_worker_than_the_one_that_could_not_open_it() {
+    let options = RunOptions { gather_ms: 1, ..RunOptions::default() };
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), options, Vec::new());
+    core.step(0, hello("a"));
+    core.step(0, hello("b"));
+    let [task] = started(&core.step(1, Event::Tick))[..] else { panic!("one task") };
+    let [again] = started(&core.step(2, unopened("a", task, 1)))[..] else { panic!("it has moved") };
+    // The second worker leaves without a word about the provider. The first worker does not get the shard back.
+    core.step(3, Event::Leaving(WorkerId("b/1".to_owned())));
+    let told = core.step(4, said("b", Report::Returned(again)));
+    core.check_invariants();
+    assert!(started(&told).is_empty() && steps(&told).is_empty() && finish(&told).is_none(), "{told:?}");
+    assert_eq!(diagnostics_of(&told, &OperationEventKind::Waiting), [Opaque(vec![1])], "why it waits");
+    let [third] = started(&core.step(5, hello("c")))[..] else { panic!("a third worker gets it") };
+    // No worker is left that has not been tried.
+    let told = core.step(6, unopened("c", third, 3));
+    assert!(matches!(&steps(&told)[..], [StoreStep::Fail(failure)] if failure.diagnostics == Opaque(vec![3])));
+}
+
+#[test]
+fn every_task_of_a_worker_that_cannot_open_the_provider_follows_the_shard() {
+    let options = RunOptions { gather_ms: 1, ..RunOptions::default() };
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), options, Vec::new());
+    core.step(0, hello("a"));
+    core.step(0, hello("b"));
+    let [first, second] = started(&core.step(1, Event::Tick))[..] else { panic!("two tasks") };
+    core.step(2, unopened("a", first, 1));
+    // The shard has moved, and its new worker is lost. A late report of the first worker fails nothing.
+    core.step(3, Event::Dead(WorkerId("b/1".to_owned())));
+    let told = core.step(4, unopened("a", second, 1));
+    core.check_invariants();
+    assert!(steps(&told).is_empty() && orders(&told).contains(&Order::Acknowledged(second)), "{told:?}");
+    assert_eq!(started(&core.step(5, hello("c"))).len(), 2);
+}
+
+/// The diagnostics of the events of a kind.
+fn diagnostics_of(instructions: &[Instruction], kind: &OperationEventKind) -> Vec<Opaque> {
+    let events = instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::Progress(event) if event.what == *kind => Some(event.diagnostics.clone()),
+        _ => None,
+    });
+    events.collect()
 }
 
 #[test]
