@@ -58,6 +58,8 @@ pub struct ApplyOutcome {
     pub code: u8,
     /// Whether the run ended before everything was done.
     pub stopped: bool,
+    /// Whether the store of the run has failed.
+    pub store_failed: bool,
     /// The numbers of objects that the apply created, changed and so on.
     pub counts: ChangeCounts,
     /// What is known about each object in doubt, by its name.

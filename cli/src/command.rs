@@ -70,6 +70,14 @@ pub struct Invocation<'a> {
 }
 
 impl Invocation<'_> {
+    /// Reports the lost records of stores that were not reported yet. A question about a plan comes after them, because
+    /// the answer may depend on them.
+    pub fn report_losses(&self) {
+        for lost in self.context.notices.unreported() {
+            self.view.diagnostics(&[problems::store_lost_records(&lost)]);
+        }
+    }
+
     /// Reports a mistake in the arguments.
     pub fn mistake(&self, problem: &Diagnostic) -> Exit {
         self.mistakes(std::slice::from_ref(problem))

@@ -9,6 +9,8 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use weft_state::choice::quoted;
+
 use crate::command::Command;
 use crate::commands::{self, CommandLookup, all, groups};
 use crate::context::{Context, environment};
@@ -175,7 +177,7 @@ fn called() -> Option<(String, String)> {
     };
     let text = place.to_str()?;
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
-    Some((if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }, name))
+    Some((if plain { text.to_owned() } else { quoted(text) }, name))
 }
 
 /// Installs completion for the shells of the user.

@@ -1,4 +1,5 @@
-//! The help texts of the whole program and of groups of commands. [`Command::help`](crate::command::Command::help) is the help text of one command.
+//! The help texts of the whole program and of groups of commands. [`Command::help`](crate::command::Command::help) is
+//! the help text of one command.
 
 use std::fmt::Write as _;
 

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_state::LostStore;
 
 use crate::command::{Command, Invocation};
 use crate::commands::{self, CommandLookup};
@@ -168,13 +169,10 @@ fn invoke(command: &'static Command, named: &[String], arguments: &[String], lau
 /// Reports problems that are known only at the end of a command: lost records of a store, and locks that were not
 /// released.
 fn tell_of_store(invocation: &Invocation<'_>, exit: Exit) -> Exit {
-    let mut exit = exit;
-    for lost in invocation.context.notices.take() {
-        invocation.view.diagnostics(&[problems::store_lost_records(&lost)]);
-        if exit == Exit::DONE && !(lost.uncertain.is_empty() && lost.frozen.is_empty()) {
-            exit = Exit::UNCERTAIN;
-        }
-    }
+    invocation.report_losses();
+    let is_uncertain = |lost: &LostStore| !(lost.uncertain.is_empty() && lost.frozen.is_empty());
+    let uncertain = invocation.context.notices.take().iter().any(is_uncertain);
+    let exit = if exit == Exit::DONE && uncertain { Exit::UNCERTAIN } else { exit };
     let unreleased = invocation.context.unreleased.take();
     if unreleased.is_empty() {
         return exit;

@@ -6,7 +6,7 @@ use std::path::Path;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_identity::signature::SignatureError;
 use weft_state::remote::UnreleasedLock;
-use weft_state::{LostStore, RunId};
+use weft_state::{LostStore, RunId, RunStatus};
 
 /// The file of `-json-into` cannot be written.
 pub fn document_not_written(path: &str, error: &dyn Display) -> Diagnostic {
@@ -350,12 +350,15 @@ pub fn signature_refused(path: &str, error: &SignatureError) -> Diagnostic {
 }
 
 /// The signed plan was applied before.
-pub fn signature_used(run: &RunId) -> Diagnostic {
+pub fn signature_used(run: &RunId, status: RunStatus) -> Diagnostic {
+    let way_out = match status {
+        RunStatus::Done => "That run is done. For other changes, make a new plan and sign it.".to_owned(),
+        _ => format!("To continue that run: weft runs resume {run}. Otherwise make a new plan and sign it."),
+    };
     Diagnostic::error(
         "Signature already used",
         format!(
-            "A signature is valid for one run, and run {run} has already used the signature of this plan. To continue \
-             that run: weft runs resume {run}. Otherwise make a new plan."
+            "A signature is valid for one run, and run {run} has already used the signature of this plan. {way_out}"
         ),
     )
 }

@@ -72,14 +72,14 @@ pub fn verify(trusted: &TrustedKeys, path: &str, digest: Digest) -> Result<Verif
 /// Returns an error if a run has used the plan.
 pub fn unused(runs: &[RunHeader], digest: Digest) -> Result<(), Diagnostic> {
     match runs.iter().find(|run| run.plan == digest) {
-        Some(run) => Err(problems::signature_used(&run.id)),
+        Some(run) => Err(problems::signature_used(&run.id, run.status)),
         None => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use weft_state::{EmbeddedOptions, EmbeddedStore, Holder, NewRun, Opaque, RunStore as _};
+    use weft_state::{EmbeddedOptions, EmbeddedStore, Holder, NewRun, Opaque, RunStatus, RunStore as _};
 
     use super::*;
 
@@ -95,7 +95,7 @@ mod tests {
         let run = NewRun { id: id.clone(), started_unix_ms: 1, operations: 1, plan, starts_now: false };
         store.create_run(run).await.unwrap();
         let runs = store.runs().await.unwrap();
-        assert_eq!(unused(&runs, digest), Err(problems::signature_used(&id)));
+        assert_eq!(unused(&runs, digest), Err(problems::signature_used(&id, RunStatus::Stopped)));
         assert_eq!(unused(&runs, Digest::of(b"another plan")), Ok(()));
     }
 }

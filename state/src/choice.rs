@@ -19,8 +19,8 @@ impl Choice {
     /// All choices, in the order of messages.
     pub const ALL: [Choice; 4] = [Choice::Adopt, Choice::Absent, Choice::Retry, Choice::Forget];
 
-    /// The choices that fit an operation of this kind; `None` is an unknown kind. [`Choice::Adopt`] fits neither a provisioner, which leaves
-    /// no object, nor a delete, whose object the state already has.
+    /// The choices that fit an operation of this kind; `None` is an unknown kind. [`Choice::Adopt`] fits neither a
+    /// provisioner, which leaves no object, nor a delete, whose object the state already has.
     pub fn fitting(kind: Option<OperationKind>) -> &'static [Choice] {
         match kind {
             Some(OperationKind::Provision | OperationKind::Delete) => &[Choice::Absent, Choice::Retry, Choice::Forget],
@@ -66,12 +66,17 @@ impl Choice {
 /// The commands that settle an operation, one a line, with a meaning each. `offers` are pairs of a usage and a meaning.
 pub fn commands<'a>(run: &str, name: &str, offers: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let offers: Vec<(&str, &str)> = offers.collect();
-    let longest = offers.iter().map(|(usage, _)| usage.chars().count()).max().unwrap_or_default();
-    let width = longest.max(Choice::Adopt.usage().len());
+    let width = width(offers.iter().map(|(usage, _)| *usage));
     let line = |(usage, meaning): &(&str, &str)| {
         format!("weft runs resolve {run} {} -{usage:<width$}  {meaning}", quoted(name))
     };
     offers.iter().map(line).collect()
+}
+
+/// The width of a column of usages. The width is at least that of `adopt ID`, so that lists without this choice have
+/// the same layout.
+pub fn width<'a>(usages: impl Iterator<Item = &'a str>) -> usize {
+    usages.map(|usage| usage.chars().count()).max().unwrap_or_default().max(Choice::Adopt.usage().len())
 }
 
 /// A text as one quoted word of a shell.

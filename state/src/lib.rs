@@ -3,8 +3,8 @@
 //! Modules in reading order:
 //!
 //! - [`record`]: the record of a resource instance or an output. [`check`]: the record of a check. [`subject`]: the
-//!   things that have a revision. [`choice`]: what a user can decide about an operation in doubt. [`snapshot`]: the whole state
-//!   at one moment, with revisions and open doubts. [`tfstate`] reads and writes OpenTofu's state file.
+//!   things that have a revision. [`choice`]: what a user can decide about an operation in doubt. [`snapshot`]: the
+//!   whole state at one moment, with revisions and open doubts. [`tfstate`] reads and writes OpenTofu's state file.
 //! - [`result`]: the results of operations. [`run`]: the data types of a run (token, lease, statuses). [`step`]: the
 //!   requests of a run to a store. [`store`]: the trait that every store implements, with one method for each atomic
 //!   step of the run protocol. [`error`]: the errors of stores. [`edit`]: changes outside of any run. [`budget`] limits
@@ -80,5 +80,5 @@ pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, DoubtOutcome, Evidence, Fenced, HeldSubject,
     Intent, ReleaseAnswer, RenewAnswer, Resolution, Stale, StoreAnswer, StoreStep, TermEnding,
 };
-pub use store::RunStore;
+pub use store::{RunStore, Salvaged};
 pub use subject::{Doubt, DoubtKey, Revision, Subject};

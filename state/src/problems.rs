@@ -6,6 +6,7 @@ use weft_graph_format::operation_kind::OperationKind;
 use crate::choice::{Choice, commands};
 use crate::error::StoreError;
 use crate::run::OpIndex;
+use crate::subject::Doubt;
 
 /// The process is ending while a store operation is in progress.
 pub(crate) fn process_ending() -> StoreError {
@@ -23,6 +24,13 @@ pub(crate) fn other_resolution(op: OpIndex) -> StoreError {
 /// The address of a record does not match its parts, which make up `composed`.
 pub(crate) fn other_address(address: &str, composed: &str) -> StoreError {
     StoreError::Record { name: address.to_owned(), what: format!("its parts belong to another address, {composed}") }
+}
+
+impl Doubt {
+    /// The error that the outcome of the operation is unknown. Lists the commands that settle it.
+    pub fn problem(&self) -> Diagnostic {
+        in_doubt(&self.key.to_string(), self.run.as_str(), self.action.kind(), &self.reason)
+    }
 }
 
 /// The outcome of an operation is unknown. Lists the commands that settle it. `name` is the name of the object, and

@@ -9,6 +9,9 @@
 //!   copy. When the store is opened, the copy is compared with the state in Redis ([`decision`]). If Redis is empty or
 //!   has lost its last records, the store continues from the copy and from the write-ahead files. The user gets a list
 //!   of the objects that are uncertain.
+//! - If the store is emptied while this process carries out a run, the run is lost. Until its term ends, the
+//!   write-ahead file stays with this process, and no other process uses the store. Then the results that only this
+//!   process knows are added to the file, and the file is added to the state ([`RunStore::salvage`], [`emptied`]).
 //! - The copy is a state of version 4. It is written at intervals during runs, before a run ends, and after each edit
 //!   ([`copier`]). A write needs the lock of the backend, and the existing copy must be the one that was written last.
 //!   The serial of the copy only rises.
@@ -23,6 +26,7 @@ mod entry;
 mod leading;
 mod newest;
 mod notice;
+mod opening;
 mod origin;
 mod problems;
 mod record;
@@ -54,15 +58,15 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer,
     StoreStep, TermEnding,
 };
-use crate::store::RunStore;
+use crate::store::{RunStore, Salvaged};
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
-use ahead::{AheadFiles, SharedFiles};
+use ahead::SharedFiles;
 use copier::{Copier, blocking};
 use entry::{Entry, TermStart};
 pub use notice::{CopyNotices, LostStore};
+use opening::{files_of, open, reach};
 use origin::Origin;
-use settle::Adopted;
 use term_file::digest_of_record;
 pub use waiting::{WaitingFile, waiting_files};
 
@@ -101,7 +105,7 @@ pub struct SecondCopyOptions {
 pub struct SecondCopyStore {
     options: SecondCopyOptions,
     files: SharedFiles,
-    opened: RwLock<Opened>,
+    opened: Arc<RwLock<Opened>>,
     /// The errors of the runs that the store has lost while this process carried them out.
     lost_runs: BlockingMutex<BTreeMap<RunId, StoreError>>,
     /// The state at the beginning of the last term, if [`RunStore::keep_newest`] asks for it.
@@ -117,6 +121,13 @@ pub struct SecondCopyStore {
 struct Opened {
     redis: RedisStore,
     copier: Option<Arc<Copier>>,
+}
+
+impl Opened {
+    /// The store that is open now.
+    fn of(opened: &RwLock<Opened>) -> Opened {
+        opened.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl fmt::Debug for SecondCopyStore {
@@ -152,13 +163,13 @@ impl SecondCopyStore {
         let files = files_of(&options)?;
         let redis = reach(&options, &files).await?;
         let (opened, _) = open(&options, &files, redis).await?;
-        let (opened, mending, task) = (RwLock::new(opened), Mutex::default(), BlockingMutex::default());
+        let (opened, mending, task) = (Arc::new(RwLock::new(opened)), Mutex::default(), BlockingMutex::default());
         let (lost_runs, kept) = (BlockingMutex::default(), BlockingMutex::default());
         Ok(SecondCopyStore { options, files, opened, lost_runs, kept, mending, task })
     }
 
     fn opened(&self) -> Opened {
-        self.opened.read().unwrap_or_else(PoisonError::into_inner).clone()
+        Opened::of(&self.opened)
     }
 
     fn redis(&self) -> RedisStore {
@@ -167,15 +178,19 @@ impl SecondCopyStore {
 
     /// Starts to write the copy at intervals.
     pub fn copy_at_intervals(&self) {
-        let Some(copier) = self.opened().copier else { return };
+        if self.opened().copier.is_none() {
+            return;
+        }
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         if task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
         }
-        let interval = self.options.interval;
+        let (interval, opened) = (self.options.interval, Arc::clone(&self.opened));
         *task = Some(tokio::spawn(async move {
             loop {
                 tokio::time::sleep(interval).await;
+                // The store may have been opened again since.
+                let Some(copier) = Opened::of(&opened).copier else { continue };
                 if let Err(error) = copier.catch_up().await {
                     tracing::warn!("the second copy of the state could not be written: {error}");
                 }
@@ -183,11 +198,15 @@ impl SecondCopyStore {
         }));
     }
 
-    /// Writes the copy, unless it is up to date.
+    /// Writes the copy, unless it is up to date. If the store was emptied since, it first continues from the copy.
     ///
     /// # Errors
     /// [`StoreError::CopyDiffers`] if another tool has written the copy. Errors of Redis and of the backend.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
+        if self.opened().copier.is_none() {
+            return Ok(());
+        }
+        self.open_again().await?;
         let Some(copier) = self.opened().copier else { return Ok(()) };
         copier.catch_up().await?;
         copier.runs_changed().await
@@ -261,62 +280,6 @@ impl SecondCopyStore {
     }
 }
 
-/// The write-ahead files of a store.
-fn files_of(options: &SecondCopyOptions) -> Result<SharedFiles, StoreError> {
-    let place = format!("{}\0{}", options.server.place()?, options.workspace);
-    Ok(SharedFiles::new(AheadFiles::new(&options.folder, &place, Arc::clone(&options.sealing))))
-}
-
-/// Connects to Redis. Creates the store only if it is opened for changes, or if the backend or a write-ahead file has a
-/// state to read.
-async fn reach(options: &SecondCopyOptions, files: &SharedFiles) -> Result<RedisStore, StoreError> {
-    let SecondCopyOptions { server, workspace, sealing, copy, change, .. } = options;
-    let connected = RedisStore::connect(server, workspace, *change, Arc::clone(sealing)).await;
-    match (connected, copy) {
-        (Err(StoreError::NoState(_)), Some(copy)) if copy.state.read().await?.is_some() => {
-            RedisStore::connect(server, workspace, true, Arc::clone(sealing)).await
-        }
-        (Err(StoreError::NoState(_)), _) if files.get().of_others()?.has_results(copy.is_some()) => {
-            RedisStore::connect(server, workspace, true, Arc::clone(sealing)).await
-        }
-        (connected, _) => connected,
-    }
-}
-
-/// Makes the state, the copy and the write-ahead files agree. Also returns what the store has lost.
-async fn open(
-    options: &SecondCopyOptions,
-    files: &SharedFiles,
-    redis: RedisStore,
-) -> Result<(Opened, LostStore), StoreError> {
-    let mut lost = LostStore { store: redis.place(), ..LostStore::default() };
-    let settled = settle(options, files, &redis, &mut lost).await;
-    let lost = lost.ordered();
-    if lost.says_something() {
-        options.notices.add(lost.clone());
-    }
-    Ok((Opened { redis, copier: settled? }, lost))
-}
-
-async fn settle(
-    options: &SecondCopyOptions,
-    files: &SharedFiles,
-    redis: &RedisStore,
-    lost: &mut LostStore,
-) -> Result<Option<Arc<Copier>>, StoreError> {
-    let Some(copy) = &options.copy else {
-        let adopted = Adopted::Uncopied { declared: options.declared_lost };
-        settle::left_behind(redis, files, adopted, lost).await?;
-        return Ok(None);
-    };
-    settle::left_behind(redis, files, Adopted::None, lost).await?;
-    let copier = Copier::new(redis.clone(), copy.clone(), Arc::clone(&options.sealing), files.clone())?;
-    if copier.begin(options.change, lost).await? && settle::left_behind(redis, files, Adopted::All, lost).await? {
-        copier.catch_up().await?;
-    }
-    Ok(Some(Arc::new(copier)))
-}
-
 impl Drop for SecondCopyStore {
     fn drop(&mut self) {
         if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -366,6 +329,10 @@ impl RunStore for SecondCopyStore {
         self.newest_known(unrecorded).await
     }
 
+    async fn salvage(&self, run: &RunId, unrecorded: &[StoreStep]) -> Option<Salvaged> {
+        self.salvaged(run, unrecorded).await
+    }
+
     fn keep_newest(&self) {
         self.begin_to_keep();
     }
@@ -407,7 +374,7 @@ impl RunStore for SecondCopyStore {
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError> {
         let answer = mended!(self, &lease.run, redis => redis.renew(lease).await)?;
         if let RenewAnswer::Fenced(fenced) = &answer {
-            self.still_has(&lease.run, fenced).await?;
+            self.still_has(&lease.run, fenced)?;
         }
         Ok(answer)
     }
@@ -415,7 +382,7 @@ impl RunStore for SecondCopyStore {
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError> {
         let answer = mended!(self, &lease.run, redis => redis.claim(lease, claims).await)?;
         if let ClaimAnswer::Fenced(fenced) = &answer {
-            self.still_has(&lease.run, fenced).await?;
+            self.still_has(&lease.run, fenced)?;
         }
         if answer == ClaimAnswer::Claimed {
             let redis = self.redis();
@@ -439,7 +406,7 @@ impl RunStore for SecondCopyStore {
         let run = &lease.run;
         let answers = mended!(self, run, redis => redis.step_batch(lease, steps.clone()).await)?;
         if let Some(StoreAnswer::Fenced(fenced)) = answers.last() {
-            self.still_has(run, fenced).await?;
+            self.still_has(run, fenced)?;
         }
         let taken = steps.into_iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
         let steps: Vec<StoreStep> = taken.map(|(step, _)| step).collect();
@@ -452,17 +419,21 @@ impl RunStore for SecondCopyStore {
 
     /// The copy is written first: if the write fails, the lease stays, and the run can be resumed and released later.
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
+        if self.opened().copier.is_some() && !self.redis().is_current().await? {
+            return Err(self.emptied(&lease.run));
+        }
         self.copy_first().await?;
         let answer = mended!(self, &lease.run, redis => redis.release(lease, ending).await)?;
         match &answer {
             ReleaseAnswer::Released(_) => self.term_ends(&lease.run, ending).await?,
-            ReleaseAnswer::Fenced(fenced) => self.still_has(&lease.run, fenced).await?,
+            ReleaseAnswer::Fenced(fenced) => self.still_has(&lease.run, fenced)?,
             ReleaseAnswer::Open(_) => {}
         }
         Ok(answer)
     }
 
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        self.files.get().rest(&lease.run);
         self.copy_first().await?;
         let answer = self.redis().withdraw(lease).await?;
         self.term_ends(&lease.run, TermEnding::Finished).await?;
@@ -470,6 +441,7 @@ impl RunStore for SecondCopyStore {
     }
 
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        self.files.get().rest(&lease.run);
         self.copy_first().await?;
         let answer = self.redis().abandon(lease).await?;
         self.term_ends(&lease.run, TermEnding::Finished).await?;

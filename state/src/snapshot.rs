@@ -49,8 +49,8 @@ pub struct Snapshot {
     pub terraform_version: String,
     /// Resource instances by address, which is also the address in the record.
     pub instances: BTreeMap<ResourceInstance, StoredInstance>,
-    /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without instances
-    /// ([`BareResource`]).
+    /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without
+    /// instances ([`BareResource`]).
     pub outputs: BTreeMap<String, StoredOutput>,
     /// The results of checks. `None` is JSON null.
     pub checks: Option<Vec<CheckRecord>>,
@@ -94,8 +94,8 @@ impl Snapshot {
         self.outputs.iter().filter(move |(name, _)| is_memory(name))
     }
 
-    /// The resources that are listed without instances. An entry may be out of date: the state may have instances of the
-    /// resource.
+    /// The resources that are listed without instances. An entry may be out of date: the state may have instances of
+    /// the resource.
     pub fn bare_resources(&self) -> impl Iterator<Item = BareResource> {
         self.outputs.keys().filter_map(|name| BareResource::of_name(name))
     }

@@ -226,7 +226,7 @@ impl StoreStep {
     }
 
     /// The writes of the step to the state, if its kind has any.
-    pub(crate) fn writes(&self) -> Option<&Writes> {
+    pub fn writes(&self) -> Option<&Writes> {
         match self {
             StoreStep::Commit(commit) => Some(&commit.writes),
             StoreStep::Fail(failure) => Some(&failure.writes),

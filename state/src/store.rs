@@ -18,6 +18,15 @@ use crate::step::{
 };
 use crate::tfstate::StateFile;
 
+/// The results of a run that its store has lost, after the end of its term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Salvaged {
+    /// [`StoreError::Emptied`], which says where the results are and what to do.
+    pub error: StoreError,
+    /// Whether the state has all results now.
+    pub complete: bool,
+}
+
 /// A state store with its runs. Every step checks incarnation, run and token first, and validates everything before its
 /// first write. When a method returns, its answer is durable. An `Err` does not say whether the steps took effect: send
 /// the same steps again. A step that had taken effect before answers `Ok` with `repeated`.
@@ -75,6 +84,14 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         file.serial += 1;
         writes.into_iter().for_each(|writes| file.write(writes));
         Ok(Some(file))
+    }
+
+    /// Ends a term in this process. The caller calls this once for each term, whether or not the store has confirmed
+    /// the end, when no more results can come. If the store has lost the run, writes what only this process knows of
+    /// it: the results in its write-ahead file, and those in `unrecorded`. `None` if the store has not lost the run.
+    async fn salvage(&self, run: &RunId, unrecorded: &[StoreStep]) -> Option<Salvaged> {
+        let _ = (run, unrecorded);
+        None
     }
 
     /// Makes the store remember what [`RunStore::newest`] needs if the store no longer responds.

@@ -276,7 +276,8 @@ async fn an_emptied_store_that_had_more_than_its_files_is_refused_until_the_user
         let error = SecondCopyStore::connect(SecondCopyOptions { change, ..opened.clone() }).await.unwrap_err();
         assert!(matches!(&error, StoreError::Damaged { way_out, .. } if way_out.contains("declare-lost")), "{error}");
     }
-    assert_eq!(waiting_files(&opened).await.unwrap()[0].serial, 1);
+    let waiting = waiting_files(&opened).await.unwrap();
+    assert_eq!((waiting[0].serial, waiting[0].missing), (1, Some(1)));
     let declared = SecondCopyOptions { declared_lost: true, ..opened };
     let store = SecondCopyStore::connect(declared).await.unwrap();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);
@@ -285,7 +286,7 @@ async fn an_emptied_store_that_had_more_than_its_files_is_refused_until_the_user
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_whose_store_is_emptied_adds_its_results_and_says_so() {
+async fn a_process_whose_store_is_emptied_adds_its_results_when_its_runs_end() {
     for renewed in [false, true] {
         let Some(place) = Place::new() else { return };
         let store = place.open().await;
@@ -293,29 +294,99 @@ async fn a_process_whose_store_is_emptied_adds_its_results_and_says_so() {
         let other = started(&store, "run-b", 1, &[3]).await;
         created(&store, &lease, 0).await;
         created(&store, &other, 3).await;
-        assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap());
+        assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1), intent(2, 1, 2)]).await.unwrap());
         place.server.command(&["FLUSHALL"]);
         // Another process must not take the store for a new one meanwhile.
         let error = SecondCopyStore::connect(options(&place.server, None, place.folder.path())).await.unwrap_err();
         assert!(matches!(&error, StoreError::Damaged { what, .. } if what.contains("still carries out")), "{error}");
-        let commit = || store.step_batch(&lease, vec![commit(1, 1, 1, Some(5))]);
+        let result = commit(1, 1, 1, Some(5));
+        let send = || store.step_batch(&lease, vec![result.clone()]);
         let error = match renewed {
             true => store.renew(&lease).await.unwrap_err(),
-            false => commit().await.unwrap_err(),
+            false => send().await.unwrap_err(),
         };
         let StoreError::Emptied { run, what, .. } = &error else { panic!("{error}") };
-        assert!(*run == run_id("run-a") && what.contains("ahead-") && what.contains(&address(1)), "{error}");
-        assert_eq!(commit().await.unwrap_err(), error, "the run stays lost");
-        let error = store.renew(&other).await.unwrap_err();
-        assert!(matches!(&error, StoreError::Emptied { what, .. } if what.contains("ahead-")), "{error}");
-        assert_eq!(store.snapshot().await.unwrap().instances.len(), 2);
+        assert!(*run == run_id("run-a") && what.contains("ahead-"), "{error}");
+        assert_eq!(send().await.unwrap_err(), error, "the run stays lost");
+        // Calls may still return results, so nothing is restored yet, and no new run begins.
+        assert_eq!(files(place.folder.path()).len(), 2);
+        let error = store.create_run(new_run("run-c", 1, 1)).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Damaged { what, .. } if what.contains("still carries out")), "{error}");
+        let salvaged = store.salvage(&run_id("run-a"), std::slice::from_ref(&result)).await.unwrap();
+        let StoreError::Emptied { what, .. } = &salvaged.error else { panic!("{salvaged:?}") };
+        assert!(salvaged.complete, "{what}");
+        assert!((0..3).all(|index| what.contains(&address(index))) && what.contains("ahead-"), "{what}");
+        // The other run has not noticed the loss yet.
+        let error = store.create_run(new_run("run-c", 1, 1)).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Damaged { what, .. } if what.contains("run-b")), "{error}");
+        assert!(matches!(store.renew(&other).await.unwrap_err(), StoreError::Emptied { .. }));
+        let salvaged = store.salvage(&run_id("run-b"), &[]).await.unwrap();
+        assert!(salvaged.complete, "{salvaged:?}");
+        assert_eq!(store.snapshot().await.unwrap().instances.len(), 3);
         assert_eq!(files(place.folder.path()), Vec::<String>::new());
         // The process goes on with new runs.
-        let lease = started(&store, "run-c", 1, &[1]).await;
-        created(&store, &lease, 1).await;
+        let lease = started(&store, "run-c", 1, &[2]).await;
+        created(&store, &lease, 2).await;
         store.release(&lease, TermEnding::Finished).await.unwrap();
-        assert_eq!(store.snapshot().await.unwrap().instances.len(), 3);
+        assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_dies_after_its_store_was_emptied_leaves_its_results() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    created(&store, &lease, 0).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap());
+    place.server.command(&["FLUSHALL"]);
+    store.renew(&lease).await.unwrap_err();
+    drop(store);
+    let (store, lost) = place.reopen(None).await;
+    let [lost] = lost.try_into().unwrap();
+    assert_eq!((lost.recovered.len(), lost.uncertain.len()), (1, 1), "{lost:?}");
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_term_without_a_confirmed_end_does_not_keep_an_emptied_store_closed() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 2, &[0]).await;
+    created(&store, &lease, 0).await;
+    assert_eq!(store.salvage(&run_id("run-a"), &[]).await, None, "the store has the run");
+    assert_eq!(files(place.folder.path()).len(), 1);
+    place.server.command(&["FLUSHALL"]);
+    let lease = started(&store, "run-b", 1, &[1]).await;
+    created(&store, &lease, 1).await;
+    store.release(&lease, TermEnding::Finished).await.unwrap();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_with_a_gap_between_them_are_not_the_whole_state() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 2, &[0]).await;
+    created(&store, &lease, 0).await;
+    drop(store);
+    let elsewhere = place.plain().await;
+    let lease = started(&elsewhere, "run-x", 1, &[5]).await;
+    created(&elsewhere, &lease, 5).await;
+    elsewhere.release(&lease, TermEnding::Finished).await.unwrap();
+    let store = place.open().await;
+    let lease = started(&store, "run-b", 1, &[1]).await;
+    created(&store, &lease, 1).await;
+    drop(store);
+    place.server.command(&["FLUSHALL"]);
+    let opened = options(&place.server, None, place.folder.path());
+    let waiting = waiting_files(&opened).await.unwrap();
+    assert_eq!(
+        waiting.iter().map(|file| (file.serial, file.missing)).collect::<Vec<_>>(),
+        [(0, Some(2)), (2, Some(2))]
+    );
+    let error = SecondCopyStore::connect(opened).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Damaged { what, .. } if what.contains("serial 2")), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -328,7 +399,22 @@ async fn a_store_that_comes_back_empty_is_noticed_by_the_next_step() {
     place.server.restore(&empty);
     let error = store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap_err();
     assert!(matches!(error, StoreError::Emptied { .. }), "{error}");
+    let salvaged = store.salvage(&run_id("run-a"), &[intent(1, 1, 1)]).await.unwrap();
+    assert!(salvaged.complete && !salvaged.error.to_string().contains(&address(1)), "{salvaged:?}");
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_state_of_a_lost_run_is_not_that_of_the_new_store() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    store.keep_newest();
+    let lease = started(&store, "run-a", 3, &[0, 1]).await;
+    store.snapshot().await.unwrap();
+    created(&store, &lease, 0).await;
+    place.server.command(&["FLUSHALL"]);
+    RedisStore::connect(&place.server.url("test"), "default", true, Arc::default()).await.unwrap();
+    assert_eq!(store.newest(&[]).await.unwrap().unwrap().instances.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

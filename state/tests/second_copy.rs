@@ -229,3 +229,53 @@ async fn results_that_do_not_follow_the_copy_are_named_and_set_aside() {
     assert!(lost.emptied, "{lost:?}");
     assert!(Path::new(&lost.unused[0]).exists());
 }
+
+/// A store with a copy, and a run that has created a second object since the copy was written.
+async fn ahead_of_its_copy(place: &Place) -> (SecondCopyStore, Lease) {
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    created(&store, &lease, 0).await;
+    store.release(&lease, TermEnding::Finished).await.unwrap();
+    let lease = started(&store, "run-b", 1, &[1]).await;
+    created(&store, &lease, 1).await;
+    assert_eq!(place.copy().instances.len(), 1);
+    (store, lease)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_process_adds_its_results_before_another_goes_on_from_the_copy() {
+    let Some(place) = Place::new() else { return };
+    let (store, lease) = ahead_of_its_copy(&place).await;
+    place.server.command(&["FLUSHALL"]);
+    let error = SecondCopyStore::connect(place.options()).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Damaged { what, .. } if what.contains("still carries out")), "{error}");
+    assert!(matches!(store.release(&lease, TermEnding::Finished).await, Err(StoreError::Emptied { .. })));
+    let salvaged = store.salvage(&run_id("run-b"), &[]).await.unwrap();
+    assert!(salvaged.complete, "{salvaged:?}");
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 2);
+    assert_eq!(place.copy().instances.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_without_their_copy_are_not_the_whole_state() {
+    let Some(place) = Place::new() else { return };
+    drop(ahead_of_its_copy(&place).await);
+    place.server.command(&["FLUSHALL"]);
+    place.memory.held().objects.remove("");
+    let error = SecondCopyStore::connect(place.options()).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Damaged { what, .. } if what.contains("serial 1")), "{error}");
+    let declared = SecondCopyOptions { declared_lost: true, ..place.options() };
+    let store = SecondCopyStore::connect(declared).await.unwrap();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_is_not_written_from_an_emptied_store() {
+    let Some(place) = Place::new() else { return };
+    let (store, lease) = ahead_of_its_copy(&place).await;
+    store.release(&lease, TermEnding::Finished).await.unwrap();
+    place.server.command(&["FLUSHALL"]);
+    store.catch_up().await.unwrap();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 2);
+    assert_eq!(place.copy().instances.len(), 2);
+}

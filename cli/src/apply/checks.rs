@@ -1,5 +1,5 @@
-//! What an apply without changes writes to the state: results of conditions that are known at plan time. It also removes
-//! resources without instances, as every successful apply does. The coordinator does both at the end of a run.
+//! What an apply without changes writes to the state: results of conditions that are known at plan time. It also
+//! removes resources without instances, as every successful apply does. The coordinator does both at the end of a run.
 
 use weft_coordinator::outline::planned_checks;
 use weft_graph_format::plan_file::{CheckResult, PlanFile};
@@ -20,8 +20,8 @@ impl PlanChecks {
     }
 }
 
-/// Writes the results of the conditions of a plan to the state, if they differ from the results in the state, and removes
-/// resources without instances. The write needs no run.
+/// Writes the results of the conditions of a plan to the state, if they differ from the results in the state, and
+/// removes resources without instances. The write needs no run.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read or written.

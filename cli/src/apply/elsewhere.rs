@@ -275,7 +275,8 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
     }
     view.diagnostics(&problems);
     let (code, stopped) = (end.exit_code(), end.stopped);
-    ApplyOutcome { run: run.to_owned(), code, stopped, counts: *progress.counts(), doubts: progress.doubts() }
+    let (run, store_failed) = (run.to_owned(), end.lost);
+    ApplyOutcome { run, code, stopped, store_failed, counts: *progress.counts(), doubts: progress.doubts() }
 }
 
 /// Runs a local worker for the operations that must run at home. The caller aborts the worker when the run ends.

@@ -81,12 +81,8 @@ fn put(path: &Path, earlier: &Path, content: &[u8]) -> io::Result<()> {
 fn instances(steps: &[StoreStep]) -> Vec<String> {
     let mut names = Vec::new();
     for step in steps {
-        let writes = match step {
-            StoreStep::Commit(commit) => &commit.writes,
-            StoreStep::Fail(failure) => &failure.writes,
-            _ => continue,
-        };
-        names.extend(writes.instances.iter().map(|write| write.address.clone()));
+        let writes = step.writes().into_iter().flat_map(|writes| &writes.instances);
+        names.extend(writes.map(|write| write.address.clone()));
     }
     names.sort();
     names.dedup();

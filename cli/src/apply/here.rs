@@ -305,7 +305,8 @@ fn conclude(
     };
     // Errors that do not belong to an operation make the command fail, too.
     let code = if code == 0 && progress.aside_errors() > 0 { 1 } else { code };
-    ApplyOutcome { run, code, stopped, counts: *progress.counts(), doubts: progress.doubts() }
+    let store_failed = outcome.store_error.is_some();
+    ApplyOutcome { run, code, stopped, store_failed, counts: *progress.counts(), doubts: progress.doubts() }
 }
 
 fn reason(reason: FinishReason) -> &'static str {

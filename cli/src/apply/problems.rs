@@ -3,7 +3,7 @@
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{StoreError, in_doubt};
+use weft_state::{Doubt, StoreError};
 
 use super::unsaved::{ERRORED, Unsaved};
 use crate::store;
@@ -33,14 +33,7 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
                     .about(held.subject.to_string()),
                 );
             }
-            for doubt in doubts {
-                problems.push(in_doubt(
-                    &doubt.key.to_string(),
-                    &doubt.run.to_string(),
-                    doubt.action.kind(),
-                    &doubt.reason,
-                ));
-            }
+            problems.extend(doubts.iter().map(Doubt::problem));
             problems
         }
         RunError::Held { run, view } => vec![Diagnostic::error(
@@ -72,8 +65,19 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
         ClientError::Malformed { .. } => {
             vec![Diagnostic::error("Unreadable message", format!("{error}."))]
         }
-        ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
+        ClientError::Address(address) => vec![invalid_address(&address)],
     }
+}
+
+/// The address of a coordinator has another form.
+fn invalid_address(address: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid coordinator address",
+        format!(
+            "{address:?} is not the address of a coordinator. Set -coordinator or WEFT_COORDINATOR to HOST:PORT, such as \
+             127.0.0.1:7070, or to unix:PATH."
+        ),
+    )
 }
 
 /// The applied plan covered only a part of the configuration.
@@ -142,30 +146,28 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     let Unsaved { run, error, journal, unrecorded, unwritten } = unsaved;
     let kept = match unwritten {
         None => format!("The newest state of run {run} is in {ERRORED}, because the store did not accept it."),
-        Some(why) => {
-            format!(
-                "The store did not accept the newest state of run {run}, and {ERRORED} could not be written: {why}. \
-                 Without this file, the steps below that use {ERRORED} are not possible."
-            )
-        }
+        Some(why) => format!(
+            "The store did not accept the newest state of run {run}, and {ERRORED} could not be written: {why}. Skip the \
+             steps below that use {ERRORED}."
+        ),
     };
     let push = format!("weft state push {ERRORED}");
     let way_out = if matches!(error, StoreError::Emptied { .. }) {
         format!(
-            "The store has lost the run, so the state in the store may lack results that are in {ERRORED}. Look at the \
-             state with `weft state pull`. To replace it by the state in {ERRORED}, use `{push}`."
+            "The store has lost the run, so its state may lack results that are in {ERRORED}. Compare both: `weft state \
+             pull` prints the state in the store. To replace it by the state in {ERRORED}, use `{push}`."
         )
     } else if matches!(error, StoreError::Overtaken(_)) {
         format!(
-            "The journal in {journal} has every result. Another program has changed the stored state. Compare \
-             {ERRORED} with the stored state (`weft state pull`). To keep the stored state, use `weft runs abandon \
-             {run}`. To replace the stored state after that, use `{push} -force`."
+            "Another program has changed the stored state. The journal in {journal} has every result of the run. Compare \
+             {ERRORED} with the stored state, which `weft state pull` prints. Then give the run up with `weft runs \
+             abandon {run}`. This keeps the stored state. To replace it by the state in {ERRORED}, use `{push} -force` \
+             after that."
         )
     } else if unrecorded.is_empty() {
         format!(
             "The journal in {journal} has every result. When the store responds again, use `weft runs resume {run}` in \
-             this directory. This command writes the state and completes the run. If that journal is lost, use \
-             `{push}`."
+             this directory: it writes the state and completes the run. If the journal is lost, use `{push}` instead."
         )
     } else {
         let mut list: String = unrecorded.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
@@ -174,9 +176,9 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
         }
         format!(
             "The journal in {journal} may lack these results:{list}\n\nWhen the store responds again, use `weft runs \
-             resume {run}`. This command writes the state and completes the run. If it reports an object in doubt, its \
-             id is in {ERRORED}: use `weft runs resolve {run} ADDRESS -adopt ID`. If that journal is lost, use \
-             `{push}`."
+             resume {run}` in this directory: it writes the state and completes the run. If it reports an object in \
+             doubt, take the id of the object from {ERRORED}, and use `weft runs resolve {run} ADDRESS -adopt ID`. If \
+             the journal is lost, use `{push}` instead."
         )
     };
     Diagnostic::error("State not saved", format!("{kept}\n\n{way_out}"))

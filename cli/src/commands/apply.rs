@@ -364,6 +364,12 @@ enum Site<'a> {
 
 impl<'a> Site<'a> {
     async fn open(invocation: &Invocation<'_>, place: &'a StoreLocation) -> Result<Site<'a>, Vec<Diagnostic>> {
+        let opened = Site::opened(invocation, place).await;
+        invocation.report_losses();
+        opened
+    }
+
+    async fn opened(invocation: &Invocation<'_>, place: &'a StoreLocation) -> Result<Site<'a>, Vec<Diagnostic>> {
         match apply::coordinator(&invocation.arguments) {
             Some(address) => {
                 let copy = Coordinated::open(place).await.map_err(|problem| vec![problem])?;
@@ -442,7 +448,10 @@ impl<'a> Site<'a> {
         if partial {
             view.diagnostics(&[apply::applied_a_part()]);
         }
-        if let Site::Here(store) = self {
+        // A store that has failed may have been emptied. A new state in it would hide that.
+        if let Site::Here(store) = self
+            && !ending.store_failed
+        {
             let failed = |error| vec![store::problem(&error)];
             if !applyable {
                 apply::checks::store(store.as_ref(), &known).await.map_err(failed)?;

@@ -102,7 +102,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     // As in OpenTofu, there is no hint about a plan without changes, even if its apply would store refreshed objects.
     let recorded = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && file.manifest.applyable;
     if (changed || made.file.as_ref().is_some_and(recorded)) && !invocation.context.automation {
-        view.line(&render::next_steps(out, view.style()));
+        view.line(&render::next_steps(out, arguments.value("store"), view.style()));
     }
     // With -json, the digest is in an event.
     if let Some(digest) = saved.filter(|_| !view.is_json()) {

@@ -452,8 +452,8 @@ pub fn key_expected() -> Diagnostic {
 }
 
 /// The validity of a signature is out of range.
-pub fn hours_out_of_range(hours: usize, most: usize) -> Diagnostic {
-    Diagnostic::error("Invalid -hours option", format!("{hours} is not between 1 and {most}."))
+pub fn hours_out_of_range(hours: &str, most: usize) -> Diagnostic {
+    Diagnostic::error("Invalid -hours option", format!("-hours is {hours}. Give a number from 1 to {most}."))
 }
 
 /// The signature cannot be written.

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::plan_file::PlanReader;
 use weft_identity::signature::SigningKey;
 use weft_state::Digest;
 
@@ -73,6 +74,7 @@ fn plan<'i>(invocation: &'i Invocation<'_>) -> Result<(&'i str, Digest), Vec<Dia
     };
     let sealing = invocation.context.sealing(&invocation.arguments, None)?;
     let bytes = plan_bytes(&sealing, path).map_err(|error| vec![problems::not_a_plan(path, &error)])?;
+    PlanReader::from_bytes(bytes.as_slice()).map_err(|error| vec![problems::not_a_plan(path, &error)])?;
     Ok((path, Digest::of(&bytes)))
 }
 
@@ -80,14 +82,18 @@ fn key<'i>(invocation: &'i Invocation<'_>) -> Result<&'i str, Vec<Diagnostic>> {
     invocation.arguments.value("key").ok_or_else(|| vec![problems::key_expected()])
 }
 
+/// The validity of a signature in hours, from the text of the option.
+fn hours(text: Option<&str>) -> Result<usize, Diagnostic> {
+    let Some(text) = text else { return Ok(HOURS) };
+    let hours = text.parse().ok().filter(|hours| (1..=MAX_HOURS).contains(hours));
+    hours.ok_or_else(|| problems::hours_out_of_range(text, MAX_HOURS))
+}
+
 fn sign(invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
     let arguments = &invocation.arguments;
     let one = |problem: Diagnostic| vec![problem];
     let (path, digest) = plan(invocation)?;
-    let hours = arguments.count("hours").unwrap_or(HOURS);
-    if hours == 0 || hours > MAX_HOURS {
-        return Err(one(problems::hours_out_of_range(hours, MAX_HOURS)));
-    }
+    let hours = hours(arguments.value("hours")).map_err(one)?;
     let file = key(invocation)?;
     let pem = signature::small_file(file).map_err(one)?;
     let pem = pem.ok_or_else(|| one(crate::problems::key_file_missing(file)))?;
@@ -113,4 +119,17 @@ fn verify(invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
         verified.key, verified.signed, verified.expires
     ));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_valid_for_at_least_one_hour() {
+        assert_eq!((hours(None), hours(Some("1")), hours(Some("720"))), (Ok(HOURS), Ok(1), Ok(MAX_HOURS)));
+        for text in ["0", "721", "00"] {
+            assert!(hours(Some(text)).is_err(), "{text}");
+        }
+    }
 }

@@ -62,8 +62,6 @@ struct Opened {
     /// The store, or the error if it has no state.
     store: Result<RedisStore, StoreError>,
     workspace: String,
-    /// The location of the second copy of the state, if there is one.
-    copy: Option<String>,
     /// The write-ahead files of this directory that the store, which is empty, has yet to adopt.
     waiting: Vec<WaitingFile>,
     /// The options for adopting these files.
@@ -74,7 +72,7 @@ async fn opened(invocation: &Invocation<'_>) -> Result<Opened, Vec<Diagnostic>> 
     let Invocation { arguments, context, .. } = invocation;
     let place = StoreLocation::find(context, arguments, None)?;
     let options = place.redis_options(Access::Change);
-    let (Some(options), StoreLocation::Redis { server, workspace, sealing, copy, .. }) = (options, place) else {
+    let (Some(options), StoreLocation::Redis { server, workspace, sealing, .. }) = (options, place) else {
         return Err(vec![problems::not_redis()]);
     };
     let failed = |error| vec![store::problem(&error)];
@@ -84,25 +82,33 @@ async fn opened(invocation: &Invocation<'_>) -> Result<Opened, Vec<Diagnostic>> 
         waiting => waiting.map_err(failed)?,
     };
     let store = match server.open(&workspace, sealing).await {
-        Err(StoreError::NoState(_)) if !waiting.is_empty() => Err(StoreError::NoState(server.shown())),
+        Err(error @ StoreError::NoState(_)) => Err(error),
         opened => Ok(opened.map_err(failed)?),
     };
-    let copy = copy.map(|copy| copy.options.state.place());
-    Ok(Opened { store, workspace: workspace.to_string(), copy, waiting, options })
+    Ok(Opened { store, workspace: workspace.to_string(), waiting, options })
+}
+
+/// The location of the second copy of the state, if the copy has a state.
+async fn copy_of(options: &SecondCopyOptions) -> Result<Option<String>, Vec<Diagnostic>> {
+    let Some(copy) = &options.copy else { return Ok(None) };
+    let found = copy.state.read().await.map_err(|error| vec![store::problem(&error.into())])?;
+    Ok(found.map(|_| copy.state.place()))
 }
 
 async fn check(invocation: &Invocation<'_>) -> Outcome {
     if !invocation.arguments.positionals.is_empty() {
         return Ok(invocation.mistake(&problems::no_arguments()));
     }
-    let Opened { store, workspace, waiting, .. } = opened(invocation).await?;
-    let emptied = waiting.iter().map(problems::emptied);
+    let Opened { store, workspace, waiting, options } = opened(invocation).await?;
+    let is_empty = store.is_err() || !waiting.is_empty();
+    let copy = if is_empty { copy_of(&options).await? } else { None };
+    let emptied = waiting.iter().map(|file| problems::emptied(file, copy.as_deref()));
     let store = match store {
         Ok(store) => store,
         Err(error) => {
-            return Err(std::iter::once(store::problem(&error))
-                .chain(emptied.map(|it| problems::found(&it)))
-                .collect());
+            let restores = copy.as_deref().map(|copy| problems::restorable(error.to_string(), copy));
+            let found = restores.into_iter().chain(emptied).map(|it| problems::found(&it));
+            return Err(std::iter::once(store::problem(&error)).chain(found).collect());
         }
     };
     let mut report = store.check(&workspace).await.map_err(|error| vec![store::problem(&error)])?;
@@ -161,7 +167,11 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
     if !arguments.positionals.is_empty() {
         return Ok(invocation.mistake(&problems::no_arguments()));
     }
-    let Opened { store, copy, waiting, options, .. } = opened(invocation).await?;
+    let Opened { store, waiting, options, .. } = opened(invocation).await?;
+    let is_empty = store.is_err() || !waiting.is_empty();
+    if is_empty && let Some(copy) = copy_of(&options).await? {
+        return Err(vec![problems::copy_restores(&copy)]);
+    }
     if !waiting.is_empty() {
         return adopt(invocation, &waiting, options).await;
     }
@@ -175,7 +185,7 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
         return Ok(Exit::DONE);
     }
     names(&losses).iter().for_each(|line| view.line(line));
-    if let Some(copy) = copy {
+    if let Some(copy) = copy_of(&options).await? {
         return Err(vec![problems::copy_exists(&copy)]);
     }
     if !confirmed(invocation, "Do you really want to declare these records lost?")? {

@@ -27,7 +27,7 @@ use crate::view::View;
 
 /// The pause between two attempts to reach the coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
-/// The time between two looks at the certificate.
+/// The time between two checks of the certificate.
 const EXPIRY_LOOKS: Duration = Duration::from_secs(3600);
 /// How long providers may take to end when the worker ends.
 const LEAVE: Duration = Duration::from_secs(3);
@@ -214,8 +214,8 @@ async fn serve(
     Ok(())
 }
 
-/// Looks at the files of the certificate from time to time. A look warns if the certificate expires soon. Without it, a
-/// worker would look only when it connects, and a connection can last for weeks.
+/// Checks the certificate of the worker at intervals, and warns if it expires soon. Without this task, a worker would
+/// check it only when it connects, and a connection can last for weeks.
 fn announce_expiry(dialer: Arc<Dialer>) {
     tokio::spawn(async move {
         loop {

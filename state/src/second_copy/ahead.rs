@@ -22,7 +22,7 @@ use super::problems::failed;
 use super::term_file::{TermFile, UNUSED};
 use crate::error::StoreError;
 use crate::run::{Digest, Incarnation, RunId};
-use crate::step::TermEnding;
+use crate::step::{StoreStep, TermEnding};
 
 /// The start of the names of write-ahead files.
 const PREFIX: &str = "ahead-";
@@ -96,6 +96,8 @@ struct OpenFile {
     file: File,
     seal: AheadSeal,
     incarnation: Incarnation,
+    /// Whether the term has ended in this process, although the store has not confirmed the end.
+    at_rest: bool,
 }
 
 /// The files of one state that other processes have written.
@@ -129,7 +131,7 @@ impl AheadFiles {
             error: error.to_string(),
         })?;
         let seal = AheadSeal { sealing: Arc::clone(&self.sealing), path };
-        let mut open = OpenFile { file, seal, incarnation: start.incarnation };
+        let mut open = OpenFile { file, seal, incarnation: start.incarnation, at_rest: false };
         let run = start.run.clone();
         open.write(&Entry::Began(start))?;
         self.open.insert(run, open);
@@ -186,15 +188,36 @@ impl AheadFiles {
         self.path(run).is_some_and(|path| Origin::of(path).copied)
     }
 
-    /// Releases the files of terms in another store, so that they count as the files of a dead process. Returns the runs
-    /// of current terms, with their files.
-    pub(super) fn disown(&mut self, current: Incarnation) -> Vec<(RunId, String)> {
-        let is_lost = |open: &OpenFile| open.incarnation != current;
-        let lost = self.open.iter().filter(|(_, open)| is_lost(open)).map(|(run, _)| (run.clone(), self.shown(run)));
-        let lost = lost.collect();
-        self.open.retain(|_, open| !is_lost(open));
-        self.ended.retain(|(_, open)| !is_lost(open));
-        lost
+    /// Records that the term of a run has ended in this process. The file stays, unless it was removed before.
+    pub(super) fn rest(&mut self, run: &RunId) {
+        if let Some(open) = self.open.get_mut(run) {
+            open.at_rest = true;
+        }
+    }
+
+    /// A term that goes on in another store than `current`, with its file. A `current` of `None` means that there is no
+    /// store now.
+    pub(super) fn lost(&self, current: Option<Incarnation>) -> Option<(RunId, String)> {
+        let (run, _) = self.open.iter().find(|(_, open)| Some(open.incarnation) != current && !open.at_rest)?;
+        Some((run.clone(), self.shown(run)))
+    }
+
+    /// Appends steps of a run that the store has lost. They follow the last line that the store had acknowledged.
+    pub(super) fn append_last(&mut self, run: &RunId, steps: Vec<StoreStep>) -> Result<(), StoreError> {
+        let Some(open) = self.open.get_mut(run) else { return Ok(()) };
+        let Some(tip) = open.read()?.map(|file| file.tip().clone()) else { return Ok(()) };
+        open.write(&Entry::Steps { steps, tip })
+    }
+
+    /// Releases the file of a run, so that it counts as the file of a dead process.
+    pub(super) fn disown(&mut self, run: &RunId) {
+        self.open.remove(run);
+    }
+
+    /// Releases the files of ended terms in another store, so that they count as the files of a dead process.
+    pub(super) fn disown_ended(&mut self, current: Incarnation) {
+        self.ended.retain(|(_, open)| open.incarnation == current);
+        self.open.retain(|_, open| open.incarnation == current || !open.at_rest);
     }
 
     fn is_own(&self, path: &Path) -> bool {

@@ -1,37 +1,43 @@
 //! A store that loses its records while this process uses it.
+//!
+//! A run whose store was emptied goes on as a *lost* run until its term ends, because calls may still return results.
+//! In this time its write-ahead file stays open, so no other process plans without these results.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
+use super::copier::blocking;
 use super::notice::LostStore;
-use super::problems::{kept_words, waits_for_copy};
+use super::opening::{open, reach};
+use super::problems::{emptied_in_use, in_its_file, kept_words, waits_for_copy};
 use super::recovery::{Compared, lost_words, restore};
-use super::{SecondCopyOptions, SecondCopyStore, open, reach};
+use super::{SecondCopyOptions, SecondCopyStore};
+use crate::content::prepare;
 use crate::error::StoreError;
 use crate::redis::RedisStore;
 use crate::run::RunId;
-use crate::step::Fenced;
-use crate::store::RunStore as _;
+use crate::step::{Fenced, StoreStep};
+use crate::store::{RunStore as _, Salvaged};
 
 impl SecondCopyStore {
     /// Replays the lost records of the terms of this process. Freezes each run whose records cannot be replayed.
     ///
     /// # Errors
-    /// Returns `lost` if the store is unreachable or was replaced, or if the records of `run` cannot be replayed.
+    /// Returns `lost` if the store is unreachable, or if the records of `run` cannot be replayed.
+    /// [`StoreError::Emptied`] if the store was emptied or replaced.
     pub(super) async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
-        let one = self.mending.lock().await;
+        let _one = self.mending.lock().await;
         let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;
         // The new connection does not check for lines that were acknowledged on earlier connections.
         let redis = match RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await {
             Ok(redis) if redis.incarnation() == broken.incarnation() => redis,
-            Ok(_) | Err(StoreError::NoState(_)) => {
-                drop(one);
-                return Err(self.emptied(run).await);
-            }
+            Ok(_) | Err(StoreError::NoState(_)) => return Err(self.emptied(run)),
             Err(_) => return Err(lost),
         };
         let mut left = false;
-        let files = self.files.get().going_on()?;
+        let mut files = self.files.get().going_on()?;
+        // The others belong to lost runs.
+        files.retain(|file| file.start.incarnation == redis.incarnation());
         for file in files {
             let of = file.start.run.clone();
             let words = match restore(&redis, &file).await? {
@@ -54,29 +60,38 @@ impl SecondCopyStore {
     }
 
     /// Opens the store again if it has been emptied.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] while a lost run of this process has not ended, because its results are not in the state
+    /// yet. Errors of the store.
     pub(super) async fn open_again(&self) -> Result<(), StoreError> {
-        if self.redis().is_current().await? {
-            return Ok(());
-        }
         let _one = self.mending.lock().await;
-        if self.redis().is_current().await? {
-            return Ok(());
+        let redis = self.redis();
+        let current = redis.is_current().await?.then(|| redis.incarnation());
+        if let Some((run, path)) = self.files.get().lost(current) {
+            return Err(emptied_in_use(redis.place(), &run, &path));
         }
-        self.reopened().await
+        match current {
+            Some(_) => Ok(()),
+            None => self.reopened().await.map(drop),
+        }
     }
 
-    /// Opens the store again. The runs of this process in the earlier store are lost, and their results are added to the
-    /// state.
-    async fn reopened(&self) -> Result<(), StoreError> {
-        tracing::warn!("the store was replaced; opening it again");
-        let redis = reach(&self.options, &self.files).await?;
-        let disowned = self.files.get().disown(redis.incarnation());
-        let opened = open(&self.options, &self.files, redis).await;
-        for (run, path) in disowned {
-            self.lose(&run, kept_words(&run, &path, opened.as_ref().map(|(_, lost)| lost)));
-        }
-        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened?.0;
-        Ok(())
+    /// Makes the state agree with the copy and with the write-ahead files. Opens the store again first if it has been
+    /// emptied. Returns what the store has lost.
+    async fn reopened(&self) -> Result<LostStore, StoreError> {
+        let redis = self.redis();
+        let redis = match redis.is_current().await {
+            Ok(true) => redis,
+            _ => {
+                tracing::warn!("the store was replaced; opening it again");
+                reach(&self.options, &self.files).await?
+            }
+        };
+        self.files.get().disown_ended(redis.incarnation());
+        let (opened, lost) = open(&self.options, &self.files, redis).await?;
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened;
+        Ok(lost)
     }
 
     /// Records that the store has lost a run.
@@ -87,34 +102,67 @@ impl SecondCopyStore {
         error
     }
 
-    /// Checks why a lease is not current. If the store was emptied or replaced, the results of the run that are in its
-    /// write-ahead file are added to the state, and the run ends with an error that says so.
+    /// Checks why a lease is not current.
     ///
     /// # Errors
-    /// [`StoreError::Emptied`].
-    pub(super) async fn still_has(&self, run: &RunId, fenced: &Fenced) -> Result<(), StoreError> {
+    /// [`StoreError::Emptied`] if the store was emptied or replaced.
+    pub(super) fn still_has(&self, run: &RunId, fenced: &Fenced) -> Result<(), StoreError> {
         match fenced {
-            Fenced::Incarnation { .. } => Err(self.emptied(run).await),
+            Fenced::Incarnation { .. } => Err(self.emptied(run)),
             Fenced::NoRun | Fenced::Token { .. } => Ok(()),
         }
     }
 
-    /// The error for a run of this process that the store has lost because it was emptied.
-    async fn emptied(&self, run: &RunId) -> StoreError {
-        let _one = self.mending.lock().await;
+    /// The error for a run of this process that the store has lost because it was emptied. The run stays lost. Nothing
+    /// is restored before the term ends, because calls of the run may still return results.
+    pub(super) fn emptied(&self, run: &RunId) -> StoreError {
         if let Some(known) = self.lost_runs().get(run) {
             return known.clone();
         }
         let path = self.files.get().shown(run);
-        if self.options.copy.is_none() && self.files.get().is_copied(run) {
-            return self.lose(run, waits_for_copy(&path));
+        self.lose(run, in_its_file(&path))
+    }
+
+    /// Ends a term, as [`crate::RunStore::salvage`] describes. For a lost run, appends the results in `unrecorded` to
+    /// its write-ahead file, and adds the results in this file to the state.
+    pub(super) async fn salvaged(&self, run: &RunId, unrecorded: &[StoreStep]) -> Option<Salvaged> {
+        self.files.get().rest(run);
+        let known = self.lost_runs().get(run).cloned()?;
+        let _one = self.mending.lock().await;
+        let (path, copied) = {
+            let files = self.files.get();
+            (files.shown(run), files.is_copied(run))
+        };
+        if path.is_empty() {
+            // The term has ended before, or it has not begun.
+            return Some(Salvaged { error: known, complete: false });
         }
-        let opened = self.reopened().await;
-        if let Some(known) = self.lost_runs().get(run) {
-            return known.clone();
+        let kept = self.keep_results(run, unrecorded).await;
+        if let Err(error) = &kept {
+            tracing::error!(%run, "the last results of a lost run could not be written to {path}: {error}");
         }
-        let nothing = LostStore::default();
-        self.lose(run, kept_words(run, &path, opened.as_ref().map(|()| &nothing)))
+        self.files.get().disown(run);
+        if self.options.copy.is_none() && copied {
+            return Some(Salvaged { error: self.lose(run, waits_for_copy(&path)), complete: false });
+        }
+        let added = self.reopened().await;
+        let complete = kept.is_ok() && added.as_ref().is_ok_and(|lost| lost.unused.is_empty());
+        Some(Salvaged { error: self.lose(run, kept_words(&path, added.as_ref())), complete })
+    }
+
+    /// Appends the results in `steps` to the write-ahead file of a lost run. Intents are left out: the store has not
+    /// acknowledged them, so their calls have not begun.
+    async fn keep_results(&self, run: &RunId, steps: &[StoreStep]) -> Result<(), StoreError> {
+        let is_result = |step: &&StoreStep| {
+            !matches!(step, StoreStep::Intent(_) | StoreStep::Skip { .. } | StoreStep::Reopen { .. })
+        };
+        let mut results: Vec<StoreStep> = steps.iter().filter(is_result).cloned().collect();
+        if results.is_empty() {
+            return Ok(());
+        }
+        prepare(&mut results)?;
+        let (files, run) = (self.files.clone(), run.clone());
+        blocking(move || files.get().append_last(&run, results)).await
     }
 
     pub(super) fn lost_runs(&self) -> MutexGuard<'_, BTreeMap<RunId, StoreError>> {

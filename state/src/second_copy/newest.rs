@@ -50,17 +50,19 @@ impl SecondCopyStore {
     pub(super) async fn newest_known(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
         let redis = self.redis();
         let asked = timeout(ANSWER, async {
-            redis.is_current().await?;
-            redis.newest(unrecorded).await
+            match redis.is_current().await {
+                Ok(true) => redis.newest(unrecorded).await,
+                // The state in another store lacks the results of this process.
+                Ok(false) => Err(StoreError::NoState(redis.place())),
+                Err(error) => Err(error),
+            }
         });
-        match asked.await {
-            Ok(Ok(found)) => Ok(found),
-            Ok(Err(error)) => self.newest_here(unrecorded)?.map(Some).ok_or(error),
-            Err(_) => self.newest_here(unrecorded)?.map(Some).ok_or_else(|| StoreError::Unreachable {
-                server: redis.place(),
-                error: "it does not answer".to_owned(),
-            }),
-        }
+        let error = match asked.await {
+            Ok(Ok(found)) => return Ok(found),
+            Ok(Err(error)) => error,
+            Err(_) => StoreError::Unreachable { server: redis.place(), error: "it does not answer".to_owned() },
+        };
+        self.newest_here(unrecorded)?.map(Some).ok_or(error)
     }
 
     fn newest_here(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {

@@ -1,6 +1,6 @@
 //! Notices for the user about a store that came back empty, or with fewer records than it had.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A store that had been in use and came back empty or without its last records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,16 +55,53 @@ impl LostStore {
 
 /// The notices of this process, to be reported before it ends. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct CopyNotices(Arc<Mutex<Vec<LostStore>>>);
+pub struct CopyNotices(Arc<Mutex<Notices>>);
+
+#[derive(Debug, Default)]
+struct Notices {
+    all: Vec<LostStore>,
+    /// The number of notices that were already reported.
+    reported: usize,
+}
 
 impl CopyNotices {
+    fn get(&self) -> MutexGuard<'_, Notices> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds a notice.
     pub fn add(&self, notice: LostStore) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+        self.get().all.push(notice);
+    }
+
+    /// The notices that an earlier call did not return, in the order in which they were added.
+    pub fn unreported(&self) -> Vec<LostStore> {
+        let mut notices = self.get();
+        let new = notices.all.get(notices.reported..).unwrap_or_default().to_vec();
+        notices.reported = notices.all.len();
+        new
     }
 
     /// Takes all notices, in the order in which they were added.
     pub fn take(&self) -> Vec<LostStore> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.get()).all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_is_reported_once_and_counts_at_the_end() {
+        let notices = CopyNotices::default();
+        let one = LostStore { store: "one".to_owned(), ..LostStore::default() };
+        notices.add(one.clone());
+        assert_eq!(notices.unreported(), [one.clone()]);
+        assert_eq!(notices.unreported(), []);
+        notices.add(LostStore::default());
+        assert_eq!(notices.unreported(), [LostStore::default()]);
+        assert_eq!(notices.take(), [one, LostStore::default()]);
+        assert_eq!((notices.take(), notices.unreported()), (Vec::new(), Vec::new()));
     }
 }

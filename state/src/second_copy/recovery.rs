@@ -1,15 +1,13 @@
 //! Compares write-ahead files with the store, and replays the records that the store has lost.
 
 use super::entry::Entry;
+use super::problems::listed;
 use super::term_file::TermFile;
 use crate::error::StoreError;
 use crate::redis::{RedisStore, Tip};
 use crate::run::{Lease, LeaseView, RunHeader};
 use crate::step::{Acquire, AcquireAnswer, ClaimAnswer, TermEnding};
 use crate::store::RunStore as _;
-
-/// The maximum number of objects that a reason lists. A longer list would hide the advice.
-const LISTED: usize = 20;
 
 /// The result of comparing a file with the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,15 +113,10 @@ async fn lease(
 /// A description of the lost part of a run, for display.
 pub(super) fn lost_words(file: &TermFile, lines: u64) -> String {
     let Tip { lines: known, .. } = file.tip();
-    let mut objects: Vec<String> = file.begun_after(lines).into_iter().collect();
-    let more = objects.len().saturating_sub(LISTED);
-    objects.truncate(LISTED);
+    let objects = file.begun_after(lines);
     let mut words = format!("its journal had {known} lines, and {lines} of them are left");
     if !objects.is_empty() {
-        words.push_str(&format!("; the lost lines include calls for these objects: {}", objects.join(", ")));
-    }
-    if more > 0 {
-        words.push_str(&format!(" and {more} more"));
+        words.push_str(&format!("; the lost lines include calls for these objects: {}", listed(objects)));
     }
     words
 }

@@ -21,10 +21,10 @@ const LOOKS: u32 = 5;
 pub(super) enum Adopted {
     /// None: the empty store may still begin from a copy.
     None,
-    /// All: the store has begun from its copy, or there is no copy.
-    All,
-    /// Those of states without a copy, because this process knows no copy. `declared` means that the user has declared
-    /// everything lost that the files do not have.
+    /// All: the store has begun from its copy, or the copy was never written. `declared` means that the user has
+    /// declared everything lost that the files do not have.
+    All { declared: bool },
+    /// Those of states without a copy, because this process knows no copy. `declared` as for [`Adopted::All`].
     Uncopied { declared: bool },
 }
 
@@ -32,8 +32,16 @@ impl Adopted {
     pub(super) fn has(self, file: &TermFile) -> bool {
         match self {
             Adopted::None => false,
-            Adopted::All => true,
+            Adopted::All { .. } => true,
             Adopted::Uncopied { .. } => !file.origin().copied,
+        }
+    }
+
+    /// Whether the files may have only a part of the state.
+    fn accepts_part(self) -> bool {
+        match self {
+            Adopted::None => true,
+            Adopted::All { declared } | Adopted::Uncopied { declared } => declared,
         }
     }
 }
@@ -43,8 +51,8 @@ impl Adopted {
 /// Returns whether the state was changed.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] if the files do not have the whole state that an empty store had. Errors of the store and of
-/// the file system.
+/// [`StoreError::Damaged`] if the files do not have the whole state that an empty store had, or if a live process has
+/// results of an earlier store. Errors of the store and of the file system.
 pub(super) async fn left_behind(
     redis: &RedisStore,
     files: &SharedFiles,
@@ -54,11 +62,14 @@ pub(super) async fn left_behind(
     let shared = files.clone();
     let FoundFiles { dead, alive } = blocking(move || AheadFiles::of_others(&shared.get())).await?;
     let is_earlier = |file: &TermFile| file.start.incarnation != redis.incarnation();
-    if redis.front().await?.0.fresh
-        && let Adopted::Uncopied { declared } = adopted
-    {
-        let waits = |file: &&TermFile| is_earlier(file) && adopted.has(file);
-        refuse_part(redis, &dead.iter().filter(waits).collect::<Vec<_>>(), alive.iter().find(waits), declared)?;
+    let front = redis.front().await?.0;
+    // A file of an ended term stays until a copy has its results. Its process adds nothing.
+    let goes_on = |file: &&TermFile| is_earlier(file) && file.ended().is_none() && file.follows(&front);
+    if let Some(file) = alive.iter().find(goes_on) {
+        return Err(emptied_in_use(redis.place(), &file.start.run, &file.shown()));
+    }
+    if front.fresh && !adopted.accepts_part() {
+        refuse_part(redis, dead.iter().filter(|file| is_earlier(file) && adopted.has(file)).collect())?;
     }
     let mut changed = false;
     for file in dead {
@@ -90,24 +101,27 @@ pub(super) async fn left_behind(
     Ok(changed)
 }
 
-/// Refuses an empty store if its files on this machine have only a part of its former state, or if a live process has
-/// yet to add its results.
-fn refuse_part(
-    redis: &RedisStore,
-    dead: &[&TermFile],
-    alive: Option<&TermFile>,
-    declared: bool,
-) -> Result<(), StoreError> {
-    if let Some(file) = alive {
-        return Err(emptied_in_use(redis.place(), &file.start.run, &file.shown()));
-    }
-    match dead.iter().map(|file| file.origin().serial).min() {
-        Some(serial) if serial > 0 && !declared => {
-            let files: Vec<_> = dead.iter().map(|file| (&file.start.run, file.shown())).collect();
-            Err(emptied(redis.place(), serial, &files))
+/// Refuses an empty store if its files on this machine have only a part of its former state.
+fn refuse_part(redis: &RedisStore, mut files: Vec<&TermFile>) -> Result<(), StoreError> {
+    let Some(serial) = gap(&mut files) else { return Ok(()) };
+    let files: Vec<_> = files.iter().map(|file| (&file.start.run, file.shown())).collect();
+    Err(emptied(redis.place(), serial, &files))
+}
+
+/// The serial of the state before the first of these files, if the earlier files do not lead to it: something else
+/// wrote the state before. Every result increments the serial by one. `None` if the files have the whole state. Sorts
+/// the files by the beginning of their terms.
+pub(super) fn gap(files: &mut [&TermFile]) -> Option<u64> {
+    files.sort_by_key(|file| file.origin().serial);
+    let mut known = 0;
+    for file in files.iter() {
+        let before = file.origin().serial;
+        if before > known {
+            return Some(before);
         }
-        _ => Ok(()),
+        known += file.writes().filter(|writes| !writes.is_empty()).count() as u64;
     }
+    None
 }
 
 /// Removes a file whose run has ended, unless the copy still lacks results of the run.
@@ -130,7 +144,7 @@ async fn bring_back(redis: &RedisStore, file: TermFile, lost: &mut LostStore) ->
             file.remove()?;
             return Ok(false);
         }
-        let follows = front.fresh || front.lineage == file.start.lineage;
+        let follows = file.follows(&front);
         let Additions { writes, changed } = if follows { file.additions(&snapshot) } else { Additions::default() };
         let subjects: Vec<String> = writes.subjects().iter().map(ToString::to_string).collect();
         if !subjects.is_empty() {
@@ -164,6 +178,11 @@ fn set_aside(file: TermFile, subjects: Vec<String>, lost: &mut LostStore) -> Res
 }
 
 impl TermFile {
+    /// Whether the file belongs to this state.
+    fn follows(&self, front: &Front) -> bool {
+        front.fresh || front.lineage == self.start.lineage
+    }
+
     /// Whether all instances that the run wrote have been written again since, in the store of the run.
     fn is_followed(&self, now: &Snapshot) -> bool {
         let claimed = self.claimed();

@@ -1,7 +1,9 @@
 //! The write-ahead files of a store that was emptied, as `weft store` shows them.
 
+use super::SecondCopyOptions;
+use super::opening::files_of;
+use super::settle::{Adopted, gap};
 use super::term_file::TermFile;
-use super::{Adopted, SecondCopyOptions, files_of};
 use crate::error::StoreError;
 use crate::redis::RedisStore;
 
@@ -12,8 +14,10 @@ pub struct WaitingFile {
     pub path: String,
     /// The run of the results.
     pub run: String,
-    /// The serial of the state when the file began. If it is not 0, the rest of the state is lost.
+    /// The serial of the state when the file began.
     pub serial: u64,
+    /// The serial that the state had, if all files together have only a part of it. Without a copy, the rest is lost.
+    pub missing: Option<u64>,
     /// The objects with results in the file.
     pub objects: Vec<String>,
     /// The objects of calls whose results are unknown.
@@ -23,7 +27,7 @@ pub struct WaitingFile {
 }
 
 impl WaitingFile {
-    fn new(file: &TermFile) -> WaitingFile {
+    fn new(file: &TermFile, missing: Option<u64>) -> WaitingFile {
         let mut objects: Vec<String> = file.written().map(|subject| subject.to_string()).collect();
         objects.sort();
         objects.dedup();
@@ -31,6 +35,7 @@ impl WaitingFile {
             path: file.shown(),
             run: file.start.run.to_string(),
             serial: file.origin().serial,
+            missing,
             objects,
             uncertain: file.uncertain(),
             alive: !file.is_locked(),
@@ -51,10 +56,12 @@ pub async fn waiting_files(options: &SecondCopyOptions) -> Result<Vec<WaitingFil
         Ok(_) => return Ok(Vec::new()),
     };
     let adopted = match options.copy {
-        Some(_) => Adopted::All,
+        Some(_) => Adopted::All { declared: false },
         None => Adopted::Uncopied { declared: false },
     };
     let found = files_of(options)?.get().of_others()?;
     let waits = |file: &&TermFile| Some(file.start.incarnation) != current && adopted.has(file);
-    Ok(found.dead.iter().chain(&found.alive).filter(waits).map(WaitingFile::new).collect())
+    let mut waiting: Vec<&TermFile> = found.dead.iter().chain(&found.alive).filter(waits).collect();
+    let missing = gap(&mut waiting);
+    Ok(waiting.into_iter().map(|file| WaitingFile::new(file, missing)).collect())
 }

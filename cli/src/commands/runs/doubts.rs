@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use weft_coordinator::doubts::KnownDoubt;
 use weft_coordinator::event::{Decision, UserResolution};
-use weft_coordinator::listing::{OperationListing, RunDetails, fitting};
+use weft_coordinator::listing::{OperationListing, RunDetails};
 use weft_coordinator::outline::outline;
 use weft_coordinator::{Client, RunOptions};
 use weft_graph_format::address::{NamedObject, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::operation_kind::NamedAction;
 use weft_protocol::Candidate;
-use weft_state::{IdOwners, OpIndex, OpStatus, RunId, RunStatus, RunStore, StoreError};
+use weft_state::{Choice, IdOwners, OpIndex, OpStatus, RunId, RunStatus, RunStore, StoreError};
 
 use super::{go_on, load, place, problems, said};
 use crate::apply;
@@ -41,7 +41,7 @@ pub(super) struct OpenDoubt {
 }
 
 impl OpenDoubt {
-    fn new(operation: OperationListing) -> OpenDoubt {
+    pub(super) fn new(operation: OperationListing) -> OpenDoubt {
         let OperationListing { operation, address, deposed, action, .. } = operation;
         let instance = address.parse().ok();
         OpenDoubt { operation, address, instance, deposed, action, reason: String::new(), candidate: None }
@@ -67,9 +67,9 @@ impl OpenDoubt {
         }
     }
 
-    /// The decisions that fit the operation, as words.
-    pub(super) fn decisions(&self) -> Vec<&'static str> {
-        fitting(self.action.kind())
+    /// The decisions that fit the operation.
+    pub(super) fn decisions(&self) -> &'static [Choice] {
+        Choice::fitting(self.action.kind())
     }
 
     /// Checks a decision before anything is changed.
@@ -77,8 +77,9 @@ impl OpenDoubt {
     /// # Errors
     /// Returns an error if the decision does not fit the operation, or if the id belongs to another address.
     pub(super) fn check(&self, decision: &Decision, owners: &IdOwners) -> Result<(), Diagnostic> {
-        if !self.decisions().contains(&decision.name()) {
-            return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), &self.decisions()));
+        let decisions = self.decisions();
+        if !decisions.iter().any(|choice| choice.word() == decision.name()) {
+            return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), decisions));
         }
         let Decision::Adopt(id) = decision else { return Ok(()) };
         let instance = self.instance.as_ref().ok_or_else(|| problems::cannot_adopt(&self.address))?;

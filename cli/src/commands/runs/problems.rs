@@ -67,12 +67,13 @@ pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
 }
 
 /// The decision does not fit the operation. `decisions` are the fitting ones.
-pub fn decision_unfit(name: &str, action: &NamedAction, decision: &str, decisions: &[&str]) -> Diagnostic {
+pub fn decision_unfit(name: &str, action: &NamedAction, decision: &str, decisions: &[Choice]) -> Diagnostic {
+    let words: Vec<&str> = decisions.iter().map(|choice| choice.word()).collect();
     Diagnostic::error(
         "Decision does not fit",
         format!(
             "{decision} does not fit {name}, because the operation in doubt is {action}. Use one of {}.",
-            decisions.join(", ")
+            words.join(", ")
         ),
     )
     .about(name)
@@ -100,12 +101,8 @@ pub fn cannot_adopt(address: &str) -> Diagnostic {
 }
 
 /// The answer is not one of the offered decisions.
-pub fn answer_unknown(answer: &str, decisions: &[&str]) -> Diagnostic {
-    let usage = decisions.iter().map(|word| match Choice::ALL.into_iter().find(|choice| choice.word() == *word) {
-        Some(choice) => choice.usage(),
-        None => *word,
-    });
-    let decisions: Vec<&str> = usage.collect();
+pub fn answer_unknown(answer: &str, decisions: &[Choice]) -> Diagnostic {
+    let decisions: Vec<&str> = decisions.iter().map(|choice| choice.usage()).collect();
     Diagnostic::error(
         "Answer not understood",
         format!("The answer is {answer:?}. Answer with one of {}, skip, quit.", decisions.join(", ")),
@@ -140,20 +137,33 @@ pub fn resolutions_invalid(path: &str, wrong: &[String]) -> Diagnostic {
     Diagnostic::error("Invalid resolutions", format!("{path} cannot be used:{list}\n\nNothing was settled."))
 }
 
-/// The run has no operation in doubt at this address.
-pub fn nothing_in_doubt(address: &str, run: &RunId) -> Diagnostic {
+/// The run has no operation in doubt at this address. `names` are the objects in doubt.
+pub fn nothing_in_doubt(address: &str, run: &RunId, names: &[String]) -> Diagnostic {
+    if names.is_empty() {
+        let detail = format!("No operation of run {run} is in doubt. To see the run: weft runs show {run}");
+        return Diagnostic::error("Nothing in doubt", detail);
+    }
+    let list = listed(names);
+    Diagnostic::error("Nothing in doubt", format!("{address} is not in doubt. Run {run} has these doubts:{list}"))
+}
+
+/// The address has several objects in doubt. `names` are these objects.
+pub fn several_in_doubt(address: &str, names: &[String]) -> Diagnostic {
     Diagnostic::error(
-        "Nothing in doubt",
-        format!("Nothing at {address} is in doubt in run {run}. See: weft runs show {run}"),
+        "Several objects in doubt",
+        format!("Several objects of {address} are in doubt. Name one of them, in quotes:{}", listed(names)),
     )
 }
 
-/// The address has several objects in doubt.
-pub fn several_in_doubt(address: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Several objects in doubt",
-        format!("Several objects of {address} are in doubt. Name one: '{address} (deposed object KEY)'."),
-    )
+/// The lines of a list of names.
+fn listed(names: &[String]) -> String {
+    /// The maximum number of listed names. More would hide the advice.
+    const LISTED: usize = 20;
+    let mut list: String = names.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
+    if names.len() > LISTED {
+        list.push_str(&format!("\n  and {} more", names.len() - LISTED));
+    }
+    list
 }
 
 /// The text of `-older-than` is not a number of days.

@@ -2,9 +2,10 @@
 
 use weft_coordinator::Client;
 use weft_coordinator::event::Decision;
+use weft_coordinator::listing::{OperationListing, RunDetails};
 use weft_graph_format::address::NamedObject;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::RunId;
+use weft_state::{OpStatus, RunId};
 
 use super::doubts::{Desk, OpenDoubt, Settled, outcome};
 use super::{LIST, Outcome, PLACE, concluded, problems, run_id};
@@ -64,17 +65,44 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
         Some(at) => {
             let mut client =
                 Client::connect(&identity::dialer(arguments)?, &at).await.map_err(apply::client_problem)?;
-            let (status, reason) =
-                client.resolve(run, address, decision.clone()).await.map_err(apply::client_problem)?;
-            Settled { name: address.clone(), decision: decision.clone(), status, reason }
+            // If the run cannot be shown, the coordinator says why when it refuses the decision.
+            let name = match client.show(Some(run)).await {
+                Ok(details) => named(open(details), &id, address)?.name(),
+                Err(_) => address.clone(),
+            };
+            let (status, reason) = client.resolve(run, &name, decision.clone()).await.map_err(apply::client_problem)?;
+            Settled { name, decision: decision.clone(), status, reason }
         }
         None => resolve_here(invocation, &id, address, decision.clone()).await?,
     };
+    let name = &settled.name;
     if !settled.is_settled() {
-        return Err(vec![problems::still_in_doubt(address, &settled.reason).about(address)]);
+        return Err(vec![problems::still_in_doubt(name, &settled.reason).about(name)]);
     }
-    view.line(&format!("{address} is settled: {}. To continue: weft runs resume {run}", outcome(&settled)));
+    view.line(&format!("{name} is settled: {}. To continue: weft runs resume {run}", outcome(&settled)));
     Ok(Exit::DONE)
+}
+
+/// The operations of a coordinator's run that a decision may settle. The coordinator checks that no worker still
+/// carries them out.
+fn open(details: RunDetails) -> Vec<OpenDoubt> {
+    let is_open = |operation: &OperationListing| {
+        [OpStatus::InDoubt.word(), OpStatus::Intended.word()].contains(&operation.status.as_str())
+    };
+    details.operations.into_iter().filter(is_open).map(OpenDoubt::new).collect()
+}
+
+/// The one operation in doubt that `address` names.
+fn named(open: Vec<OpenDoubt>, run: &RunId, address: &str) -> Result<OpenDoubt, Vec<Diagnostic>> {
+    let names = |doubts: &[OpenDoubt]| doubts.iter().map(OpenDoubt::name).collect::<Vec<_>>();
+    let all = names(&open);
+    let nothing = || vec![problems::nothing_in_doubt(address, run, &all)];
+    let named: NamedObject = address.parse().map_err(|_| nothing())?;
+    let mut matching: Vec<OpenDoubt> = open.into_iter().filter(|doubt| doubt.is_named(&named)).collect();
+    match matching.len() {
+        0 | 1 => matching.pop().ok_or_else(nothing),
+        _ => Err(vec![problems::several_in_doubt(address, &names(&matching))]),
+    }
 }
 
 async fn resolve_here(
@@ -83,17 +111,41 @@ async fn resolve_here(
     address: &str,
     decision: Decision,
 ) -> Result<Settled, Vec<Diagnostic>> {
-    let nothing = || vec![problems::nothing_in_doubt(address, run)];
+    let nothing = || vec![problems::nothing_in_doubt(address, run, &[])];
     let mut desk = Desk::open(invocation, Some(run.clone()), Access::Change).await?.ok_or_else(nothing)?;
-    let named: NamedObject = address.parse().map_err(|_| nothing())?;
-    let mut matching: Vec<OpenDoubt> =
-        desk.doubts().await?.into_iter().filter(|doubt| doubt.is_named(&named)).collect();
-    let doubt = match (matching.pop(), matching.is_empty()) {
-        (Some(doubt), true) => doubt,
-        (Some(_), false) => return Err(vec![problems::several_in_doubt(address)]),
-        (None, _) => return Err(nothing()),
-    };
+    let doubt = named(desk.doubts().await?, run, address)?;
     doubt.check(&decision, &desk.owners().await?).map_err(|problem| vec![problem])?;
     let settled = desk.settle(vec![(doubt, decision)]).await?;
     settled.into_iter().next().ok_or_else(nothing)
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_graph_format::operation_kind::OperationKind;
+
+    use super::*;
+
+    fn doubt(deposed: Option<&str>) -> OpenDoubt {
+        let (address, deposed) = ("a.b".to_owned(), deposed.map(str::to_owned));
+        let (instance, action) = (address.parse().ok(), OperationKind::Delete.into());
+        OpenDoubt { operation: 1, address, instance, deposed, action, reason: String::new(), candidate: None }
+    }
+
+    #[test]
+    fn an_object_in_doubt_is_named_and_listed() {
+        let run = RunId::parse("run-1").unwrap();
+        let of = |open: &[OpenDoubt], address: &str| {
+            let found = named(open.to_vec(), &run, address);
+            found.map(|doubt| doubt.name()).map_err(|problems| problems[0].detail.clone())
+        };
+        let (one, both) = ([doubt(Some("0a1b2c3d"))], [doubt(None), doubt(Some("0a1b2c3d"))]);
+        let deposed = "a.b (deposed object 0a1b2c3d)";
+        assert_eq!(of(&one, "a.b"), Ok(deposed.to_owned()));
+        assert_eq!(of(&both, deposed), Ok(deposed.to_owned()));
+        for (open, address) in [(&both[..], "a.b"), (&both[..], "a.c"), (&both[..], "?")] {
+            let detail = of(open, address).unwrap_err();
+            assert!(detail.contains(&format!("  - a.b\n  - {deposed}")), "{detail}");
+        }
+        assert!(!of(&[], "a.b").unwrap_err().contains("  - "));
+    }
 }

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use serde_json::json;
 use weft_coordinator::event::Decision;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::choice::{commands, quoted};
+use weft_state::choice::{commands, quoted, width};
 use weft_state::{Choice, IdOwners, RunId};
 
 use super::doubts::{Desk, OpenDoubt, Settled, outcome};
@@ -54,16 +54,11 @@ fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
         let usage = format!("{} {}", Choice::Adopt.word(), found.id);
         Offer { usage, meaning: "it is the object that was found" }
     });
-    let fitting = Choice::fitting(doubt.action.kind()).iter();
-    let fitting =
-        fitting.map(|choice| Offer { usage: choice.usage().to_owned(), meaning: choice.meaning(doubt.action.kind()) });
+    let fitting = doubt
+        .decisions()
+        .iter()
+        .map(|choice| Offer { usage: choice.usage().to_owned(), meaning: choice.meaning(doubt.action.kind()) });
     found.chain(fitting).collect()
-}
-
-/// The width of the column of usages. The width is at least that of `adopt ID`, so that questions without this answer
-/// have the same layout.
-fn width(offers: &[Offer]) -> usize {
-    offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default().max(Choice::Adopt.usage().len())
 }
 
 async fn settle(invocation: &Invocation<'_>) -> Outcome {
@@ -222,7 +217,7 @@ fn decision(answer: &str, doubt: &OpenDoubt, owners: &IdOwners) -> Result<Answer
         ("forget", true) => Decision::Forget,
         ("skip", true) => return Ok(Answer::Skip),
         ("quit", true) => return Ok(Answer::Quit),
-        _ => return Err(problems::answer_unknown(answer, &doubt.decisions())),
+        _ => return Err(problems::answer_unknown(answer, doubt.decisions())),
     };
     doubt.check(&decision, owners)?;
     Ok(Answer::Decided(decision))
@@ -234,7 +229,7 @@ fn explained(doubt: &OpenDoubt) -> String {
     let mut text = format!("The outcome of its {} is unknown: {reason}.\n", doubt.action);
     text.push_str(&attributes(doubt, ""));
     let offers = offered(doubt);
-    let width = width(&offers);
+    let width = width(offers.iter().map(|offer| offer.usage.as_str()));
     for Offer { usage, meaning } in offers {
         text.push_str(&format!("\n{usage:<width$}  {meaning}"));
     }
@@ -278,7 +273,7 @@ fn document(run: Option<&RunId>, doubts: &[OpenDoubt]) -> String {
             "address": doubt.address,
             "action": doubt.action,
             "reason": doubt.reason,
-            "decisions": doubt.decisions(),
+            "decisions": doubt.decisions().iter().map(|choice| choice.word()).collect::<Vec<_>>(),
         });
         if let Some(key) = &doubt.deposed {
             entry["deposed"] = key.as_str().into();

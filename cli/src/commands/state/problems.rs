@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
-use weft_state::{Doubt, in_doubt};
+use weft_state::Doubt;
 
 /// A state file cannot be read.
 pub fn state_not_loaded(error: &dyn Display) -> Diagnostic {
@@ -103,8 +103,7 @@ pub fn invalid_instance_address(text: &str, escaped: &str) -> Diagnostic {
 
 /// The outcome of an operation is unknown.
 pub fn instance_in_doubt(doubt: &Doubt) -> Diagnostic {
-    let problem = in_doubt(&doubt.key.to_string(), doubt.run.as_str(), doubt.action.kind(), &doubt.reason);
-    Diagnostic { severity: Severity::Warning, ..problem }
+    Diagnostic { severity: Severity::Warning, ..doubt.problem() }
 }
 
 /// The text is not the address of a provider.

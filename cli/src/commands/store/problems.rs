@@ -22,16 +22,29 @@ pub fn found(problem: &StoreProblem) -> Diagnostic {
     Diagnostic::error("Store damaged", format!("{place}: {what}. {way_out}."))
 }
 
-/// An empty store has yet to adopt the results in a write-ahead file.
-pub fn emptied(file: &WaitingFile) -> StoreProblem {
-    let WaitingFile { path, run, serial, objects, .. } = file;
+/// An empty store has a copy. `what` says that it is empty.
+pub fn restorable(what: String, copy: &str) -> StoreProblem {
+    let way_out = "The next command that uses the state in this directory restores the state from this copy".to_owned();
+    StoreProblem { place: copy.to_owned(), what: format!("it has a copy of the state, but {what}"), way_out }
+}
+
+/// An empty store has yet to adopt the results in a write-ahead file. `copy` is the place of a copy of the state.
+pub fn emptied(file: &WaitingFile, copy: Option<&str>) -> StoreProblem {
+    let WaitingFile { path, run, objects, .. } = file;
     let what = format!("the store is empty, but this file has results of run {run} for {} objects", objects.len());
-    let way_out = match (file.alive, serial) {
-        (true, _) => "The process of this run is alive. Wait until it has ended or has added these results".to_owned(),
-        (false, 0) => "The next command that uses the state in this directory adds these results".to_owned(),
-        (false, serial) => format!(
-            "The state had serial {serial} when this run began, and the rest of the state is lost. Restore the data of \
-             the server from a backup. If there is no backup, `weft store declare-lost` keeps these results"
+    let way_out = match (file.alive, copy, file.missing) {
+        (true, _, _) => {
+            "The process of this run is alive. Wait until it has added these results or has ended".to_owned()
+        }
+        (false, Some(copy), _) => format!(
+            "The next command that uses the state in this directory restores the state from its copy in {copy}, and \
+             adds these results"
+        ),
+        (false, None, None) => "The next command that uses the state in this directory adds these results".to_owned(),
+        (false, None, Some(serial)) => format!(
+            "The state had serial {serial}, and these files have only a part of it. Restore the data of the server \
+             from a backup. If there is no backup, `weft store declare-lost` adds these results to the state, and gives \
+             up every other record"
         ),
     };
     StoreProblem { place: path.clone(), what, way_out }
@@ -44,6 +57,18 @@ pub fn copy_exists(copy: &str) -> Diagnostic {
         format!(
             "No records were declared lost, because {copy} has a copy of the state. To continue from the copy, give \
              the state in Redis another name (?state=NAME)."
+        ),
+    )
+}
+
+/// The store is empty, and a copy of the state has the records that are to be declared lost.
+pub fn copy_restores(copy: &str) -> Diagnostic {
+    Diagnostic::error(
+        "State damaged",
+        format!(
+            "No records were declared lost: the store is empty, but {copy} has a copy of the state. The next command \
+             that uses the state in this directory, such as `weft plan`, restores the state from this copy, and adds \
+             the results in write-ahead files of this directory."
         ),
     )
 }

@@ -3,6 +3,7 @@
 use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::shown::ShownName;
+use weft_state::choice::quoted;
 
 use super::super::counts::ChangeCounts;
 use super::super::hook::{Hook, HookAction};
@@ -36,13 +37,15 @@ pub fn digest_line(digest: &str) -> String {
     format!("Digest of the plan: {digest}")
 }
 
-/// The note below a plan: where it was saved and how to apply it, or that it was not saved.
-pub fn next_steps(out: Option<&str>, style: &Style) -> String {
+/// The note below a plan: where it was saved and how to apply it, or that it was not saved. `store` is the address in
+/// the option `-store`.
+pub fn next_steps(out: Option<&str>, store: Option<&str>, style: &Style) -> String {
     let rule = style.paint("90", &"─".repeat(style.width.saturating_sub(1)));
+    let store = store.map(|address| format!("-store={} ", quoted(address))).unwrap_or_default();
     match out {
         Some(path) => format!(
             "\n{rule}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to \
-             apply:\n    weft apply \"{path}\""
+             apply:\n    weft apply {store}\"{path}\""
         ),
         // This is the text of the recorded case `workflow/json-into`, including OpenTofu's name of the command.
         None => format!(
@@ -175,6 +178,15 @@ mod tests {
             applied_line(&more),
             "Apply complete! Resources: 4 imported, 1 added, 2 changed, 3 destroyed, 5 forgotten."
         );
+    }
+
+    #[test]
+    fn the_command_that_applies_a_plan_names_its_store() {
+        let (colour, width, boxes, reveal) = (false, 20, false, false);
+        let style = Style { colour, width, compact_warnings: false, compact_changes: false, reveal, boxes };
+        assert!(next_steps(Some("p"), None, &style).ends_with("apply:\n    weft apply \"p\""));
+        let steps = next_steps(Some("p"), Some("redis://h/0?state=a"), &style);
+        assert!(steps.ends_with("\n    weft apply -store='redis://h/0?state=a' \"p\""), "{steps}");
     }
 
     #[test]
