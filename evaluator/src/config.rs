@@ -151,12 +151,21 @@ pub struct ModuleSettings {
     pub backend: Option<Arc<BackendBlock>>,
     /// The `cloud` block, as a block of the type `cloud`. Only the root module has one.
     pub cloud: Option<Arc<BackendBlock>>,
-    /// The versions of calls without a source, by the name of the call.
-    unsourced_versions: Vec<(SmolStr, Expression)>,
+    /// The calls without a source.
+    unsourced_calls: Vec<UnsourcedCall>,
     /// The `encryption` block. Only the root module has one.
     encryption_block: Option<Arc<FoundBlock>>,
     /// How state and plan files are encrypted. Only the root module has this setting.
     pub encryption: Option<Arc<Encryption>>,
+}
+
+/// A module call without a source.
+#[derive(Clone, Debug)]
+struct UnsourcedCall {
+    name: SmolStr,
+    version: Option<Expression>,
+    /// The header of the block.
+    range: SourceRange,
 }
 
 /// Blocks that refer to addresses instead of declaring an object, in source order for each kind.

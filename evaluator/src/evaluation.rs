@@ -93,6 +93,7 @@ pub(crate) struct Evaluation {
     /// Whether the outputs that the plan leaves out are being evaluated for apply (see `Session::late_output`). If so,
     /// resources outside the selection have the values that the state contains.
     pub(crate) late: AtomicBool,
+    /// What validation has found to be invalid.
     pub(crate) invalid: Invalid,
     /// Invalid references in `dynamic` blocks, reported only if the block has elements.
     pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,

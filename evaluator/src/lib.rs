@@ -27,7 +27,7 @@ mod problems;
 pub mod purpose;
 pub mod reference;
 pub mod relevant;
-pub mod root_template;
+mod root_template;
 pub mod selection;
 pub mod variable_file;
 

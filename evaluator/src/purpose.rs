@@ -128,7 +128,7 @@ impl Purpose {
 
     /// Whether the value of a resource with `count` or `for_each` is unknown if it has instances, but none of them is
     /// planned. An import plan contains only the instances that it imports.
-    pub(crate) fn doubts_unplanned_resources(self) -> bool {
+    pub(crate) fn hides_unplanned_resources(self) -> bool {
         self == Purpose::Plan(Planning::Import)
     }
 
@@ -189,7 +189,7 @@ mod tests {
             (Purpose::runs_impure_functions, "inspect settled"),
             (Purpose::reads_state, "inspect settled"),
             (Purpose::has_whole_state, "normal destroy refresh import settled"),
-            (Purpose::doubts_unplanned_resources, "import"),
+            (Purpose::hides_unplanned_resources, "import"),
             (Purpose::evaluates_arguments, "validate normal destroy inspect settled"),
             (Purpose::decides_conditions, not_validate),
             (Purpose::warns_of_failed_conditions, "destroy refresh import"),

@@ -55,9 +55,6 @@ pub struct Reference {
     pub attribute_range: Option<SourceRange>,
     /// For a resource: the steps after `attribute`, with their ranges.
     pub rest: Vec<(ValueStep, SourceRange)>,
-    /// Whether the reference is within a call of `try` or `can`, and names an output of a module. If the output does
-    /// not exist, `try` or `can` handles the error.
-    pub tried: bool,
 }
 
 /// The steps of a traversal from index `from` on, up to the first step with an invalid key.
@@ -157,7 +154,6 @@ impl Reading<'_> {
             leads_on: traversal.steps.len() > after + usize::from(matches!(subject, Referent::Module(_, Some(_)))),
             attribute_range: found.as_ref().map(|_| tree.range(traversal.steps[after].span)),
             attribute: found,
-            tried: false,
             subject,
         }
     }
@@ -223,32 +219,8 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
             Err(problem) => diagnostics.push(problem),
         }
     }
-    mark_tried(expression, &mut found);
     provider_calls(expression, &mut found);
     found
-}
-
-/// Marks the references of an expression that are within `try` or `can`.
-pub(crate) fn mark_tried(expression: &Expression, found: &mut [Reference]) {
-    let outputs = |reference: &&mut Reference| matches!(reference.subject, Referent::Module(_, Some(_)));
-    let text = expression.text();
-    if !(text.contains("try(") || text.contains("can(")) || !found.iter_mut().any(|one| outputs(&one)) {
-        return;
-    }
-    let mut calls: Vec<SourceRange> = Vec::new();
-    let mut pending = vec![expression.id];
-    while let Some(id) = pending.pop() {
-        let kind = &expression.tree.node(id).kind;
-        if let ExprKind::Call(call) = kind
-            && matches!(call.name.as_str(), "try" | "can" | "core::try" | "core::can")
-        {
-            calls.push(expression.child(id).range());
-        }
-        kind.for_each_child(|child| pending.push(child));
-    }
-    for reference in found.iter_mut().filter(outputs) {
-        reference.tried = calls.iter().any(|call| call.holds(&reference.range));
-    }
 }
 
 /// Calls of provider functions in an expression.
@@ -276,7 +248,6 @@ pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>
                 attribute: None,
                 attribute_range: None,
                 rest: Vec::new(),
-                tried: false,
             }));
         }
         kind.for_each_child(|child| pending.push(child));

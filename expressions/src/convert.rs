@@ -123,7 +123,9 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
         }
         None => result,
         Some(formula) => {
-            let ty = result.ty();
+            // If apply decides the type of the formula, it also decides what takes the place of `any`.
+            let is_open = want.has_dynamic() && formula.ty().has_dynamic();
+            let ty = if is_open { Type::Dynamic } else { result.ty() };
             let converted =
                 Formula::new(FormulaOp::Convert(formula.clone(), want.clone()), ty, formula.range().cloned());
             if result.is_known() && !value.is_known() {
@@ -138,14 +140,17 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
 /// Whether the type of the value, or of a part of it, is known only at apply.
 pub(crate) fn is_open(value: &Value) -> bool {
     let deep = value.deep();
-    deep.unknown && value.ty().has_dynamic() && has_open_part(value)
+    deep.unknown && (deep.formula || value.ty().has_dynamic()) && has_open_part(value)
         || deep.live && value.to_formula().ty().has_dynamic()
 }
 
-/// Whether a part is unknown and its type is open. The type of a null is not open.
+/// Whether a part is unknown and its type is open now or at apply. The type of a null is not open.
 fn has_open_part(value: &Value) -> bool {
+    let is_open = |part: &Value| {
+        part.ty().has_dynamic() || part.formula().is_some_and(|formula| formula.ty().has_dynamic())
+    };
     let mut open = false;
-    value.visit(&mut |_, part| open |= !part.is_known() && part.ty().has_dynamic());
+    value.visit(&mut |_, part| open |= !part.is_known() && is_open(part));
     open
 }
 
@@ -178,7 +183,8 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Res
                     path.pop();
                     converted
                 };
-                items.push(if matches!(kind, Kind::Tuple(_)) { converted } else { null_unmarked(converted) });
+                let keeps = matches!((kind, want), (Kind::Tuple(_), Type::List(_)));
+                items.push(if keeps { converted } else { null_unmarked(converted) });
             }
             let fallback = if items.is_empty() && matches!(kind, Kind::List(_) | Kind::Set(_)) {
                 replaced_dynamic(&s.element_type(), element)
@@ -241,7 +247,8 @@ fn bool_of(text: &str, path: &[ValueStep]) -> Result<Value, ConvertError> {
     }
 }
 
-/// As in OpenTofu, a null in an object, or in the elements of a list, loses its marks if the object or list is converted.
+/// As in OpenTofu, a null loses its marks if the object, list or set that contains it is converted, or if a tuple becomes
+/// a set.
 fn null_unmarked(value: Value) -> Value {
     if value.is_null() { value.unmark().0 } else { value }
 }

@@ -37,6 +37,7 @@ use crate::symbolic;
 
 pub(crate) use constructors::constructor_key;
 pub(crate) use templates::join_parts;
+pub use templates::joined;
 
 /// Evaluates an expression. If there are errors, the value consists of the parts without errors.
 pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {

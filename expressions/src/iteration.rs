@@ -84,10 +84,15 @@ pub fn included(condition: &Value, marks: &mut Marks) -> Result<Decided<bool>, P
     Ok(condition.as_bool().map_or(Decided::Open, Decided::Known))
 }
 
-/// The key of a result as text. Adds the marks of the key to `marks`.
+/// The key of a result as text. Adds the marks of the key to `marks`. As in OpenTofu, the type of an unknown key is not
+/// checked.
 pub fn object_key(key: &Value, marks: &mut Marks) -> Result<Decided<SmolStr>, Problem> {
     if key.is_null() {
         return Err(problems::null_key());
+    }
+    if !key.is_known() {
+        *marks = marks.union(key.marks());
+        return Ok(Decided::Open);
     }
     let key = convert(key, &Type::String).map_err(|error| problems::unsuitable_key(&error))?;
     *marks = marks.union(key.marks());

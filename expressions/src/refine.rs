@@ -1,6 +1,7 @@
 //! Adds refinements to unknown values.
 
 use unicode_segmentation::UnicodeSegmentation;
+use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
@@ -84,6 +85,57 @@ pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
         Kind::Map(fields) | Kind::Object(fields) => (fields.len() as u64, Some(fields.len() as u64)),
         _ => (0, None),
     }
+}
+
+/// A value of type `ty` that will be one of two values: null if both are null, and otherwise an unknown value with the
+/// refinements that hold for both. It has the marks of both values, and no formula or origin.
+pub fn either(yes: &Value, no: &Value, ty: &Type) -> Value {
+    let marks = yes.marks().union(no.marks());
+    if yes.is_null() && no.is_null() {
+        return Value::null(ty.clone()).mark(&marks);
+    }
+    let mut known =
+        Refinement { not_null: definitely_not_null(yes) && definitely_not_null(no), ..Refinement::default() };
+    let (yes_type, no_type) = (yes.ty(), no.ty());
+    if yes_type == Type::Number && no_type == Type::Number {
+        known.min = outer(bound(yes, false), bound(no, false), |a, b| a < b);
+        known.max = outer(bound(yes, true), bound(no, true), |a, b| a > b);
+    } else if yes_type.is_collection() && yes_type == no_type {
+        let ((yes_low, yes_high), (no_low, no_high)) = (length_bounds(yes), length_bounds(no));
+        known.length_min = yes_low.min(no_low);
+        known.length_max = yes_high.zip(no_high).map(|(a, b)| a.max(b));
+        if yes.is_null() || no.is_null() {
+            known.length_min = 0;
+            known.length_max = None;
+        }
+    }
+    if *ty == Type::Dynamic {
+        known = Refinement::default();
+    }
+    Value::refined(ty.clone(), known).mark(&marks)
+}
+
+fn bound(value: &Value, upper: bool) -> Option<(Number, bool)> {
+    if let Some(number) = value.as_number() {
+        return Some((number.clone(), true));
+    }
+    let refinement = value.refinement()?;
+    if upper { refinement.max.clone() } else { refinement.min.clone() }
+}
+
+fn outer(
+    a: Option<(Number, bool)>,
+    b: Option<(Number, bool)>,
+    farther: fn(&Number, &Number) -> bool,
+) -> Option<(Number, bool)> {
+    let (a, b) = a.zip(b)?;
+    Some(if a.0 == b.0 {
+        (a.0, a.1 || b.1)
+    } else if farther(&a.0, &b.0) {
+        a
+    } else {
+        b
+    })
 }
 
 /// The maximum length, in bytes, of the known prefix of an unknown string. Long enough for an ARN or a URL.

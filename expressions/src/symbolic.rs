@@ -112,7 +112,8 @@ pub fn part(formula: &Formula, step: &ValueStep, ty: Type) -> Formula {
     Formula::new(op, ty, range)
 }
 
-/// Gives each unknown part without a formula its part of `formula`. A set gets the formula as a whole.
+/// Gives each unknown part without a formula its part of `formula`. A set gets the formula as a whole, unless it has
+/// exactly one element.
 pub fn explain(value: &Value, formula: &Formula) -> Value {
     if !value.deep().unexplained {
         return value.clone();
@@ -132,6 +133,15 @@ fn spread(value: &Value, formula: &Formula, all: bool) -> Value {
         }
         let own = |v: &Value| v.with_formula(Some(formula.clone()));
         match value.open().1 {
+            Kind::Set(set) if set.len() == 1 && value.deep().unknown => {
+                let ty = Type::list(set.element_type());
+                let range = formula.range().cloned();
+                let list = Formula::new(FormulaOp::Convert(formula.clone(), ty.clone()), ty, range);
+                let below = part(&list, &ValueStep::Index(0), set.element_type());
+                let only = set.items().iter().map(|found| spread(found, &below, all)).collect();
+                let rebuilt = value.carry_onto(&Value::set(set.element_type(), only));
+                if all { own(&rebuilt) } else { rebuilt }
+            }
             Kind::Unknown(_) | Kind::Set(_) => own(value),
             Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => {
                 if all {

@@ -61,7 +61,8 @@ impl Refinement {
                 self.length_max == Some(0)
                     || (self.length_max == Some(self.length_min) && self.length_min <= LARGEST_LIST_FROM_LENGTH)
             }
-            Type::Set(_) | Type::Map(_) => self.length_max == Some(0),
+            Type::Set(_) => self.length_max == Some(0) || (self.length_min, self.length_max) == (1, Some(1)),
+            Type::Map(_) => self.length_max == Some(0),
             _ => false,
         }
     }

@@ -31,6 +31,20 @@ impl Doubts {
         Doubts(found)
     }
 
+    /// The addresses of the instance that a doubt is about: its address in the state, and the one after a move. Empty if
+    /// the doubt is about no instance.
+    pub(crate) fn addresses(&self, doubt: &Doubt) -> Vec<&ResourceInstance> {
+        let mut found: Vec<&ResourceInstance> = self
+            .0
+            .iter()
+            .filter(|(_, doubts)| doubts.iter().any(|one| one.key == doubt.key))
+            .map(|(at, _)| at)
+            .collect();
+        // The new address is the last one.
+        found.sort_by_key(|address| address.to_string() != doubt.key.address);
+        found
+    }
+
     /// The doubts about the objects of an instance.
     pub(crate) fn get(&self, address: &ResourceInstance) -> Option<&Vec<Doubt>> {
         self.0.get(address)

@@ -32,7 +32,7 @@ use crate::planner::Planner;
 use crate::prior::with_schema_marks;
 use crate::problems::{self, Problems};
 use crate::whole::orphans::{first_surplus, protected_surplus};
-use crate::whole::protection::{RemovalVerdict, problems_of, protection, verdict};
+use crate::whole::protection::{problems_of, protection, verdict};
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
 impl Planner {
@@ -43,12 +43,8 @@ impl Planner {
         let mut outcome = Ok(());
         for orphan in surplus {
             let found = protection(&self.evaluated(), &self.facts.declared, &orphan.address);
-            match verdict(found.as_ref(), &orphan.address, "destroyed") {
-                RemovalVerdict::Allowed => continue,
-                RemovalVerdict::Unfit(problems) => self.report.add(problems),
-                RemovalVerdict::Refused(problem) => self.report.add(vec![*problem]),
-            }
-            outcome = Err(Failed);
+            let allowed = verdict(found.as_ref(), &orphan.address, "destroyed").allowed();
+            outcome = self.reported(allowed).and(outcome);
         }
         outcome
     }

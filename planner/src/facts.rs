@@ -72,8 +72,9 @@ impl Facts {
         self.going.as_ref().is_none_or(|going| going.contains(address))
     }
 
-    /// Whether a destroy plan covers a data source that it reads. `going` contains only what the state has.
-    pub(crate) fn is_read_to_go(&self, address: &ResourceInstance) -> bool {
+    /// Whether a destroy plan covers an instance, even one that the state does not have: a data source, or an object
+    /// whose create is in doubt. `going` contains only what the state has.
+    pub(crate) fn covers_to_go(&self, address: &ResourceInstance) -> bool {
         match self.state.get(address) {
             Some(_) => self.is_selected_to_go(address),
             None => self.selection().covers(address),

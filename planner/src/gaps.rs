@@ -22,13 +22,13 @@ impl Gaps {
     }
 
     /// Replaces each unknown part that depends on a placeholder with null.
-    pub(crate) fn nulled(&self, value: &Value) -> Value {
+    pub(crate) fn nulled(&mut self, value: &Value) -> Value {
         if self.formulas.is_empty() {
             return value.clone();
         }
-        let mut clean = FxHashMap::default();
+        let Gaps { identities, clean, .. } = self;
         value.transform(&mut |_, part| match part.formula() {
-            Some(formula) if !part.is_known() && reached(formula, &self.identities, &mut clean) => {
+            Some(formula) if !part.is_known() && reached(formula, identities, clean) => {
                 Transform::Replace(Value::null(part.ty()))
             }
             _ => Transform::Descend,

@@ -310,6 +310,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let mut found: ReadResults = std::mem::take(&mut *planner.found());
     let Ruled { changes, mut outputs, mut evaluated, schemas } =
         rule(planner, std::mem::take(&mut agenda.changes), &mut found);
+    let mut gaps = std::mem::take(&mut evaluated.gaps);
     let checks = checking::check_results(facts, &evaluated, &changes.resources);
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
@@ -317,9 +318,9 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let mut applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
     applied.extend(hidden_changes(facts, &outputs, &evaluated.late));
     outputs.wanted.extend(std::mem::take(&mut evaluated.late));
-    agenda.memories = remembering::memory_changes(facts, &evaluated, &configured, &schemas, &agenda);
+    agenda.memories = remembering::memory_changes(facts, &evaluated, &mut gaps, &configured, &schemas, &agenda);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
-    output::outputs(&builder, planner.kind(), &outputs.wanted, &applied, &evaluated.gaps);
+    output::outputs(&builder, planner.kind(), &outputs.wanted, &applied, &mut gaps);
     let (mut diagnostics, remarks) = planner.report.take();
     let mut warnings: Vec<Diagnostic> =
         diagnostics.iter().filter(|d| !d.is_error() && is_kept(facts, d)).cloned().collect();

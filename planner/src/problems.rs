@@ -1,5 +1,6 @@
 //! Diagnostics of planning as a whole.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use smol_str::SmolStr;
@@ -64,10 +65,10 @@ pub(crate) fn import_without_instance(address: &ResourceInstance) -> Diagnostic 
     )
 }
 
-/// An operation on an instance has an unknown outcome.
-/// The plan would touch the object at `address`. `None` if the plan cannot leave the object out.
+/// The plan would touch an object whose last operation has an unknown outcome. `address` is what `-exclude` can name;
+/// `None` if the plan cannot leave the object out.
 pub(crate) fn in_doubt(doubt: &Doubt, address: Option<&ResourceInstance>) -> Diagnostic {
-    let problem = weft_state::in_doubt(&doubt.key.to_string(), doubt.run.as_str(), doubt.action.kind(), &doubt.reason);
+    let problem = doubt.problem();
     let Some(address) = address else { return problem };
     let way_on = format!(
         "\n\nTo plan everything but this object and what depends on it: -exclude={}",
@@ -78,7 +79,7 @@ pub(crate) fn in_doubt(doubt: &Doubt, address: Option<&ResourceInstance>) -> Dia
 
 /// An object has an operation with an unknown outcome, and the plan leaves the object as it is.
 pub(crate) fn kept_in_doubt(doubt: &Doubt) -> Diagnostic {
-    let problem = weft_state::in_doubt(&doubt.key.to_string(), doubt.run.as_str(), doubt.action.kind(), &doubt.reason);
+    let problem = doubt.problem();
     let detail = problem.detail + "\n\nThis plan neither reads nor changes the object.";
     Diagnostic { severity: Severity::Warning, detail, ..problem }
 }
@@ -230,8 +231,8 @@ pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str, varia
 /// An argument comes from a variable that is no longer declared.
 pub(crate) fn undeclared_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
-        "The argument {argument:?} of this provider was {variable}, but the configuration no longer declares this \
-         variable. Declare the variable until the objects are destroyed, and set it with -var {}=VALUE.",
+        "The argument {argument:?} of this provider was computed from {variable}, but the configuration no longer \
+         declares this variable. Declare the variable until the objects are destroyed, and set it with -var {}=VALUE.",
         variable.name
     );
     not_recalled(instance, &why)
@@ -240,8 +241,8 @@ pub(crate) fn undeclared_variable(instance: &ProviderInstance, argument: &str, v
 /// An argument comes from a variable that has no value in this plan.
 pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
     let why = format!(
-        "The argument {argument:?} of this provider was {variable}, which has no value in this plan. Set the variable \
-         with -var {}=VALUE, and plan without -target, -exclude and -refresh=false.",
+        "The argument {argument:?} of this provider was computed from {variable}, and this variable has no value in \
+         this plan. Set the variable with -var {}=VALUE, and plan without -target, -exclude and -refresh=false.",
         variable.name
     );
     not_recalled(instance, &why)
@@ -249,16 +250,13 @@ pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variab
 
 /// An argument comes from variables whose values have changed.
 pub(crate) fn changed_variables(instance: &ProviderInstance, argument: &str, template: &RootTemplate) -> Diagnostic {
-    let mut options: Vec<String> =
-        template.variables().map(|variable| format!("-var {}=VALUE", variable.name)).collect();
-    options.dedup();
-    let (was, values) = match template.as_variable() {
-        Some(variable) => (format!("was {variable}"), "value"),
-        None => (format!("was \"{template}\""), "values"),
-    };
+    let names: BTreeSet<&SmolStr> = template.variables().map(|variable| &variable.name).collect();
+    let options: Vec<String> = names.iter().map(|name| format!("-var {name}=VALUE")).collect();
+    let was = template.as_variable().map_or_else(|| format!("{:?}", template.to_string()), ToString::to_string);
+    let values = if options.len() == 1 { "value" } else { "values" };
     let why = format!(
-        "The argument {argument:?} of this provider {was}, which has another value now, so the objects may not be found. \
-         Set the previous {values} with {} until the objects are destroyed.",
+        "The argument {argument:?} of this provider was {was}. This has another value now, so the objects may not be \
+         found. Set the previous {values} with {} until the objects are destroyed.",
         options.join(" ")
     );
     not_recalled(instance, &why)

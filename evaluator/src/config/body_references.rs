@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_syntax::{Block, BodyId, ExprId, ExprKind, Expression, KeyForm, NameRole, Tree, references};
 
 use super::BodySource;
-use crate::reference::{Reference, mark_tried, provider_calls, resolve};
+use crate::reference::{Reference, provider_calls, resolve};
 
 /// A body or a `dynamic` block to visit, with the names that the blocks around it bind.
 enum Pending {
@@ -127,7 +127,6 @@ impl Search<'_> {
 
     fn note(&mut self, expression: &Expression, bound: &[SmolStr]) {
         provider_calls(expression, &mut self.found);
-        let before = self.found.len();
         for traversal in references(expression) {
             if bound.contains(&traversal.root.text) {
                 continue;
@@ -137,7 +136,6 @@ impl Search<'_> {
                 Err(problem) => self.diagnostics.push(problem),
             }
         }
-        mark_tried(expression, &mut self.found[before..]);
     }
 }
 

@@ -11,7 +11,7 @@ use super::compiling::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{literal_string, optional, required};
 use super::meta::{Unquoted, provider_name};
-use super::{ModuleCall, PassedProvider, ProviderKey, ProviderReference, problems};
+use super::{ModuleCall, PassedProvider, ProviderKey, ProviderReference, UnsourcedCall, problems};
 
 const MODULE: ContentRules = ContentRules {
     attributes: &[
@@ -89,8 +89,9 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         compiling.duplicate("module call", &name, &first, &block.range);
     }
     let Some(source) = content.get("source").cloned() else {
-        let version = content.get("version").map(|version| (name.clone(), version.clone()));
-        compiling.module.settings.unsourced_versions.extend(version);
+        let version = content.get("version").cloned();
+        let unsourced = UnsourcedCall { name: name.clone(), version, range: block.range.clone() };
+        compiling.module.settings.unsourced_calls.push(unsourced);
         return compiling.unfinished(MODULE_BLOCK, name, &block.range);
     };
     let call = ModuleCall {

@@ -241,9 +241,9 @@ impl<'a> Loader<'a> {
         for written in module.settings.provider_metas.values_mut() {
             *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
         }
-        for (call, version) in &module.settings.unsourced_versions {
+        for call in &module.settings.unsourced_calls {
             // Only the problems of the version matter.
-            let _ = self.version_of(module, call, version);
+            let _ = call.version.as_ref().map(|version| self.version_of(module, &call.name, version));
         }
         let calls: Vec<_> = module.calls.values().cloned().collect();
         let calls = calls.into_iter().filter_map(|call| self.called(module, call)).collect();
@@ -273,6 +273,11 @@ impl<'a> Loader<'a> {
                 let child = self.module(&dir, path, Some(call.clone()));
                 module.children.insert(call.name.clone(), Arc::new(child));
             }
+        }
+        // As in OpenTofu, a call without a source is also reported as not installed, except in the root module.
+        for call in module.settings.unsourced_calls.iter().filter(|_| !self.early && !module.path.is_root()) {
+            let path = module.path.child(&call.name);
+            self.places.unsourced(&path, &call.range, &mut self.diagnostics);
         }
         for Called { call, source, version, .. } in calls {
             let child_path = module.path.child(&call.name);

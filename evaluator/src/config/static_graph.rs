@@ -3,6 +3,7 @@
 
 mod cycles;
 pub(super) mod dependencies;
+mod node;
 pub(super) mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,67 +11,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, Resource};
+use weft_graph_format::address::{ConfigResource, ProviderConfig};
+
+pub(super) use node::Node;
 
 use super::{CompiledModule, ProviderReference};
 use crate::reference::{Reference, Referent, references_of};
 use crate::selection::{Selected, SelectedAddress, Selection};
-
-/// A node: a declaration, or a part of a module call, that may depend on other nodes.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Node {
-    Variable(Module, SmolStr),
-    Local(Module, SmolStr),
-    Output(Module, SmolStr),
-    Resource(Module, Resource),
-    Provider(Module, SmolStr, Option<SmolStr>),
-    /// The repetition of a call, and the dependencies of the call as a whole.
-    Expand(Module),
-    /// All content of a module, as a target of references to the whole module.
-    Close(Module),
-}
-
-impl Node {
-    /// The resource of the node. `None` for other kinds of nodes.
-    pub(super) fn resource(&self) -> Option<ConfigResource> {
-        match self {
-            Node::Resource(module, resource) => {
-                Some(ConfigResource { module: module.clone(), resource: resource.clone() })
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether the node lies outside the content of a module.
-    pub(super) fn is_outside(&self, module: &Module) -> bool {
-        match self {
-            Node::Variable(own, _)
-            | Node::Local(own, _)
-            | Node::Output(own, _)
-            | Node::Resource(own, _)
-            | Node::Provider(own, ..) => own != module,
-            Node::Expand(_) | Node::Close(_) => true,
-        }
-    }
-
-    /// The configured address. For providers, it contains the local name.
-    pub(super) fn name(&self) -> String {
-        let within = |module: &Module, rest: String| {
-            if module.is_root() { rest } else { format!("{module}.{rest}") }
-        };
-        match self {
-            Node::Variable(m, n) => within(m, format!("var.{n}")),
-            Node::Local(m, n) => within(m, format!("local.{n}")),
-            Node::Output(m, n) => within(m, format!("output.{n}")),
-            Node::Resource(m, r) => within(m, r.to_string()),
-            Node::Provider(m, n, alias) => {
-                let alias = alias.as_ref().map(|a| format!(".{a}")).unwrap_or_default();
-                within(m, format!("provider.{n}{alias}"))
-            }
-            Node::Expand(m) | Node::Close(m) => m.to_string(),
-        }
-    }
-}
 
 /// The graph of static references.
 pub(crate) struct StaticGraph {
@@ -79,6 +26,8 @@ pub(crate) struct StaticGraph {
     nodes: Vec<Node>,
     index: FxHashMap<Node, usize>,
     next: Vec<Vec<usize>>,
+    /// Further successors of nodes of modules: variables and locals, which may be unused. They only matter for cycles.
+    inside: BTreeMap<usize, Vec<usize>>,
     /// Variables with validations.
     validated: BTreeSet<Node>,
     /// The total number of steps of all walks through the graph.
@@ -99,6 +48,7 @@ impl StaticGraph {
             nodes: Vec::new(),
             index: FxHashMap::default(),
             next: Vec::new(),
+            inside: BTreeMap::new(),
             validated: BTreeSet::new(),
             #[cfg(test)]
             steps: std::sync::atomic::AtomicUsize::new(0),
@@ -195,29 +145,46 @@ impl StaticGraph {
             self.edges(from, targets(module, &provider.references));
         }
         for call in module.calls.values() {
-            let Some(child) = module.children.get(&call.name) else { continue };
-            let mut needs = targets(module, &call.depends_on);
-            let mut silent = Vec::new();
-            if let Some(expression) = call.repetition.expression() {
-                needs.extend(targets(module, &references_of(expression, &mut silent)));
-            }
-            needs.extend(common.clone());
-            self.edges(Node::Expand(child.path.clone()), needs);
-            for name in child.variables.keys() {
-                let mut to = vec![Node::Expand(child.path.clone())];
-                if let Some((value, _)) = call.arguments.get(name) {
-                    to.extend(targets(module, &references_of(value, &mut silent)));
-                }
-                self.edges(Node::Variable(child.path.clone(), name.clone()), to);
-            }
-            self.passed_providers(module, child, call);
-            let mut inside: Vec<Node> =
-                child.resources.keys().map(|r| Node::Resource(child.path.clone(), r.clone())).collect();
-            inside.push(Node::Expand(child.path.clone()));
-            inside.extend(child.outputs.keys().map(|o| Node::Output(child.path.clone(), o.clone())));
-            inside.extend(child.children.values().map(|c| Node::Close(c.path.clone())));
-            self.edges(Node::Close(child.path.clone()), inside);
+            self.add_call(module, call, &common);
         }
+    }
+
+    /// Adds the parts of a module call. `common` is what everything in the calling module needs.
+    fn add_call(&mut self, module: &CompiledModule, call: &super::ModuleCall, common: &[Node]) {
+        let Some(child) = module.children.get(&call.name) else { return };
+        let mut needs = targets(module, &call.depends_on);
+        let mut silent = Vec::new();
+        if let Some(expression) = call.repetition.expression() {
+            needs.extend(targets(module, &references_of(expression, &mut silent)));
+        }
+        needs.extend(common.iter().cloned());
+        self.edges(Node::Expand(child.path.clone()), needs);
+        for name in child.variables.keys() {
+            let mut to = vec![Node::Expand(child.path.clone())];
+            if let Some((value, _)) = call.arguments.get(name) {
+                to.extend(targets(module, &references_of(value, &mut silent)));
+            }
+            self.edges(Node::Variable(child.path.clone(), name.clone()), to);
+        }
+        self.passed_providers(module, child, call);
+        // Nothing waits for the data source of a check block, but for what it needs.
+        let (nested, resources): (Vec<_>, Vec<_>) =
+            child.resources.iter().partition(|(_, block)| block.check.is_some());
+        let mut inside: Vec<Node> =
+            resources.into_iter().map(|(resource, _)| Node::Resource(child.path.clone(), resource.clone())).collect();
+        for (_, block) in nested {
+            inside.extend(targets(child, &block.references));
+            inside.extend(targets(child, &block.depends_on));
+        }
+        inside.push(Node::Expand(child.path.clone()));
+        inside.extend(child.outputs.keys().map(|o| Node::Output(child.path.clone(), o.clone())));
+        inside.extend(child.children.values().map(|c| Node::Close(c.path.clone())));
+        self.edges(Node::Close(child.path.clone()), inside);
+        let variables = child.variables.keys().map(|name| Node::Variable(child.path.clone(), name.clone()));
+        let locals = child.locals.keys().map(|name| Node::Local(child.path.clone(), name.clone()));
+        let values = variables.chain(locals).map(|node| self.node(node)).collect();
+        let close = self.node(Node::Close(child.path.clone()));
+        self.inside.insert(close, values);
     }
 
     /// Adds edges from provider names in a child to the caller's provider configurations. A name stands for the
@@ -438,7 +405,9 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
                     Some(output) if child.outputs.contains_key(output) => {
                         Some(Node::Output(child.path.clone(), output.clone()))
                     }
-                    _ => Some(Node::Close(child.path.clone())),
+                    // An output that does not exist needs nothing.
+                    Some(_) => None,
+                    None => Some(Node::Close(child.path.clone())),
                 }
             }
             _ => None,

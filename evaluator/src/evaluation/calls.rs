@@ -50,7 +50,8 @@ impl ModuleNode {
         })
     }
 
-    /// The value of `module.NAME`: objects with all outputs, or with the outputs in `named`.
+    /// The value of `module.NAME`: objects with all outputs, or with the outputs in `named`. A reference to the whole
+    /// module fails if anything in the module has failed, even if no output needs it.
     pub(crate) fn call_value(
         self: &Arc<Self>,
         name: SmolStr,
@@ -63,7 +64,12 @@ impl ModuleNode {
             let names: Vec<SmolStr> = match &named {
                 // A name that is not an output is reported when the attribute is looked up.
                 Some(named) => named.iter().filter(|n| child.outputs.contains_key(*n)).cloned().collect(),
-                None => child.outputs.keys().cloned().collect(),
+                None => {
+                    for instance in instances.nodes.values() {
+                        instance.content().await?;
+                    }
+                    child.outputs.keys().cloned().collect()
+                }
             };
             // If a name is not an output, all outputs are needed, because the message lists them.
             let names = match &named {
@@ -80,13 +86,11 @@ impl ModuleNode {
                 objects.push((key.clone(), Value::object(fields)));
             }
             if node.evaluation.purpose().checks_references() {
-                // Names that are not outputs are reported when references are checked.
-                let named = named.into_iter().flatten().chain(names);
                 let alone = matches!(instances.kind, ExpansionKind::Single | ExpansionKind::Enabled);
                 if let Some(instance) = instances.nodes.values().next().filter(|_| alone) {
-                    return Ok(instance.anything_of(named));
+                    return Ok(instance.anything_of(names));
                 }
-                let object = Type::object(named.map(|name| (name, Type::Dynamic)));
+                let object = Type::object(names.into_iter().map(|name| (name, Type::Dynamic)));
                 return Ok(Value::unknown(match instances.kind {
                     ExpansionKind::Single | ExpansionKind::Enabled => object,
                     ExpansionKind::Count => Type::list(object),
@@ -103,10 +107,9 @@ impl ModuleNode {
     }
 
     /// The outputs of a single module instance during validation. Only their deprecation is known.
-    fn anything_of(&self, names: impl Iterator<Item = SmolStr>) -> Value {
+    fn anything_of(&self, names: Vec<SmolStr>) -> Value {
         let anything = Value::unknown(Type::Dynamic);
         let deprecation = |name: &SmolStr| self.config.outputs.get(name).and_then(|output| self.deprecation(output));
-        let names: BTreeSet<SmolStr> = names.collect();
         if names.iter().all(|name| deprecation(name).is_none()) {
             return Value::unknown(Type::object(names.into_iter().map(|name| (name, Type::Dynamic))));
         }
@@ -245,12 +248,16 @@ impl ModuleNode {
                 Referent::Local(name) if !self.config.locals.contains_key(name) => {}
                 Referent::Module(name, output) => {
                     for child in self.call(name).await?.nodes.values() {
-                        match output.as_ref().filter(|output| child.config.outputs.contains_key(*output)) {
-                            Some(output) => {
+                        match output {
+                            Some(output) if child.config.outputs.contains_key(output) => {
                                 origins.extend(child.waits());
                                 origins.extend(child.output(output).await?.deep_origin());
                             }
-                            None => origins.extend(child.whole_origin().await?),
+                            Some(_) => {}
+                            None => {
+                                child.content().await?;
+                                origins.extend(child.whole_origin().await?);
+                            }
                         }
                     }
                 }
@@ -262,12 +269,45 @@ impl ModuleNode {
         Ok(Origin::union(origins))
     }
 
+    /// Evaluates what references to the whole module wait for: its variables, locals, resources, outputs and calls.
+    /// Evaluated once, because many blocks may refer to the module. If only a part of the configuration is evaluated,
+    /// nothing waits.
+    fn content(self: &Arc<Self>) -> Shared<BoxFuture<'static, Result<(), Failed>>> {
+        let node = self.clone();
+        self.content.get((), move || async move {
+            let purpose = node.evaluation.purpose();
+            if node.evaluation.selected.is_some() || purpose.reads_state() || purpose.tolerates_failures() {
+                return Ok(());
+            }
+            let (variables, locals) = (node.config.variables.keys(), node.config.locals.keys());
+            let mut values: Vec<_> = variables.map(|name| node.variable(name)).collect();
+            values.extend(locals.map(|name| node.local(name)));
+            values.extend(node.config.outputs.keys().map(|name| node.output(name)));
+            let resources = node.config.resources.iter().filter(|(_, block)| block.check.is_none());
+            let resources: Vec<_> = resources.map(|(resource, _)| node.resource(resource)).collect();
+            for value in values {
+                value.await?;
+            }
+            for resource in resources {
+                resource.await?;
+            }
+            for name in node.config.children.keys() {
+                for child in node.call(name).await?.nodes.values() {
+                    child.content().await?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// The origins of everything in the module. Computed once, because many blocks may depend on the module.
     fn whole_origin(self: &Arc<Self>) -> Shared<BoxFuture<'static, Result<Option<Origin>, Failed>>> {
         let node = self.clone();
         self.whole_origin.get((), move || async move {
             let mut origins: Vec<Origin> = node.waits().into_iter().collect();
-            for resource in node.config.resources.keys() {
+            // The data source of a check block is read after everything else, so nothing outside of the block waits.
+            let resources = node.config.resources.iter().filter(|(_, block)| block.check.is_none());
+            for (resource, _) in resources {
                 origins.extend(node.resource(resource).await?.whole.deep_origin());
             }
             for output in node.config.outputs.keys() {
@@ -296,8 +336,7 @@ impl ModuleNode {
                     Referent::Resource(resource) => found.push(node.absolute(resource)),
                     // `Dependencies::awaited` already contains the resources that a single output needs, so its module
                     // is skipped.
-                    Referent::Module(name, Some(output))
-                        if node.config.children.get(name).is_some_and(|child| child.outputs.contains_key(output)) => {}
+                    Referent::Module(_, Some(_)) => {}
                     Referent::Module(name, _) => {
                         if let Ok(instances) = node.call(name).await {
                             for child in instances.nodes.values() {
@@ -316,7 +355,8 @@ impl ModuleNode {
     fn all_resources(self: &Arc<Self>) -> BoxFuture<'static, Vec<weft_graph_format::address::AbsResource>> {
         let node = self.clone();
         async move {
-            let mut found: Vec<_> = node.config.resources.keys().map(|r| node.absolute(r)).collect();
+            let resources = node.config.resources.iter().filter(|(_, block)| block.check.is_none());
+            let mut found: Vec<_> = resources.map(|(resource, _)| node.absolute(resource)).collect();
             for name in node.config.children.keys() {
                 if let Ok(instances) = node.call(name).await {
                     for child in instances.nodes.values() {

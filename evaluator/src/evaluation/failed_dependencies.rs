@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use smol_str::SmolStr;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 
@@ -21,9 +20,10 @@ impl ModuleNode {
             let failed = match &reference.subject {
                 Referent::Module(name, output) if self.config.children.contains_key(name) => {
                     let outputs = &self.config.children[name].outputs;
-                    let named: BTreeSet<SmolStr> =
-                        output.iter().filter(|output| outputs.contains_key(*output)).cloned().collect();
-                    self.call_value(name.clone(), Some(named)).await.is_err()
+                    let named = output.as_ref().map(|output| {
+                        BTreeSet::from_iter(Some(output.clone()).filter(|output| outputs.contains_key(output)))
+                    });
+                    self.call_value(name.clone(), named).await.is_err()
                 }
                 subject if self.declares(subject) => self.start(subject).await.is_err(),
                 _ => false,

@@ -42,6 +42,8 @@ pub(crate) struct ModuleNode {
     pub(crate) providers: Cells<(SmolStr, Option<SmolStr>), Arc<ProviderInstances>>,
     /// The origins of everything in this module instance.
     pub(super) whole_origin: Cells<(), Option<Origin>>,
+    /// Whether everything in this module instance was evaluated without errors.
+    pub(super) content: Cells<(), ()>,
     /// The imports by resource. Only the root module's instance has imports.
     pub(crate) imports: Cells<SmolStr, Imports>,
 }
@@ -88,6 +90,7 @@ impl ModuleNode {
             calls: Cells::default(),
             providers: Cells::default(),
             whole_origin: Cells::default(),
+            content: Cells::default(),
             imports: Cells::default(),
         }
     }
@@ -127,6 +130,7 @@ impl ModuleNode {
             node.calls.clear();
             node.providers.clear();
             node.whole_origin.clear();
+            node.content.clear();
             node.imports.clear();
         }
     }

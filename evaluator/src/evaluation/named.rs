@@ -22,7 +22,7 @@ use super::problems::values as problems;
 use super::repetition_data::RepetitionData;
 use crate::config::{Output, Variable};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
-use crate::reference::{Referent, references_of};
+use crate::reference::{Reference, Referent, references_of};
 use crate::selection::Selected;
 
 type PendingValue = Shared<BoxFuture<'static, Result<Value, Failed>>>;
@@ -194,6 +194,11 @@ impl ModuleNode {
             let unused = node.evaluation.unused.outputs.contains(&place);
             let kind = if unused { CheckedKind::UnusedOutput } else { CheckedKind::Output };
             let mut tally = ConditionTally::new(kind, address, output.preconditions.len());
+            let own: Vec<&Reference> = output.references.iter().chain(&output.depends_on).collect();
+            let is_refused = output.ephemeral && node.address.is_root();
+            if is_refused && !node.any_failed(&own).await {
+                node.evaluation.glue.report(problems::ephemeral_root_output(&output));
+            }
             let outcome = node.output_value(&output, &mut tally).await;
             if !output.preconditions.is_empty() && node.evaluation.purpose().decides_conditions() {
                 node.evaluation.glue.checked(tally.result());
@@ -239,12 +244,15 @@ impl ModuleNode {
     ) -> Result<Value, Failed> {
         let is_root = self.address.is_root();
         if is_root && output.ephemeral {
-            return self.fail(problems::ephemeral_root_output(output));
+            return Err(Failed);
         }
-        if is_root && !output.sensitive && value.contains_sensitive() {
+        let is_ephemeral = value.deep().ephemeral && !output.ephemeral;
+        // As in OpenTofu, sensitive parts are reported before ephemeral parts, unless the whole value has a mark.
+        let is_marked = is_ephemeral && value.marks() != &Marks::default();
+        if is_root && !output.sensitive && !is_marked && value.contains_sensitive() {
             return self.fail(problems::sensitive_output(output));
         }
-        if value.deep().ephemeral && !output.ephemeral && self.tells_ephemeral(&value) {
+        if is_ephemeral && self.tells_ephemeral(&value) {
             return self.fail(problems::ephemeral_output(output));
         }
         if is_root && value.deep().provider {

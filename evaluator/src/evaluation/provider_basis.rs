@@ -68,11 +68,8 @@ impl ModuleNode {
                 }
                 Some(found)
             }
-            // The text of the configuration inside of the call is secret, and must not be a part of a template.
             ExprKind::Call(call) if call.name == "sensitive" && !call.expand_final => match call.arguments.as_slice() {
-                [argument] => self
-                    .parts(&expression.child(*argument), budget)
-                    .filter(|parts| parts.iter().all(|part| matches!(part, RootPart::Variable(_)))),
+                [argument] => without_text(self.parts(&expression.child(*argument), budget)?),
                 _ => None,
             },
             _ => self.referred(&expression, budget),
@@ -86,7 +83,11 @@ impl ModuleNode {
             ("var", None) => return Some(vec![RootPart::Variable(RootVariable { name, attributes })]),
             ("var", Some(caller)) => {
                 let (argument, _) = caller.call.arguments.get(&name)?;
-                caller.parent.parts(argument, budget)?
+                let parts = caller.parent.parts(argument, budget)?;
+                match self.config.variables.get(&name)?.marks().is_empty() {
+                    true => parts,
+                    false => without_text(parts)?,
+                }
             }
             ("local", _) => self.parts(&self.config.locals.get(&name)?.value, budget)?,
             _ => return None,
@@ -100,6 +101,12 @@ impl ModuleNode {
             _ => None,
         }
     }
+}
+
+/// The parts of a value that is secret as a whole. `None` if the configuration contains a part of its text, because this
+/// text is then secret, too.
+fn without_text(parts: Vec<RootPart>) -> Option<Vec<RootPart>> {
+    parts.iter().all(|part| matches!(part, RootPart::Variable(_))).then_some(parts)
 }
 
 /// The first two names of a reference such as `var.name.a.b`, and the attributes after them.

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -157,12 +158,14 @@ pub(super) struct Checking<'a> {
     pub(super) found: Vec<Diagnostic>,
     /// Whether each problem only counts if all referenced objects are declared, by the source range of the problem.
     late: BTreeMap<SourceRange, bool>,
+    /// The check block around the current block, which may refer to the data source of that check block.
+    check: Option<SmolStr>,
     unsound: &'a mut Vec<Unsound>,
 }
 
 impl<'a> Checking<'a> {
     pub(super) fn new(module: &'a CompiledModule, schemas: Schemas, unsound: &'a mut Vec<Unsound>) -> Checking<'a> {
-        Checking { module, schemas, found: Vec::new(), late: BTreeMap::new(), unsound }
+        Checking { module, schemas, found: Vec::new(), late: BTreeMap::new(), check: None, unsound }
     }
 
     fn module(mut self, evaluation: &Evaluation) {
@@ -207,14 +210,17 @@ impl<'a> Checking<'a> {
             self.block(&provider.references);
         }
         for resource in module.resources.values() {
-            self.resource(resource);
+            self.check = resource.check.clone();
+            self.resource(resource, &evaluation.invalid.arguments);
         }
         for check in module.checks.values() {
+            self.check = Some(check.name.clone());
             self.all(&check.references, NOTHING);
             // Validation does not evaluate the conditions of assertions.
             self.conditions(&messages_of(&check.asserts));
             self.block_with(&check.asserts, &check.references);
         }
+        self.check = None;
         for import in &module.statements.imports {
             // Planning checks the references in the keys of the address when it evaluates these keys.
             let is_read = |reference: &&Reference| !import.to.range.holds(&reference.range);
@@ -242,7 +248,8 @@ impl<'a> Checking<'a> {
         }
     }
 
-    fn resource(&mut self, resource: &ResourceBlock) {
+    /// Checks the references of a resource. If those in its arguments are invalid, adds the resource to `invalid`.
+    fn resource(&mut self, resource: &ResourceBlock, invalid: &Mutex<BTreeSet<ConfigResource>>) {
         let unread = self.unread(resource);
         let has_self = places_with_self(resource);
         let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
@@ -257,26 +264,19 @@ impl<'a> Checking<'a> {
         let of_arguments = |problem: &Diagnostic| {
             problem.subject.as_ref().is_some_and(|at| !aside.iter().any(|range| range.holds(at)))
         };
-        let out_of_scope = |reference: &&Reference| match (&reference.subject, &resource.repetition) {
-            (Referent::EachKey | Referent::EachValue, repetition) => !matches!(repetition, Repetition::ForEach(_)),
-            (Referent::CountIndex, repetition) => !matches!(repetition, Repetition::Count(_)),
-            (subject, _) => matches!(subject, Referent::SelfObject),
-        };
-        let beside = |reference: &&Reference| !aside.iter().any(|range| range.holds(&reference.range));
-        let wrong_body = self.found.iter().any(of_arguments)
-            || resource.references.iter().filter(beside).any(|reference| out_of_scope(&reference))
-            || self.has_unknown_parts(resource);
+        let config = ConfigResource { module: self.module.path.clone(), resource: resource.resource.clone() };
+        if self.found.iter().any(of_arguments) {
+            // Evaluation does not find every such problem: a reference of a block to itself has a value there.
+            invalid.lock().insert(config.clone());
+        }
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         self.conditions(&apart(conditions));
         self.depends_on(&resource.depends_on);
-        if !wrong_body {
-            let found = std::mem::take(&mut self.found);
-            self.triggers(resource);
-            self.ignored(resource);
-            let late = std::mem::replace(&mut self.found, found);
-            let config = ConfigResource { module: self.module.path.clone(), resource: resource.resource.clone() };
-            self.wrong_resource(resource, Some(config), late);
-        }
+        let found = std::mem::take(&mut self.found);
+        self.triggers(resource);
+        self.ignored(resource);
+        let late = std::mem::replace(&mut self.found, found);
+        self.wrong_resource(resource, Some(config), late);
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         let problems = self.take(&apart(conditions));
         self.wrong_resource(resource, None, problems);
@@ -334,12 +334,6 @@ impl<'a> Checking<'a> {
         found
     }
 
-    /// Whether a resource has unsupported arguments or blocks.
-    fn has_unknown_parts(&self, resource: &ResourceBlock) -> bool {
-        let schema = self.schemas.by_resource.get(&resource.resource);
-        schema.is_some_and(|schema| !unknown_parts(&resource.body, &schema.block).is_empty())
-    }
-
     /// Checks the references of a module call. Each argument is evaluated separately, but no argument is evaluated if
     /// `depends_on` is invalid.
     fn call(&mut self, call: &ModuleCall) {
@@ -369,7 +363,8 @@ impl<'a> Checking<'a> {
     }
 
     pub(super) fn one(&mut self, reference: &Reference, allowed: Allowed) {
-        let problem = undeclared(self.module, reference).or_else(|| out_of_place(reference, allowed));
+        let problem = undeclared(self.module, reference).or_else(|| self.scoped(reference));
+        let problem = problem.or_else(|| out_of_place(reference, allowed));
         if problem.is_some() {
             return self.note(reference, problem);
         }
@@ -377,6 +372,13 @@ impl<'a> Checking<'a> {
         for problem in [self.wrongly_keyed(reference), self.no_attribute(reference)] {
             self.note(reference, problem);
         }
+    }
+
+    /// The problem of a reference to the data source of a check block from outside of this block.
+    fn scoped(&self, reference: &Reference) -> Option<Diagnostic> {
+        let Referent::Resource(resource) = &reference.subject else { return None };
+        let check = self.module.resources.get(resource)?.check.as_ref()?;
+        (self.check.as_ref() != Some(check)).then(|| problems::scoped(resource, check, &reference.range))
     }
 
     fn note(&mut self, reference: &Reference, problem: Option<Diagnostic>) {
@@ -429,7 +431,8 @@ impl<'a> Checking<'a> {
             }
             _ => reference,
         };
-        let found = undeclared(self.module, whole).or_else(|| out_of_place(reference, NOTHING));
+        let found = undeclared(self.module, whole).or_else(|| self.scoped(reference));
+        let found = found.or_else(|| out_of_place(reference, NOTHING));
         found.or_else(|| self.wrongly_keyed(reference))
     }
 

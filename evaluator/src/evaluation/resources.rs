@@ -1,15 +1,16 @@
 //! Evaluates resource blocks and plans their instances.
 
+mod common;
 mod redundant;
 mod triggers;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
-use weft_expressions::resource_rules::{attribute_above, deprecated_paths, sensitive_paths};
+use weft_expressions::resource_rules::attribute_above;
 use weft_graph_format::address::{
     ConfigResource, InstanceKey, ProviderInstance, Resource, ResourceInstance, ResourceMode,
 };
@@ -18,10 +19,13 @@ use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::CheckedKind;
-use weft_graph_format::schema::{Block, Schema};
+use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
+
+pub(super) use common::unknown_object;
+use common::{Common, in_validation};
 
 use super::condition_tally::ConditionTally;
 use super::conditions::Conditions;
@@ -33,34 +37,14 @@ use super::provider_instances::Chosen;
 use super::provider_values::provider_problem;
 use super::references::beside_arguments;
 use super::repetition_data::RepetitionData;
-use super::schema_traversal::unread_parts;
+use super::schema_traversal::{unread_parts, wrong_path};
 use super::scope::ReadyScope;
 use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
-use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed};
+use crate::glue::{DesiredInstance, ExpansionKind, Failed, Managed};
 use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
-
-/// The value of a single object during validation. With `enabled`, the object is unknown as a whole.
-fn in_validation(schema: &Block, kind: ExpansionKind) -> Value {
-    if kind == ExpansionKind::Single { unknown_object(schema) } else { Value::unknown(schema.implied_type()) }
-}
-
-/// An unknown object with the types of the schema. If the schema has sensitive or deprecated attributes, the object has
-/// unknown attributes instead, and the sensitive ones are marked.
-pub(super) fn unknown_object(schema: &Block) -> Value {
-    let ty = schema.implied_type();
-    let Type::Object(object) = &ty else { return Value::unknown(ty) };
-    let parts = object.attributes.iter().map(|(name, ty)| (name.clone(), Value::unknown(ty.clone())));
-    let apart = Value::object(parts);
-    let sensitive = sensitive_paths(&apart, schema);
-    if sensitive.is_empty() && deprecated_paths(&apart, schema).is_empty() {
-        return Value::unknown(ty);
-    }
-    let marks: Vec<_> = sensitive.into_iter().map(|path| (path, Marks::SENSITIVE)).collect();
-    apart.mark_paths(&marks)
-}
 
 impl ModuleNode {
     /// All planned instances of a resource.
@@ -98,12 +82,10 @@ impl ModuleNode {
             let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
-            let (rules, provider) = (Arc::new(BlockRules::of(&block)), OnceLock::new());
             let Expanded { kind, instances, .. } = expanded;
             let only = Some(kind).filter(|_| instances.len() == 1);
-            let shared = schema.clone();
-            let is_expanded = true;
-            let common = Arc::new(Common { block, rules, schema: shared, waits, direct, provider, only, is_expanded });
+            let known = Common { waits, direct, only, is_expanded: true, ..Common::new(block, schema.clone()) };
+            let common = Arc::new(known);
             let is_desired = !instances.is_empty();
             let glue = node.evaluation.glue.clone();
             let values = node.clone().all_instances(common, instances).await;
@@ -118,7 +100,7 @@ impl ModuleNode {
             let in_validation = known.map(|known| node.with_deprecations(&key, &schema.block, &known));
             let repeats = matches!(kind, ExpansionKind::Count | ExpansionKind::ForEach);
             let is_unplanned = repeats && is_desired && values.is_empty();
-            let whole = match is_unplanned && node.evaluation.purpose().doubts_unplanned_resources() {
+            let whole = match is_unplanned && node.evaluation.purpose().hides_unplanned_resources() {
                 true => Value::unknown(Type::Dynamic),
                 false => assemble(kind, values, || schema.block.implied_type(), || glue.gap(&schema, kind)),
             };
@@ -141,21 +123,10 @@ impl ModuleNode {
         // If this failure follows from a failed dependency, report no further problems.
         let own = Referent::Resource(block.resource.clone());
         let mut others = references_of(expression, &mut Vec::new());
-        others.retain(|reference| reference.subject != own);
+        // A wrong reference is no failed dependency, so the rest of the block is checked.
+        others.retain(|reference| reference.subject != own && !self.is_unsound(&reference.range));
         self.scope(&others, &RepetitionData::default()).await?;
-        let schema = self.schema_of(block).await?;
-        let rules = Arc::new(BlockRules::of(block));
-        let (direct, provider) = Default::default();
-        let common = Common {
-            block: block.clone(),
-            rules,
-            schema,
-            waits: None,
-            direct,
-            provider,
-            only: None,
-            is_expanded: false,
-        };
+        let common = Common::new(block.clone(), self.schema_of(block).await?);
         let repeated = RepetitionData::unknown(block.repetition.is_count());
         Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
         Err(Failed)
@@ -262,6 +233,9 @@ impl ModuleNode {
         if conditions > 0 && self.evaluation.purpose().decides_conditions() {
             self.evaluation.glue.checked(tally.result());
         }
+        if self.evaluation.purpose().checks_references() && self.has_wrong_lifecycle(common) {
+            return Err(Failed);
+        }
         outcome.map(|value| Some(value).filter(|_| !absent))
     }
 
@@ -278,23 +252,29 @@ impl ModuleNode {
             let repeated = repeated.with_self(common.own_in_validation());
             failed |= self.validate_provisioners(block, &repeated).await.is_err();
         }
-        let scope = match self.evaluation.purpose().checks_references() {
+        let checks = self.evaluation.purpose().checks_references();
+        let scope = match checks {
             true => {
                 let mut unread = unread_parts(&block.body, &common.schema.block);
                 // Wrong references beside the arguments do not prevent the check of the arguments.
                 unread.extend(beside_arguments(block));
                 let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
                 let references: Vec<Reference> = block.references.iter().filter(read).cloned().collect();
-                self.scope_in_block(block, &references, repeated).await?
+                self.scope_in_block(block, &references, repeated).await
             }
-            false => self.block_scope(block, repeated).await?,
+            false => self.block_scope(block, repeated).await,
+        };
+        let invalid = &self.evaluation.invalid.arguments;
+        let Ok(scope) = scope else {
+            invalid.lock().insert(address.config());
+            return Err(Failed);
         };
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
         wrong_references_first(&mut problems);
         if has_errors(&problems) {
             failed = true;
-            self.evaluation.invalid.arguments.lock().insert(address.config());
-        } else if self.evaluation.purpose().checks_references() {
+            invalid.lock().insert(address.config());
+        } else if checks && !invalid.lock().contains(&address.config()) {
             problems.extend(self.redundant_ignored(common));
         }
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
@@ -304,12 +284,20 @@ impl ModuleNode {
         let config = self.tell_deprecated_in_body(config, &block.body, &address.to_string());
         let stored = ephemeral_problems(&config, &common.schema, block, &address.to_string());
         if !stored.is_empty() {
+            invalid.lock().insert(address.config());
             return self.report_all(stored);
         }
         if let Some(problem) = provider_problem(&config, |path| block.body.locate(path)) {
             return self.fail(problem);
         }
         Ok(config)
+    }
+
+    /// Whether the check of references reports an entry of `ignore_changes` or `replace_triggered_by`.
+    fn has_wrong_lifecycle(&self, common: &Common) -> bool {
+        let (block, schema) = (&common.block, &common.schema.block);
+        block.trigger_references.iter().any(|reference| self.is_unsound(&reference.range))
+            || block.lifecycle.ignore_changes.iter().any(|(path, range)| wrong_path(schema, path, range).is_some())
     }
 
     async fn planned_instance(
@@ -522,45 +510,6 @@ impl ModuleNode {
         let mut scope = self.scope(&others, repeated).await?;
         scope.insert(own, Value::unknown(Type::Dynamic));
         Ok(scope)
-    }
-}
-
-/// The data that all instances of a block share.
-struct Common {
-    block: Arc<ResourceBlock>,
-    rules: Arc<BlockRules>,
-    schema: Arc<Schema>,
-    waits: Option<Origin>,
-    direct: Vec<weft_graph_format::address::AbsResource>,
-    /// The provider of the first instance that has one.
-    provider: OnceLock<ProviderInstance>,
-    /// The kind of repetition, if there is exactly one instance.
-    only: Option<ExpansionKind>,
-    /// Whether the instances are known. Validation also checks blocks whose repetition is invalid.
-    is_expanded: bool,
-}
-
-impl Common {
-    /// Returns the shared copy of a provider if it is the same as the first one.
-    fn shared(&self, provider: ProviderInstance) -> ProviderInstance {
-        let first = self.provider.get_or_init(|| provider.clone());
-        if *first == provider { first.clone() } else { provider }
-    }
-
-    /// The value of `self` during validation. Like references to the resource, it has no type if the resource is
-    /// repeated.
-    fn own_in_validation(&self) -> Value {
-        match self.block.repetition {
-            Repetition::Count(_) | Repetition::ForEach(_) => Value::unknown(Type::Dynamic),
-            Repetition::Single | Repetition::Enabled(_) => unknown_object(&self.schema.block),
-        }
-    }
-
-    /// The value of the resource if `object` is its only instance.
-    fn whole(&self, key: &InstanceKey, object: &Value) -> Option<Value> {
-        let instances = vec![(key.clone(), object.clone())];
-        let nothing = || Value::null(Type::Dynamic);
-        self.only.map(|kind| assemble(kind, instances, || Type::Dynamic, nothing))
     }
 }
 

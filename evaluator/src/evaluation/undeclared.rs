@@ -7,11 +7,12 @@ use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use crate::config::{CompiledModule, ModuleCall, Repetition, StaticGraph};
+use crate::config::{CompiledModule, StaticGraph};
 use crate::evaluation::problems::references as problems;
 use crate::reference::{Reference, Referent};
 
-/// The problem with a reference to a name that the module does not declare.
+/// The problem with a reference to a name that the module does not declare. As in OpenTofu, outputs that a called module
+/// does not have are not looked for here: evaluation reports them where it reaches them.
 pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnostic> {
     let (path, at) = (&module.path, &reference.range);
     match &reference.subject {
@@ -28,7 +29,6 @@ pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Opti
         Referent::Module(name, _) if !module.calls.contains_key(name) => {
             Some(problems::undeclared_call(path, name, module.calls.keys().map(|n| n.as_str()), at))
         }
-        Referent::Module(name, Some(output)) => undeclared_output(module, reference, name, output),
         _ => None,
     }
 }
@@ -80,22 +80,4 @@ fn undeclared_resource(module: &CompiledModule, reference: &Reference, resource:
     }
     let same_type = module.resources.keys().filter(|r| r.type_name == resource.type_name);
     Some(problems::undeclared_resource(path, resource, same_type.map(|r| r.name.as_str()), at))
-}
-
-/// Reports an output that the called module does not have.
-fn undeclared_output(
-    module: &CompiledModule,
-    reference: &Reference,
-    name: &SmolStr,
-    output: &SmolStr,
-) -> Option<Diagnostic> {
-    let child = module.children.get(name)?;
-    // Without an index, the name of the output may be intended as the key of an instance.
-    let of_instance = |call: &Arc<ModuleCall>| matches!(call.repetition, Repetition::ForEach(_));
-    let by_name = reference.key.is_none() && module.calls.get(name).is_some_and(of_instance);
-    if by_name || reference.tried || child.outputs.contains_key(output) {
-        return None;
-    }
-    let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
-    Some(problems::no_output(output, child.outputs.keys().map(|n| n.as_str()), at))
 }

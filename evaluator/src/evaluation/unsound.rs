@@ -1,5 +1,6 @@
 //! Blocks with invalid references. These blocks are not evaluated. The errors of a block are reported only if none of
 //! its dependencies has failed, because fixing a dependency may resolve the errors. Warnings are always reported.
+//! Problems with `after` are reported only if the arguments of that resource are valid.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +20,7 @@ use crate::reference::Reference;
 pub(crate) struct Invalid {
     /// The source ranges of invalid references. Blocks with invalid references are not evaluated.
     pub(super) references: OnceLock<BTreeSet<SourceRange>>,
-    /// The resources whose arguments cannot be decoded.
+    /// The resources whose arguments are invalid.
     pub(super) arguments: Mutex<BTreeSet<ConfigResource>>,
 }
 

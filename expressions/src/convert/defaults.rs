@@ -8,7 +8,8 @@ use weft_graph_format::formula::{Formula, FormulaOp, TypeDefaults};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Kind, Refinement, Value};
 
-use crate::refine::refine;
+use super::unknown_converted;
+use crate::refine::{either, refine};
 use crate::stack;
 
 /// The name in [`TypeDefaults::children`] for the defaults of collection elements.
@@ -63,8 +64,9 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
 }
 
 /// If only apply knows whether `value` is null, adds to its formula that apply replaces null with `default`. Any other
-/// value is returned unchanged. Until apply, the value has its own type. The default keeps its type, so the type at
-/// apply can be another one.
+/// value is returned unchanged. What is known about the result holds for the value and for the default. Until apply, the
+/// result has the type of the value, unless a default of another length has a collection type. The default keeps its
+/// type, so the type at apply can be another one.
 pub fn or_default(value: &Value, default: &Value) -> Value {
     if value.is_known() || value.refinement().is_some_and(|known| known.not_null) {
         return value.clone();
@@ -78,7 +80,19 @@ pub fn or_default(value: &Value, default: &Value) -> Value {
         let filled = followed(&object, &TypeDefaults { values, ..TypeDefaults::default() });
         Formula::new(FormulaOp::Attribute(filled, VALUE), ty, range)
     });
-    value.with_formula(formula)
+    value.carry_onto(&value_or(value, default)).with_formula(formula)
+}
+
+/// An unknown value that can be `value`, which is unknown, or `default`.
+fn value_or(value: &Value, default: &Value) -> Value {
+    let (own, other) = (value.ty(), default.ty());
+    let ty = match (&own, &other) {
+        (Type::Tuple(_), Type::List(_) | Type::Set(_)) | (Type::Object(_), Type::Map(_)) => other,
+        (Type::Tuple(_), Type::Tuple(_)) if own != other && !default.is_null() => Type::Dynamic,
+        _ => own.clone(),
+    };
+    let value = if ty == own { value.clone() } else { unknown_converted(value, &ty) };
+    either(&value, default, &ty)
 }
 
 fn fill(entries: &Entries, defaults: &TypeDefaults) -> BTreeMap<SmolStr, Value> {

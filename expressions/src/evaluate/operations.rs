@@ -14,6 +14,7 @@ use crate::convert::is_open;
 use crate::operator_error::Side;
 use crate::operators;
 use crate::problems::operations as problems;
+use crate::refine::either;
 use crate::symbolic::{self, Passing};
 
 impl Evaluator<'_> {
@@ -130,7 +131,7 @@ impl Evaluator<'_> {
         let formula = |_: Type| Formula::new(whole(), formula_type.clone(), Some(range.clone()));
         let (bare, marks) = condition.unmark();
         let Some(truth) = bare.as_bool() else {
-            let result = conditional::undecided(&condition, &yes.value, &no.value, &ty);
+            let result = either(&yes.value, &no.value, &ty).mark(condition.marks());
             let operands = [condition, yes.value, no.value];
             return symbolic::attach(result, &operands, Passing::Nothing, &formula);
         };

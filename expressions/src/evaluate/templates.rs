@@ -27,6 +27,16 @@ pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
     Ok(text.as_str().map(SmolStr::new))
 }
 
+/// The value of a template of these parts: their joined text, with their marks, formulas and origins.
+///
+/// # Errors
+/// The first problem, for example if a part is null or has no text.
+pub fn joined(parts: &[Value]) -> Result<Value, Problem> {
+    let text = join_parts(parts).map_err(|mut problems| problems.swap_remove(0).1)?;
+    let formula = |ty: Type| Formula::new(FormulaOp::Template(parts.iter().map(Value::to_formula).collect()), ty, None);
+    Ok(symbolic::attach(text, parts, Passing::Nothing, &formula))
+}
+
 /// Joins the parts of a template. Each problem comes with the index of the part that has it.
 pub(crate) fn join_parts(parts: &[Value]) -> Result<Value, Vec<(usize, Problem)>> {
     let mut text = String::new();

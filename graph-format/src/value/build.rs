@@ -26,8 +26,9 @@ impl Value {
     }
 
     /// An unknown value with a refinement. Some refinements that exclude null do not give an unknown value, as in cty's
-    /// refinement builder: a length of zero gives an empty collection, equal inclusive bounds give a number, and the
-    /// known length of a list gives a list of unknown elements, unless the list would be too long.
+    /// refinement builder: a length of zero gives an empty collection, equal inclusive bounds give a number, the known
+    /// length of a list gives a list of unknown elements, unless the list would be too long, and a length of one gives
+    /// a set of one unknown element.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
         if refinement.leaves_one_value(&ty) {
             match (&ty, &refinement.min) {
@@ -37,7 +38,10 @@ impl Value {
                     let items = (0..length).map(|_| Value::unknown((**element).clone())).collect();
                     return Value::list((**element).clone(), items);
                 }
-                (Type::Set(element), _) => return Value::set((**element).clone(), Vec::new()),
+                (Type::Set(element), _) => {
+                    let items = (0..refinement.length_min).map(|_| Value::unknown((**element).clone())).collect();
+                    return Value::set((**element).clone(), items);
+                }
                 (Type::Map(element), _) => return Value::map((**element).clone(), BTreeMap::new()),
                 _ => {}
             }

@@ -19,7 +19,7 @@ pub(crate) fn outputs(
     kind: &dyn KindOfPlan,
     wanted: &RootOutputs,
     changes: &BTreeMap<SmolStr, OutputChange>,
-    gaps: &Gaps,
+    gaps: &mut Gaps,
 ) {
     for (name, change) in changes.iter().filter(|(_, change)| change.action != Action::NoOp) {
         let Some(output) = wanted.get(name) else {

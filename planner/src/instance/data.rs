@@ -202,7 +202,7 @@ impl Planner {
             found.read.insert(address.clone(), desired.provider.clone());
         }
         // A destroy plan with targets keeps the data sources outside the selection.
-        if self.facts.rules.empties_state && self.facts.is_read_to_go(address) {
+        if self.facts.rules.empties_state && self.facts.covers_to_go(address) {
             self.forget_data(desired);
             return None;
         }

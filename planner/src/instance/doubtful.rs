@@ -61,17 +61,20 @@ impl Planner {
     }
 
     /// Reports the doubts that stopped no instance. A full plan fails, because it would claim that nothing else is left
-    /// to do. Other plans name the doubts.
+    /// to do. A destroy plan fails if it covers the object: it does not reach a create in doubt if it evaluates only
+    /// providers. Other plans name the doubts.
     pub(crate) fn name_other_doubts(&self) {
         let facts = &self.facts;
-        let full = *facts.selection() == Selection::All && (facts.rules.makes_objects || facts.rules.empties_state);
-        let snapshot = facts.state.snapshot();
+        let full = *facts.selection() == Selection::All && facts.rules.makes_objects;
         let stopped = std::mem::take(&mut self.found().in_doubt);
-        for doubt in snapshot.doubts.values().filter(|doubt| !stopped.contains(&doubt.key)) {
-            match full {
+        for doubt in facts.state.snapshot().doubts.values().filter(|doubt| !stopped.contains(&doubt.key)) {
+            let addresses = facts.doubts.addresses(doubt);
+            let goes = facts.rules.empties_state
+                && (addresses.is_empty() || addresses.iter().any(|address| facts.covers_to_go(address)));
+            match full || goes {
                 true => {
-                    let address = doubt.key.address.parse().ok();
-                    self.report.add(vec![problems::in_doubt(doubt, address.as_ref())]);
+                    let address = addresses.last().copied().filter(|_| way_on(facts));
+                    self.report.add(vec![problems::in_doubt(doubt, address)]);
                 }
                 false => self.report.remark(problems::kept_in_doubt(doubt)),
             }
@@ -89,12 +92,6 @@ fn way_on(facts: &Facts) -> bool {
 /// plan imports its object.
 fn effect(facts: &Facts, address: &ResourceInstance, imports: bool) -> Effect {
     let rules = &facts.rules;
-    let stops = match facts.selection() {
-        _ if rules.makes_objects => true,
-        // The state may have no object, if its create is in doubt.
-        Selection::Only(_) if rules.empties_state && facts.selection().covers(address) => true,
-        _ if rules.empties_state => facts.is_selected_to_go(address),
-        _ => imports,
-    };
+    let stops = rules.makes_objects || if rules.empties_state { facts.covers_to_go(address) } else { imports };
     if stops { Effect::Stops } else { Effect::Keeps }
 }

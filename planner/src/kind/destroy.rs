@@ -17,7 +17,7 @@ use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
 use crate::prior::{Prior, with_schema_marks, without_provenance};
 use crate::problems::Problems;
-use crate::whole::protection::{RemovalVerdict, protection, verdict};
+use crate::whole::protection::{protection, verdict};
 use crate::whole::selecting::nothing;
 
 /// The destroy kind.
@@ -68,11 +68,7 @@ fn heed_normal_plan(planner: &Planner, of: &Unwanted<'_>) -> Result<(), Problems
         return Ok(());
     }
     let protection = protection(&planner.evaluated(), &facts.declared, of.address);
-    match verdict(protection.as_ref(), of.address, "destroyed") {
-        RemovalVerdict::Allowed => Ok(()),
-        RemovalVerdict::Unfit(problems) => Err(problems),
-        RemovalVerdict::Refused(problem) => Err(vec![*problem]),
-    }
+    verdict(protection.as_ref(), of.address, "destroyed").allowed()
 }
 
 /// Reads an instance that stays and that the selected objects need, as OpenTofu does. The destroy plan makes no change
@@ -172,11 +168,7 @@ async fn usual_plan(
     let decision = decide(case, &proposal, pressure, left_alone);
     if decision.action.is_replace() {
         let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);
-        match verdict(protection.as_ref(), &desired.address, "replaced") {
-            RemovalVerdict::Allowed => {}
-            RemovalVerdict::Unfit(problems) => return Err(problems),
-            RemovalVerdict::Refused(problem) => return Err(vec![*problem]),
-        }
+        verdict(protection.as_ref(), &desired.address, "replaced").allowed()?;
     }
     if decision.asks_again {
         proposal = planner.ask.propose(provider, desired, case.create_input()).await?;

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{RootPart, RootTemplate, RootVariable};
 use weft_expressions::convert::convert;
+use weft_expressions::evaluate::joined;
 use weft_graph_format::address::{InstanceKey, ProviderInstance};
-use weft_graph_format::formula::{Formula, FormulaOp};
-use weft_graph_format::marks::Marks;
-use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
@@ -113,27 +111,14 @@ impl Planner {
         if let Some(variable) = template.as_variable() {
             return self.variable_part(instance, argument, variable);
         }
-        let mut parts = Vec::new();
-        for part in &template.0 {
-            parts.push(match part {
-                RootPart::Text(text) => Value::string(text),
-                RootPart::Variable(variable) => {
-                    convert(&self.variable_part(instance, argument, variable)?, &Type::String)
-                        .map_err(|error| vec![problems::unsuitable_memory(instance, argument, &error.with_path())])?
-                }
-            });
-        }
-        let (bare, marks): (Vec<Value>, Vec<Marks>) = parts.iter().map(Value::unmark_deep).unzip();
-        let marks = marks.iter().fold(Marks::NONE, |all, marks| all.union(marks));
-        let texts: Option<String> = bare.iter().map(Value::as_str).collect();
-        let joined = texts.map_or_else(|| Value::unknown(Type::String), Value::string);
-        let formula = parts.iter().any(|part| part.deep().formula).then(|| {
-            let parts = parts.iter().map(Value::to_formula).collect();
-            Formula::new(FormulaOp::Template(parts), Type::String, None)
-        });
-        let origin = Origin::union(parts.iter().filter_map(Value::deep_origin));
-        let joined = joined.with_formula(formula).add_origin(origin.as_ref());
-        Ok(joined.mark(&marks))
+        let part = |part: &RootPart| match part {
+            RootPart::Text(text) => Ok(Value::string(text)),
+            RootPart::Variable(variable) => self.variable_part(instance, argument, variable),
+        };
+        let parts: Vec<Value> = template.0.iter().map(part).collect::<Result<_, Problems>>()?;
+        joined(&parts).map_err(|problem| {
+            vec![problems::unsuitable_memory(instance, argument, problem.detail.trim_end_matches('.'))]
+        })
     }
 
     /// The current value of a variable, or of a part of it.

@@ -15,6 +15,7 @@ use weft_graph_format::value::Value;
 use super::problems::{self, InvalidProtection, UnusableProtection};
 use crate::evaluated::Evaluated;
 use crate::prior_state::{Names, PriorState};
+use crate::problems::Problems;
 
 /// A refused change, with the reason.
 pub(crate) type Refused = (ResourceInstance, Diagnostic);
@@ -28,6 +29,20 @@ pub(crate) enum RemovalVerdict {
     Unfit(Vec<Diagnostic>),
     /// The change is refused. It stays in the plan, so that the user sees it.
     Refused(Box<Diagnostic>),
+}
+
+impl RemovalVerdict {
+    /// Fails if the change is not allowed.
+    ///
+    /// # Errors
+    /// The problems of the change.
+    pub(crate) fn allowed(self) -> Result<(), Problems> {
+        match self {
+            RemovalVerdict::Allowed => Ok(()),
+            RemovalVerdict::Unfit(problems) => Err(problems),
+            RemovalVerdict::Refused(problem) => Err(vec![*problem]),
+        }
+    }
 }
 
 /// The protection of an instance. If its module instance no longer exists, the protection comes from another instance

@@ -14,6 +14,7 @@ use crate::agenda::Agenda;
 use crate::agenda::planned::{MemoryChange, PlannedStep};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
+use crate::gaps::Gaps;
 use crate::memory::remembered;
 use crate::prior::{with_schema_marks, without_provenance};
 use crate::providers::Registered;
@@ -23,6 +24,7 @@ use crate::providers::Registered;
 pub(crate) fn memory_changes(
     facts: &Facts,
     evaluated: &Evaluated,
+    gaps: &mut Gaps,
     configured: &dyn Fn(&ProviderInstance) -> Option<Arc<Registered>>,
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     agenda: &Agenda,
@@ -45,7 +47,7 @@ pub(crate) fn memory_changes(
             let by_schema = by_schema.as_fields().into_iter().flat_map(|fields| fields.iter());
             let by_schema = by_schema.filter(|(_, part)| part.contains_sensitive()).map(|(name, _)| name.clone());
             let value = remembered(instance, basis, &marked, &by_schema.collect());
-            let value = evaluated.gaps.nulled(&value);
+            let value = gaps.nulled(&value);
             let settled = value.is_wholly_known() && !value.deep().formula;
             let stays = if settled { is_stored(snapshot, instance, &value) } else { !changed.contains(instance) };
             if !stays && value.excess().is_none() {

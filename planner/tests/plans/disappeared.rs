@@ -179,7 +179,7 @@ async fn hidden_arguments_come_from_their_variables() {
     "#]]
     .assert_eq(&given.graph().await);
     expect![[r#"
-        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was var.place, but the configuration no longer declares this variable. Declare the variable until the objects are destroyed, and set it with -var place=VALUE.
+        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was computed from var.place, but the configuration no longer declares this variable. Declare the variable until the objects are destroyed, and set it with -var place=VALUE.
     "#]].assert_eq(&details(of_module(WITHOUT_MODULE, &value, ty)).await);
     let (value, ty) = hidden("");
     expect![[r#"
@@ -189,7 +189,7 @@ async fn hidden_arguments_come_from_their_variables() {
     let ty = r#"["object",{"configuration":["object",{}],"digests":["map","string"],"hidden":["map","string"]}]"#;
     let other = of_module(declared, changed, ty).given("place", Value::string("venus"));
     expect![[r#"
-        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was var.place, which has another value now, so the objects may not be found. Set the previous value with -var place=VALUE until the objects are destroyed.
+        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was var.place. This has another value now, so the objects may not be found. Set the previous value with -var place=VALUE until the objects are destroyed.
     "#]].assert_eq(&details(other).await);
 }
 
@@ -241,4 +241,28 @@ async fn a_memory_is_no_reason_for_an_apply() {
     let planned = case.planned().await;
     assert!(!planned.applyable);
     assert!(!weft_graph_format::graph::disassemble(&planned.graph).contains("output"));
+}
+
+/// Text that reaches a provider through a sensitive variable of a module is secret, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn text_behind_a_sensitive_variable_of_a_module_is_not_stored() {
+    let main = r#"
+        variable "user" {}
+        module "m" {
+          source   = "./m"
+          user     = var.user
+          password = "s3cret"
+        }
+    "#;
+    let inner = r#"
+        variable "user" {}
+        variable "password" { sensitive = true }
+        provider "test" {
+          region = "${var.user}:${var.password}"
+        }
+        resource "test_thing" "a" {}
+    "#;
+    let graph = Case::of(main).file("m/main.tf", inner).given("user", Value::string("bob")).graph().await;
+    let memory: Vec<&str> = graph.lines().filter(|line| line.contains("output")).collect();
+    assert!(!memory.is_empty() && !memory.concat().contains("s3cret"), "{memory:?}");
 }

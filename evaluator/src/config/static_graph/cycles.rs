@@ -13,9 +13,13 @@ use crate::config::{CompiledModule, problems};
 impl StaticGraph {
     /// One diagnostic for each cycle. The diagnostic names every step of the cycle.
     pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
-        let mut found: Vec<Vec<usize>> = components(&self.next)
+        let mut next = self.next.clone();
+        for (close, values) in &self.inside {
+            next[*close].extend(values);
+        }
+        let mut found: Vec<Vec<usize>> = components(&next)
             .into_iter()
-            .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
+            .filter(|members| members.len() > 1 || next[members[0]].contains(&members[0]))
             .collect();
         // Direct self-references are reported only if there is no larger cycle.
         if found.iter().any(|members| members.len() > 1) {

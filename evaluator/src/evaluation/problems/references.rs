@@ -96,17 +96,6 @@ pub(in crate::evaluation) fn undeclared_provider(
     Diagnostic::error("Reference to undeclared provider configuration", detail).at(at.clone())
 }
 
-/// An output that the called module does not have.
-pub(in crate::evaluation) fn no_output<'n>(
-    output: &str,
-    known: impl Iterator<Item = &'n str>,
-    at: SourceRange,
-) -> Diagnostic {
-    let hint = did_you_mean(output, known);
-    let detail = format!("This object does not have an attribute named {output:?}.{hint}");
-    Diagnostic::error("Unsupported attribute", detail).at(at)
-}
-
 /// `depends_on` with a part of an object.
 pub(in crate::evaluation) fn depends_on_part(at: SourceRange) -> Diagnostic {
     let detail = "depends_on takes whole objects, such as a resource or a module. Remove the attribute.";
@@ -206,4 +195,13 @@ pub(in crate::evaluation) fn index_into_set(name: &str, at: &SourceRange) -> Dia
 pub(in crate::evaluation) fn attribute_of_list(name: &str, at: &SourceRange) -> Diagnostic {
     let detail = format!("The blocks of type {name:?} form a list. Select one by its index, such as .{name}[0].");
     Diagnostic::error("Invalid operation", detail).at(at.clone())
+}
+
+/// A reference to the data source of a check block from outside of this block.
+pub(in crate::evaluation) fn scoped(resource: &Resource, check: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!(
+        "Only the check block {check:?} can refer to {resource}, which is declared in it. Move the data source out of \
+         the check block to use it elsewhere."
+    );
+    Diagnostic::error("Reference to scoped resource", detail).at(at.clone())
 }

@@ -1,0 +1,3 @@
+variable "v" {}
+locals { l = var.v }
+output "o" { value = 1 }

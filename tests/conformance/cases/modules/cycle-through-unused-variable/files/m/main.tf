@@ -1,0 +1,2 @@
+variable "v" {}
+output "o" { value = 1 }

@@ -1,0 +1,3 @@
+variable "v" { type = string }
+output "good" { value = "a" }
+locals { q = tonumber("q") }

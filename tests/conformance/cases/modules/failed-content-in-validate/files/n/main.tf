@@ -1,0 +1,2 @@
+output "x" { value = tonumber("x") }
+resource "terraform_data" "n" { input = tonumber("n") }

@@ -1,0 +1,13 @@
+module "z" {
+  source = "./m"
+  one    = 1
+  nope   = 2
+}
+
+module "b" {
+  source = "./n"
+}
+
+module "c" {
+  source = "./m"
+}

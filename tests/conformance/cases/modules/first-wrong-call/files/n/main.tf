@@ -1,0 +1,6 @@
+variable "two" {}
+
+module "k" {
+  source = "./k"
+  zero   = 0
+}

@@ -1,0 +1,2 @@
+module "b" { version = "x" }
+module "c" {}
