@@ -291,11 +291,20 @@ async fn a_statement_without_an_answer_is_cancelled() {
     let mut other = server.client().await.unwrap();
     let blocking = other.transaction().await.unwrap();
     blocking.execute("UPDATE terraform_remote_state.states SET data = data", &[]).await.unwrap();
-    // The time limit passes at once, because the clock of this runtime advances when all tasks wait.
-    tokio::time::pause();
-    let error =
-        state.write(Bytes::from("{\"late\":1}"), &Expected::Version(first), None).await.unwrap_err().to_string();
-    tokio::time::resume();
+    let watch = server.client().await.unwrap();
+    let expected = Expected::Version(first);
+    let late = state.write(Bytes::from("{\"late\":1}"), &expected, None);
+    let time_limit = async {
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        while watch.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // Only the limit of the statement passes at once. The request that cancels it has its own limit.
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        tokio::time::resume();
+    };
+    let error = tokio::join!(late, time_limit).0.unwrap_err().to_string();
     assert!(error.contains("did not respond within"), "{error}");
     blocking.commit().await.unwrap();
     let second = server.backend("").state("default").unwrap();

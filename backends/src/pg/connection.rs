@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 use weft_state::remote::BackendError;
 
@@ -49,7 +49,7 @@ pub(super) struct Link {
     client: Client,
     tls: Option<tls::Connector>,
     /// The task that reads and writes the socket.
-    task: AbortHandle,
+    task: JoinHandle<Result<(), tokio_postgres::Error>>,
 }
 
 impl Deref for Link {
@@ -63,23 +63,29 @@ impl Deref for Link {
 impl Link {
     /// Cancels the statement that the server has not answered, and closes the connection.
     ///
-    /// Dropping the client alone does neither: its task waits for the answer first. Closing the socket does not cancel
-    /// the statement either: while a statement waits for a lock, the server does not look at the socket. A server that
-    /// cannot be reached may still run the statement.
+    /// Closing the socket does not cancel the statement: while a statement waits for a lock, the server does not look at
+    /// the socket. The server answers no request to cancel, so this waits until the statement itself is answered. A
+    /// server that cannot be reached may still run the statement.
     pub(super) async fn cancel(self) {
-        let Link { client, tls, task } = self;
+        let Link { client, tls, mut task } = self;
         let token = client.cancel_token();
+        let abort = task.abort_handle();
         let request = async move {
-            match tls {
+            let sent = match tls {
                 Some(tls) => token.cancel_query(tls).await,
                 None => token.cancel_query(tokio_postgres::NoTls).await,
+            };
+            // Without its client, the task ends as soon as the statement is answered.
+            drop(client);
+            if sent.is_ok() {
+                let _ = (&mut task).await;
             }
         };
         if let Ok(carrier) = carrier() {
             // The statement has failed already. A failed request to cancel it changes nothing.
             let _ = carrier.spawn(async move { tokio::time::timeout(CANCEL, request).await }).await;
         }
-        task.abort();
+        abort.abort();
     }
 }
 
@@ -110,11 +116,11 @@ async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Link, t
     let (client, task) = match tls.clone() {
         Some(tls) => {
             let (client, connection) = config.connect(tls).await?;
-            (client, tokio::spawn(connection).abort_handle())
+            (client, tokio::spawn(connection))
         }
         None => {
             let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
-            (client, tokio::spawn(connection).abort_handle())
+            (client, tokio::spawn(connection))
         }
     };
     Ok(Link { client, tls, task })
