@@ -115,7 +115,7 @@ pub fn invalid_flags(mistake: &dyn Display) -> Diagnostic {
 
 /// The file of `-json-into` cannot be opened.
 pub fn document_not_opened(path: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Invalid output format", format!("The file {path} of -json-into cannot be written: {error}."))
+    Diagnostic::error("Invalid argument", format!("The file {path} of -json-into cannot be written: {error}."))
 }
 
 /// `-json` and `-json-into` were given together.

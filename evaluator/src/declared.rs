@@ -20,10 +20,10 @@ pub struct Declared {
     resources: FxHashMap<ConfigResource, DeclaredResource>,
     modules: FxHashMap<Module, ExpansionKind>,
     removals: Vec<Removal>,
-    /// The first `removed` block of a resource.
-    removed_resources: FxHashMap<ConfigResource, usize>,
-    /// The first `removed` block of a module.
-    removed_modules: FxHashMap<Module, usize>,
+    /// The positions of the first and the last `removed` block of a resource.
+    removed_resources: FxHashMap<ConfigResource, (usize, usize)>,
+    /// The positions of the first and the last `removed` block of a module.
+    removed_modules: FxHashMap<Module, (usize, usize)>,
 }
 
 /// The settings of a resource block.
@@ -84,9 +84,9 @@ impl Declared {
         match &block.resource {
             Some(resource) => {
                 let config = ConfigResource { module: block.module.clone(), resource: resource.clone() };
-                self.removed_resources.entry(config).or_insert(index);
+                self.removed_resources.entry(config).or_insert((index, index)).1 = index;
             }
-            None => drop(self.removed_modules.entry(block.module.clone()).or_insert(index)),
+            None => self.removed_modules.entry(block.module.clone()).or_insert((index, index)).1 = index,
         }
     }
 
@@ -105,18 +105,25 @@ impl Declared {
         self.modules.get(module).copied()
     }
 
-    /// The first `removed` block that applies to a resource without a resource block.
+    /// The last `removed` block that applies to a resource without a resource block. As in OpenTofu, this block decides
+    /// what happens to the objects.
     pub fn removal(&self, config: &ConfigResource) -> Option<&Removal> {
+        self.removals.get(self.removals_of(config)?.1)
+    }
+
+    /// The positions of the first and the last `removed` block that applies to a resource without a resource block.
+    fn removals_of(&self, config: &ConfigResource) -> Option<(usize, usize)> {
         if self.has(config) {
             return None;
         }
-        let mut first = self.removed_resources.get(config).copied();
+        let mut found = self.removed_resources.get(config).copied();
         let mut module = Some(config.module.clone());
         while let Some(here) = module {
-            first = [first, self.removed_modules.get(&here).copied()].into_iter().flatten().min();
+            let both = found.into_iter().chain(self.removed_modules.get(&here).copied());
+            found = both.reduce(|(first, last), (a, b)| (first.min(a), last.max(b)));
             module = here.parent();
         }
-        self.removals.get(first?)
+        found
     }
 
     /// Evaluates the destroy-time provisioners of an object. Returns them in order.
@@ -130,7 +137,8 @@ impl Declared {
         let config = address.config();
         let farewell = match self.resources.get(&config) {
             Some(block) => &block.farewell,
-            None => match self.removal(&config) {
+            // The first block has the provisioners.
+            None => match self.removals_of(&config).and_then(|(first, _)| self.removals.get(first)) {
                 Some(removal) => &removal.farewell,
                 None => return Vec::new(),
             },

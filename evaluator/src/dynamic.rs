@@ -181,12 +181,8 @@ impl Iteration {
                     .map(|(i, item)| carried(Value::number(Number::from_u64(i as u64)), item))
                     .collect(),
             )),
-            // A set with unknown elements has an unknown size, because an unknown element may turn out to be equal to
-            // another element. A set with a single element is an exception.
-            Kind::Set(s) if s.items().len() == 1 || s.items().iter().all(Value::is_wholly_known) => {
-                Ok(Some(s.items().iter().map(|item| carried(item.clone(), item)).collect()))
-            }
-            Kind::Set(_) => Ok(None),
+            // As in OpenTofu, unknown elements count as different ones.
+            Kind::Set(s) => Ok(Some(s.items().iter().map(|item| carried(item.clone(), item)).collect())),
             Kind::Map(f) | Kind::Object(f) => {
                 Ok(Some(f.iter().map(|(key, item)| carried(Value::string(key), item)).collect()))
             }

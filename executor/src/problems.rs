@@ -31,6 +31,12 @@ pub(crate) fn not_a_task(id: OperationId) -> Diagnostic {
     )
 }
 
+/// An argument of a resource does not convert to its type, as `problem` says.
+pub(crate) fn wrong_argument(name: &str, problem: Diagnostic) -> Diagnostic {
+    let detail = format!("Inappropriate value for attribute {name:?}. {}", problem.detail);
+    Diagnostic { summary: "Incorrect attribute value type".to_owned(), detail, address: None, ..problem }
+}
+
 /// An operand is not what the operation needs.
 pub(crate) fn damaged(id: OperationId, what: &str) -> Diagnostic {
     let detail =

@@ -118,7 +118,8 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
         }
         // If some element types are open, apply computes the common type of the elements again.
         None if want.is_collection() && want.has_dynamic() && value.deep().formula && is_open(value) => {
-            let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
+            let ty = if result.ty().has_dynamic() { result.ty() } else { Type::Dynamic };
+            let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), ty, None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
         }
         None => result,
@@ -146,9 +147,8 @@ pub(crate) fn is_open(value: &Value) -> bool {
 
 /// Whether a part is unknown and its type is open now or at apply. The type of a null is not open.
 fn has_open_part(value: &Value) -> bool {
-    let is_open = |part: &Value| {
-        part.ty().has_dynamic() || part.formula().is_some_and(|formula| formula.ty().has_dynamic())
-    };
+    let is_open =
+        |part: &Value| part.ty().has_dynamic() || part.formula().is_some_and(|formula| formula.ty().has_dynamic());
     let mut open = false;
     value.visit(&mut |_, part| open |= !part.is_known() && is_open(part));
     open

@@ -31,7 +31,7 @@ pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> R
 }
 
 /// Calls a provider function through `call`. Converts the arguments and moves their marks to the result. Rejects a null
-/// argument unless the signature allows null. If an argument or a part of it is unknown and the signature does not
+/// argument, unless the signature allows null and the null has no type. If an argument or a part of it is unknown and the signature does not
 /// allow this, the result is unknown and the provider is not called.
 pub fn invoke(
     signature: &FunctionSignature,
@@ -49,7 +49,8 @@ pub fn invoke(
             convert(argument, &parameter.ty).map_err(|error| problems::unsuitable_argument(index, &error))?;
         let (argument, found) = argument.unmark_deep();
         marks = marks.union(&found);
-        if argument.is_null() && !parameter.allow_null {
+        // As in OpenTofu, a null of a known type is rejected even if the signature allows null.
+        if argument.is_null() && (!parameter.allow_null || argument.ty() != Type::Dynamic) {
             return Err(problems::null_argument(index));
         }
         unknown |= argument.deep().unknown && !parameter.allow_unknown;

@@ -79,6 +79,8 @@ pub enum Cause {
     TemplatePart,
     /// The settings of a key provider are not valid.
     KeyProvider,
+    /// A value does not convert to the required type.
+    Conversion,
 }
 
 impl Diagnostic {

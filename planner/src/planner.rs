@@ -148,7 +148,7 @@ fn drift(
     schema_version: u64,
 ) -> Option<ResourceChange> {
     let other_type = previous.is_some_and(|previous| previous.resource.type_name != address.resource.type_name);
-    let same = other_type || prior.stored.same_unmarked(&prior.value);
+    let same = other_type || prior.stored.same_unmarked(&prior.value) && !prior.gained_marks;
     let action = match shown {
         Drift::Differences | Drift::DifferencesAndMoves if !same && prior.value.is_null() => Action::Delete,
         Drift::Differences | Drift::DifferencesAndMoves if !same => Action::Update,

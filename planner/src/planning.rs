@@ -165,7 +165,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     let (of_blocks, said): (Vec<_>, Vec<_>) = said.into_iter().partition(|told: &Diagnostic| told.address.is_some());
     of_blocks.into_iter().for_each(|told| report.remark(told));
     report.add(said);
-    state.warnings.into_iter().for_each(|warning| report.remark(warning));
+    report.blocked_moves(state.warnings);
     let partial = rules.empties_state && options.selection != Selection::All;
     let facts = Facts {
         configuring: if rules.begins_with_found { configuring(&root) } else { BTreeSet::new() },
@@ -325,6 +325,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let mut warnings: Vec<Diagnostic> =
         diagnostics.iter().filter(|d| !d.is_error() && is_kept(facts, d)).cloned().collect();
     checking::drop_unreached(facts, &evaluated, &mut warnings, &changes);
+    checking::drop_unchanged(&evaluated, &mut warnings, &changes);
     sort(&mut warnings);
     diagnostics.extend(remarks);
     let finished = finished_graph(builder, &mut diagnostics);

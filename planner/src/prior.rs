@@ -38,6 +38,11 @@ pub struct Prior {
     pub tainted: bool,
     /// Whether the state lacks marks that the schema requires, and the object was not refreshed.
     pub lacks_marks: bool,
+    /// Whether a refresh added marks that the schema requires. As in OpenTofu, they are drift.
+    pub gained_marks: bool,
+    /// Whether the state has the object in the form in which it is stored: by the current schema, with all attributes
+    /// and marks, and with the identity that was read.
+    pub is_canonical: bool,
     /// The record in state.
     pub record: StateRecord,
 }
@@ -53,6 +58,8 @@ impl Prior {
             private: Vec::new(),
             tainted: false,
             lacks_marks: false,
+            gained_marks: false,
+            is_canonical: true,
             record: StateRecord::default(),
         }
     }
@@ -109,6 +116,7 @@ pub async fn read_prior(
         return Err(said);
     }
     let marks = marks_of(object, &text);
+    let has_marks = missing_marks(&upgraded.value, &marks, &schema.block).is_empty();
     let mut prior = Prior {
         stored: upgraded.value.mark_paths(&sensitive_in(&upgraded.value, &marks, &schema.block)),
         value: Value::null(upgraded.value.ty()),
@@ -116,6 +124,8 @@ pub async fn read_prior(
         private: object.private.0.clone(),
         tainted: object.tainted,
         lacks_marks: false,
+        gained_marks: reading.refresh && !has_marks,
+        is_canonical: has_marks && is_canonical(object, &upgraded.value, schema),
         record: record_of(object, schema),
     };
     let mut value = upgraded.value;
@@ -128,6 +138,7 @@ pub async fn read_prior(
         said.extend(more);
         value = found;
     }
+    prior.is_canonical &= has_identity(object, &prior.record);
     let missing = missing_marks(&value, &marks, &schema.block);
     // A refresh adds the marks of the schema. Without a refresh, missing marks are a change.
     prior.lacks_marks = !refresh && !missing.is_empty();
@@ -138,6 +149,23 @@ pub async fn read_prior(
     // Most objects have not changed. If both values are equal, they share one copy.
     prior.value = if value.same_content(&prior.stored) { prior.stored.clone() } else { value };
     Ok((prior, said))
+}
+
+/// Whether the stored attributes are those of `value`, by the current schema.
+fn is_canonical(object: &InstanceObject, value: &Value, schema: &Schema) -> bool {
+    let encoded = || json::encode(&value.unmark_deep().0, &schema.block.implied_type());
+    object.attributes_flat.is_none()
+        && object.schema_version == schema.version
+        && encoded().is_ok_and(|text| json::same(object.attributes.as_str(), &text))
+}
+
+/// Whether the state has the identity of this record.
+fn has_identity(object: &InstanceObject, record: &StateRecord) -> bool {
+    let same = match (&object.identity, &record.identity) {
+        (Some(stored), Some(read)) => json::same(stored.as_str(), read),
+        (stored, read) => stored.is_some() == read.is_some(),
+    };
+    same && object.identity_schema_version == record.identity_schema_version
 }
 
 /// Reads the real object. Returns its value and the provider's diagnostics, and updates the rest of `prior`.

@@ -18,6 +18,8 @@ struct CollectedDiagnostics {
     by_evaluation: Vec<Diagnostic>,
     /// Warnings about this plan, not about the configuration.
     remarks: Vec<Diagnostic>,
+    /// Warnings about moves that other objects block.
+    moves: Vec<Diagnostic>,
     /// Refused changes, with the reasons.
     refused: Vec<(ResourceInstance, Diagnostic)>,
 }
@@ -82,6 +84,11 @@ impl Report {
         self.said().remarks.push(warning);
     }
 
+    /// Adds warnings about moves that other objects block.
+    pub(crate) fn blocked_moves(&self, warnings: Vec<Diagnostic>) {
+        self.said().moves.extend(warnings);
+    }
+
     /// Refuses a change.
     pub(crate) fn refuse(&self, address: &ResourceInstance, problem: Diagnostic) {
         self.said().refused.push((address.clone(), problem));
@@ -98,10 +105,10 @@ impl Report {
         has_errors(&said.all) || has_errors(&said.by_evaluation)
     }
 
-    /// Replaces everything that was reported.
+    /// Replaces everything that was reported, apart from remarks.
     pub(crate) fn replace(&self, problems: Vec<Diagnostic>) {
         let mut said = self.said();
-        (said.all, said.by_evaluation) = (problems, Vec::new());
+        (said.all, said.by_evaluation, said.moves) = (problems, Vec::new(), Vec::new());
     }
 
     /// Takes the refused changes.
@@ -114,6 +121,7 @@ impl Report {
         self.keep_evaluated(false);
         let said = std::mem::take(&mut *self.said());
         let mut remarks = said.remarks;
+        remarks.extend(said.moves);
         remarks.extend(said.refused.into_iter().map(|(_, problem)| problem));
         (said.all, remarks)
     }

@@ -6,8 +6,10 @@
 mod problems;
 mod remote_state;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use serde_json::value::RawValue;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::codec::json;
 use weft_graph_format::path::Path;
@@ -76,6 +78,17 @@ fn known_type(type_name: &str) -> Result<(), CallError> {
     Err(CallError::UnknownType { what: "resource type", name: type_name.into() })
 }
 
+/// A stored object without the attributes that its type does not have. As in OpenTofu, such attributes are dropped. Other
+/// texts are returned unchanged.
+fn known_attributes(bytes: &[u8], ty: &Type) -> Vec<u8> {
+    let (Type::Object(object), Ok(mut stored)) = (ty, serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(bytes))
+    else {
+        return bytes.to_vec();
+    };
+    stored.retain(|name, _| object.attributes.contains_key(name.as_str()));
+    serde_json::to_vec(&stored).unwrap_or_else(|_| bytes.to_vec())
+}
+
 fn known_data(type_name: &str) -> Result<(), CallError> {
     if type_name == remote_state::TYPE {
         return Ok(());
@@ -137,7 +150,7 @@ impl Builtin {
             return Ok(Reply { value: Value::null(Type::Dynamic), diagnostics: vec![problem] });
         };
         let ty = SCHEMA.resources[DATA].block.implied_type();
-        match json::decode(bytes, &ty) {
+        match json::decode(&known_attributes(bytes, &ty), &ty) {
             Ok(value) => Ok(Reply { value, diagnostics: Vec::new() }),
             Err(error) => {
                 Ok(Reply { value: Value::null(ty), diagnostics: vec![problems::stored_object_unreadable(&error)] })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_syntax::Expression;
 
@@ -11,25 +11,17 @@ use super::call::MODULE_ARGUMENTS;
 use super::{CompiledModule, ModuleCall, problems};
 use crate::problems::{missing_argument, unsupported_block};
 
-/// The problems of the arguments of all calls in a tree of modules. As in OpenTofu, the errors are those of the first
-/// wrong call: the calls in a called module come before this call, and the calls of a module in the order of their names.
+/// The problems of the arguments of all calls in a tree of modules.
 pub(crate) fn argument_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    add_problems(root, &mut found);
-    found
-}
-
-fn add_problems(module: &CompiledModule, found: &mut Vec<Diagnostic>) {
-    for call in module.calls.values() {
-        let Some(child) = module.children.get(&call.name) else { continue };
-        add_problems(child, found);
-        let mut own = Vec::new();
-        check_arguments(call, child, &mut own);
-        if has_errors(found) {
-            own.retain(|problem| !problem.is_error());
+    for module in root.all() {
+        for call in module.calls.values() {
+            if let Some(child) = module.children.get(&call.name) {
+                check_arguments(call, child, &mut found);
+            }
         }
-        found.extend(own);
     }
+    found
 }
 
 /// Warns about attributes of a literal object that the type of the variable does not have.

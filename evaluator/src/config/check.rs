@@ -53,8 +53,10 @@ pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             compiling.report(problems::check::second_data(first, &inner.range));
             continue;
         }
+        let errors = compiling.errors();
         let found = resource_block(compiling, inner, Nested::Check(name.clone()));
-        data = found.map(|found| (found, inner.range.clone()));
+        // As in OpenTofu, a wrong block does not count.
+        data = found.filter(|_| compiling.errors() == errors).map(|found| (found, inner.range.clone()));
     }
     if asserts.is_empty() {
         compiling.report(problems::check::no_assertion(&block.range));

@@ -83,10 +83,9 @@ impl ImportBlock {
         Ok(ImportBlock { to, id: Some(id), identity, provider, for_each, references, range })
     }
 
-    /// Whether the block is an import to this instance. `false` if the block has `for_each`, or if its address has
-    /// expressions.
+    /// Whether the block is an import to this instance. `false` if its address has expressions.
     fn means(&self, address: &ResourceInstance) -> bool {
-        self.for_each.is_none() && self.to.static_address().as_ref() == Some(address)
+        self.to.static_address().as_ref() == Some(address)
     }
 }
 
@@ -148,11 +147,11 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references.extend(compiling.references(part));
     }
     let range = block.range.clone();
-    if let Some(address) = to.static_address().filter(|_| for_each.is_none())
-        && let Some(first) = compiling.module.statements.imports.iter().find(|other| other.means(&address))
-    {
-        let problem = problems::import::duplicate(&address, &first.range, &range);
-        return compiling.report_together(problem);
+    if let Some(address) = to.static_address() {
+        let earlier = compiling.module.statements.imports.iter().filter(|other| other.means(&address));
+        let problems: Vec<_> =
+            earlier.map(|first| problems::import::duplicate(&address, &first.range, &range)).collect();
+        problems.into_iter().for_each(|problem| compiling.report_together(problem));
     }
     compiling.module.statements.imports.push(ImportBlock { to, id, identity, provider, for_each, references, range });
 }

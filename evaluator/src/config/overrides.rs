@@ -119,7 +119,10 @@ impl Compiling<'_> {
                     // A `required_providers` block in an override file replaces single entries. Without this reset, it
                     // would be reported as a duplicate.
                     self.requirements = None;
+                    // As in OpenTofu, `provider_meta` blocks of an override file have no effect.
+                    let metas = self.module.settings.provider_metas.clone();
                     top_level::block(self, block);
+                    self.module.settings.provider_metas = metas;
                 }
                 other => {
                     // These blocks are read only to report their problems.

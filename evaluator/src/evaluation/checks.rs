@@ -66,6 +66,14 @@ impl ModuleNode {
             self.evaluation.glue.checked(tally.result());
             return Err(Failed);
         }
+        if !read {
+            // As in OpenTofu, no assertion is evaluated without the data source, even if it does not name it.
+            let tally = ConditionTally::new(CheckedKind::Check, address, block.asserts.len());
+            if self.evaluation.purpose().decides_conditions() {
+                self.evaluation.glue.checked(tally.result());
+            }
+            return Ok(());
+        }
         let mut outcomes = Vec::with_capacity(block.asserts.len());
         for (index, assert) in block.asserts.iter().enumerate() {
             let condition = Condition {
@@ -75,12 +83,8 @@ impl ModuleNode {
                 kind: CheckKind::Assertion,
                 of_resource: false,
             };
-            if !read && block.data.as_ref().is_some_and(|data| condition.names(&Referent::Resource(data.clone()))) {
-                continue;
-            }
             outcomes.push((index, self.evaluate_condition(&condition).await));
         }
-        let skipped = outcomes.len() < block.asserts.len();
         let data = data.ok().flatten();
         let mut assertions = Assertions {
             node: self,
@@ -96,8 +100,7 @@ impl ModuleNode {
             assertions.note(index, outcome);
         }
         let Assertions { tally, failed, .. } = assertions;
-        let untold = skipped && tally.is_empty();
-        if self.evaluation.purpose().decides_conditions() && !untold && !unread {
+        if self.evaluation.purpose().decides_conditions() && !unread {
             self.evaluation.glue.checked(tally.result());
         }
         if failed { Err(Failed) } else { Ok(()) }

@@ -34,11 +34,6 @@ impl ConditionTally {
         (self.count, self.worst) = (0, Some(CheckStatus::Unreached));
     }
 
-    /// Whether no result is recorded yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.worst.is_none()
-    }
-
     fn raise(&mut self, status: CheckStatus) {
         let rank = |status: CheckStatus| match status {
             CheckStatus::Pass | CheckStatus::Absent => 0,

@@ -59,16 +59,6 @@ pub(crate) struct Condition<'a> {
     pub(crate) of_resource: bool,
 }
 
-impl Condition<'_> {
-    /// Whether the condition or its message refers to `subject`.
-    pub(crate) fn names(&self, subject: &Referent) -> bool {
-        let mut ignored = Vec::new();
-        [&self.block.condition, &self.block.error_message]
-            .into_iter()
-            .any(|part| references_of(part, &mut ignored).iter().any(|reference| reference.subject == *subject))
-    }
-}
-
 /// The result of a condition.
 pub(crate) enum ConditionResult {
     /// The condition is true.

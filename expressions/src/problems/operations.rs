@@ -1,6 +1,6 @@
 //! Diagnostics of operators, literals and conversions.
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Cause, Diagnostic};
 use weft_graph_format::number::NumberError;
 
 use crate::convert::ConvertError;
@@ -37,5 +37,6 @@ pub(crate) fn invalid_number(error: &NumberError) -> Diagnostic {
 
 /// A value that does not convert to the required type.
 pub(crate) fn unsuitable_value(error: &ConvertError) -> Diagnostic {
-    Diagnostic::error("Unsuitable value type", format!("Unsuitable value: {}.", error.with_path()))
+    let detail = format!("Unsuitable value: {}.", error.with_path());
+    Diagnostic::error("Unsuitable value type", detail).cause(Cause::Conversion)
 }

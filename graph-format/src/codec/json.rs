@@ -2,8 +2,10 @@
 
 mod decode;
 mod encode;
+mod same;
 
 pub use decode::{decode, decode_implied, implied_type};
 pub use encode::{encode, encode_plain};
+pub use same::same;
 
 pub use super::json_syntax::{SyntaxError, write_string};

@@ -95,3 +95,32 @@ fn effect(facts: &Facts, address: &ResourceInstance, imports: bool) -> Effect {
     let stops = rules.makes_objects || if rules.empties_state { facts.covers_to_go(address) } else { imports };
     if stops { Effect::Stops } else { Effect::Keeps }
 }
+
+#[cfg(test)]
+mod tests {
+    use weft_evaluator::selection::SelectedAddress;
+
+    use super::*;
+    use crate::{PlanKind, PlanOptions};
+
+    #[test]
+    fn a_doubt_stops_plans_that_touch_its_object() {
+        let but = |name: &str| Selection::AllBut(vec![SelectedAddress::parse(name).expect("an address")]);
+        for (kind, selection, imports, stops) in [
+            (PlanKind::Normal, Selection::All, false, true),
+            (PlanKind::Normal, but("a.c"), false, true),
+            (PlanKind::RefreshOnly, Selection::All, false, false),
+            (PlanKind::RefreshOnly, Selection::All, true, true),
+            (PlanKind::Destroy, Selection::All, false, true),
+            (PlanKind::Destroy, but("a.c"), false, true),
+            (PlanKind::Destroy, but("a.b"), false, false),
+        ] {
+            let options = PlanOptions { selection: selection.clone(), ..PlanOptions::of_kind(kind) };
+            // A create in doubt: the state does not have the object.
+            let facts = Facts::for_tests("", &[("a.c", &[])], options);
+            let address = "a.b".parse().expect("an address");
+            let found = matches!(effect(&facts, &address, imports), Effect::Stops);
+            assert_eq!(found, stops, "{kind:?} {selection:?} {imports}");
+        }
+    }
+}

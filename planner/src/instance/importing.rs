@@ -15,7 +15,7 @@ use weft_state::{InstanceObject, Opaque, RawJson};
 use super::problems;
 use crate::ask::Ask;
 use crate::diagnostics::{call_failed, placed};
-use crate::prior::Prior;
+use crate::prior::{Prior, sensitive_in, sensitive_marks};
 use crate::problems::Problems;
 
 impl Ask {
@@ -81,6 +81,12 @@ impl Ask {
             .map_err(|problems| problems.into_iter().map(of_no_address).collect::<Problems>())?;
         if prior.value.is_null() {
             return Err(vec![problems::import_not_found(&text)]);
+        }
+        // The object has the sensitive marks of the configuration, too, so that they are no change.
+        let given = sensitive_marks(&desired.config.unmark_with_paths().1);
+        if !given.is_empty() {
+            let marks = sensitive_in(&prior.value, &given, &desired.schema.block);
+            prior.value = prior.value.mark_paths(&marks);
         }
         // An object that is imported now has no drift.
         prior.stored = prior.value.clone();

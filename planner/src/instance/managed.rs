@@ -185,6 +185,7 @@ impl Planner {
         let same = owner.as_ref() == Some(&desired.provider)
             && !moved
             && prior.stored.same_content(&prior.value)
+            && prior.is_canonical
             && prior.record == *record;
         if same {
             return;

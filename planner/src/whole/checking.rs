@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::config::reach::{NeededParts, applied, destroyed, planned};
@@ -153,6 +153,22 @@ pub(crate) fn drop_unreached(facts: &Facts, evaluated: &Evaluated, warnings: &mu
     });
     warnings.append(&mut bare);
     warnings.dedup();
+}
+
+/// Removes other warnings about instances that apply does not plan again, because they do not change.
+pub(crate) fn drop_unchanged(evaluated: &Evaluated, warnings: &mut Vec<Diagnostic>, changes: &Changes) {
+    if warnings.iter().all(|warning| warning.address.is_none()) {
+        return;
+    }
+    // Diagnostics name instances by text.
+    let desired: FxHashSet<String> = evaluated.desired.iter().map(ToString::to_string).collect();
+    let changed = changes.resources.iter().filter(|change| is_active(change));
+    let changed: FxHashSet<String> = changed.map(|change| change.address.to_string()).collect();
+    warnings.retain(|warning| {
+        let of_module = warning.code == LOCAL_MODULE || warning.code == REMOTE_MODULE;
+        let address = warning.address.as_ref().filter(|address| !of_module && desired.contains(*address));
+        address.is_none_or(|address| changed.contains(address))
+    });
 }
 
 fn looks(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Looks {

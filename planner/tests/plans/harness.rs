@@ -47,7 +47,8 @@ pub struct Object {
 
 /// An object of the test provider in the state. Attributes that are not given are null.
 pub fn object(address: &str, attributes: &str) -> Object {
-    Object::new(address, InstanceObject::new(plugin::VERSION, RawJson::new(whole(attributes))))
+    let object = Object::new(address, InstanceObject::new(plugin::VERSION, RawJson::new(whole(attributes))));
+    object.sensitive(&[PathStep::Attribute("secret".to_owned())])
 }
 
 /// An object of `terraform_data` in the state, with all its attributes.

@@ -31,9 +31,9 @@ async fn drift_is_shown_and_undone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_without_refresh_uses_the_state() {
-    // The difference is the mark of `secret`: the stored object does not have this mark.
+    // The real object has another name.
     expect![[r#"
-        update test_thing.a
+        no-op test_thing.a
         no-op output name: "x" -> "x"
     "#]]
     .assert_eq(&drifted().without_refresh().shown().await);

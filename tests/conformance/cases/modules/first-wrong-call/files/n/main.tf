@@ -1,6 +1,0 @@
-variable "two" {}
-
-module "k" {
-  source = "./k"
-  zero   = 0
-}

@@ -1,0 +1,7 @@
+variable "n" {
+  type = list(string)
+}
+output "n" {
+  value = var.n
+}
+

@@ -1,0 +1,8 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+module "m" {
+  source = "./m"
+}

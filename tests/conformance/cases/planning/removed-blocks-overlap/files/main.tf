@@ -1,0 +1,11 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+module "m" {
+  source = "./m"
+}
+resource "lab_widget" "w" {
+  title = "w"
+}
