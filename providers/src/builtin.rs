@@ -150,7 +150,9 @@ impl Builtin {
             return Ok(Reply { value: Value::null(Type::Dynamic), diagnostics: vec![problem] });
         };
         let ty = SCHEMA.resources[DATA].block.implied_type();
-        match json::decode(&known_attributes(bytes, &ty), &ty) {
+        // Hardly any object has attributes that the type does not have.
+        let decoded = json::decode(bytes, &ty);
+        match decoded.or_else(|error| json::decode(&known_attributes(bytes, &ty), &ty).map_err(|_| error)) {
             Ok(value) => Ok(Reply { value, diagnostics: Vec::new() }),
             Err(error) => {
                 Ok(Reply { value: Value::null(ty), diagnostics: vec![problems::stored_object_unreadable(&error)] })
