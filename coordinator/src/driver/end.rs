@@ -68,7 +68,12 @@ impl Driver {
             status,
             counts: finish.counts,
             in_doubt: finish.in_doubt.iter().filter_map(name).collect(),
-            unfinished: finish.unfinished.iter().filter(|index| !kept.contains(&OpIndex(**index))).filter_map(name).collect(),
+            unfinished: finish
+                .unfinished
+                .iter()
+                .filter(|index| !kept.contains(&OpIndex(**index)))
+                .filter_map(name)
+                .collect(),
             strays: self.strays,
             store_error,
             unrecorded,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use futures::{FutureExt, future::join_all};
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, InstanceKey, Resource};
 use weft_graph_format::origin::Origin;
@@ -14,6 +14,7 @@ use weft_graph_format::value::Value;
 use super::instances::expand;
 use super::module_node::{CallInstances, Caller, ModuleNode};
 use super::repetition_data::RepetitionData;
+use crate::config::{CompiledModule, Repetition};
 use crate::glue::{ExpansionKind, Failed};
 
 impl ModuleNode {
@@ -59,29 +60,33 @@ impl ModuleNode {
     ) -> BoxFuture<'static, Result<Value, Failed>> {
         let node = self.clone();
         async move {
-            let instances = node.call(&name).await?;
             let child = node.config.children.get(&name).ok_or(Failed)?;
-            let names: Vec<SmolStr> = match &named {
-                // A name that is not an output is reported when the attribute is looked up.
-                Some(named) => named.iter().filter(|n| child.outputs.contains_key(*n)).cloned().collect(),
-                None => {
-                    for instance in instances.nodes.values() {
-                        instance.content().await?;
-                    }
-                    child.outputs.keys().cloned().collect()
+            let is_output = |name: &SmolStr| child.outputs.contains_key(name);
+            // An output that does not exist needs nothing. It is reported when the attribute is looked up.
+            if named.as_ref().is_some_and(|named| !named.iter().any(is_output)) {
+                return node.missing_outputs(&name, child);
+            }
+            let instances = node.call(&name).await?;
+            if named.is_none() {
+                for instance in instances.nodes.values() {
+                    instance.content().await?;
                 }
-            };
-            // If a name is not an output, all outputs are needed, because the message lists them.
-            let names = match &named {
-                Some(named) if names.len() < named.len() => child.outputs.keys().cloned().collect(),
-                _ => names,
-            };
+            }
+            // If a name is not an output, the message lists all outputs. Their values do not matter.
+            let lists_all = named.as_ref().is_none_or(|named| !named.iter().all(is_output));
+            let is_needed = |name: &SmolStr| named.as_ref().is_none_or(|named| named.contains(name));
+            let names: Vec<SmolStr> =
+                child.outputs.keys().filter(|name| lists_all || is_needed(name)).cloned().collect();
             let mut objects: Vec<(InstanceKey, Value)> = Vec::new();
             for (key, instance) in &instances.nodes {
-                let pending: Vec<_> = names.iter().map(|n| instance.output(n)).collect();
+                let pending: Vec<_> = names.iter().map(|name| is_needed(name).then(|| instance.output(name))).collect();
                 let mut fields = Vec::new();
-                for (output, value) in names.iter().zip(join_all(pending).await) {
-                    fields.push((output.clone(), value?));
+                for (output, value) in names.iter().zip(pending) {
+                    let value = match value {
+                        Some(value) => value.await?,
+                        None => Value::unknown(Type::Dynamic),
+                    };
+                    fields.push((output.clone(), value));
                 }
                 objects.push((key.clone(), Value::object(fields)));
             }
@@ -104,6 +109,18 @@ impl ModuleNode {
             Ok(super::instances::assemble(instances.kind, objects, || Type::Dynamic, || Value::null(Type::Dynamic)))
         }
         .boxed()
+    }
+
+    /// The value of a module for names that are not outputs. Nothing is evaluated for it.
+    fn missing_outputs(&self, name: &SmolStr, child: &CompiledModule) -> Result<Value, Failed> {
+        let call = self.config.calls.get(name).ok_or(Failed)?;
+        let anything = child.outputs.keys().map(|name| (name.clone(), Value::unknown(Type::Dynamic)));
+        let object = Value::object(anything);
+        Ok(match call.repetition {
+            Repetition::Single | Repetition::Enabled(_) => object,
+            Repetition::Count(_) => Value::unknown(Type::list(object.ty())),
+            Repetition::ForEach(_) => Value::unknown(Type::map(object.ty())),
+        })
     }
 
     /// The outputs of a single module instance during validation. Only their deprecation is known.

@@ -97,7 +97,7 @@ mod tests {
         let notices = CopyNotices::default();
         let one = LostStore { store: "one".to_owned(), ..LostStore::default() };
         notices.add(one.clone());
-        assert_eq!(notices.unreported(), [one.clone()]);
+        assert_eq!(notices.unreported(), std::slice::from_ref(&one));
         assert_eq!(notices.unreported(), []);
         notices.add(LostStore::default());
         assert_eq!(notices.unreported(), [LostStore::default()]);

@@ -1,0 +1,2 @@
+variable "x" {}
+output "w" { value = var.x }
