@@ -405,6 +405,12 @@ pub struct RequiredProvider {
 }
 
 impl CompiledModule {
+    /// Whether the module calls a module that has this output. Without an output, whether it calls the module.
+    pub(crate) fn has_output(&self, call: &SmolStr, output: Option<&SmolStr>) -> bool {
+        let has = |child: &Arc<CompiledModule>| output.is_none_or(|output| child.outputs.contains_key(output));
+        self.children.get(call).is_some_and(has)
+    }
+
     /// The source address of a local provider name. A name with slashes is already an address.
     pub fn provider_source(&self, local_name: &str) -> ProviderSource {
         if let Some(source) = local_name.contains('/').then(|| local_name.parse().ok()).flatten() {

@@ -399,16 +399,13 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
             {
                 Some(Node::Provider(here.clone(), name.clone(), alias.clone()))
             }
-            Referent::Module(name, output) => {
-                let child = module.children.get(name)?;
-                match output {
-                    Some(output) if child.outputs.contains_key(output) => {
-                        Some(Node::Output(child.path.clone(), output.clone()))
-                    }
-                    // An output that does not exist needs nothing.
-                    Some(_) => None,
-                    None => Some(Node::Close(child.path.clone())),
-                }
+            // An output that does not exist needs nothing.
+            Referent::Module(name, output) if module.has_output(name, output.as_ref()) => {
+                let path = module.children[name].path.clone();
+                Some(match output {
+                    Some(output) => Node::Output(path, output.clone()),
+                    None => Node::Close(path),
+                })
             }
             _ => None,
         })

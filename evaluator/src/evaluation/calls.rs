@@ -147,17 +147,7 @@ impl ModuleNode {
                 return node.named_values().await;
             }
             let mut failed = false;
-            let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
-            let ignore = |f: Shared<BoxFuture<'static, Result<Value, Failed>>>| f.map(|r| r.map(|_| ())).boxed();
-            pending.extend(node.config.variables.keys().map(|name| ignore(node.variable(name))));
-            pending.extend(node.config.locals.keys().map(|name| ignore(node.local(name))));
-            for (resource, block) in &node.config.resources {
-                // A check block reports the problems of its data source itself.
-                let nested = block.check.is_some();
-                let planned = node.resource(resource);
-                pending.push(planned.map(move |r| if nested { Ok(()) } else { r.map(|_| ()) }).boxed());
-            }
-            pending.extend(node.config.outputs.keys().map(|name| ignore(node.output(name))));
+            let mut pending = node.declarations();
             for (name, alias) in node.wanted_providers() {
                 pending.push(node.provider(&name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
             }
@@ -178,6 +168,18 @@ impl ModuleNode {
             if failed { Err(Failed) } else { Ok(()) }
         }
         .boxed()
+    }
+
+    /// Starts to evaluate the variables, locals, resources and outputs. Check blocks evaluate their data sources
+    /// themselves.
+    fn declarations(self: &Arc<Self>) -> Vec<BoxFuture<'static, Result<(), Failed>>> {
+        let ignore = |f: Shared<BoxFuture<'static, Result<Value, Failed>>>| f.map(|r| r.map(|_| ())).boxed();
+        let mut pending: Vec<_> = self.config.variables.keys().map(|name| ignore(self.variable(name))).collect();
+        pending.extend(self.config.locals.keys().map(|name| ignore(self.local(name))));
+        let resources = self.config.resources.iter().filter(|(_, block)| block.check.is_none());
+        pending.extend(resources.map(|(resource, _)| self.resource(resource).map(|r| r.map(|_| ())).boxed()));
+        pending.extend(self.config.outputs.keys().map(|name| ignore(self.output(name))));
+        pending
     }
 
     /// Evaluates the selected parts of this module and its descendants: resources, variables with validations, and
@@ -261,16 +263,16 @@ impl ModuleNode {
                 Referent::Resource(resource) => {
                     origins.extend(self.resource(resource).await?.whole.deep_origin());
                 }
-                Referent::Module(name, _) if !self.config.children.contains_key(name) => {}
+                // An output that does not exist needs nothing, not even the instances of the module.
+                Referent::Module(name, output) if !self.config.has_output(name, output.as_ref()) => {}
                 Referent::Local(name) if !self.config.locals.contains_key(name) => {}
                 Referent::Module(name, output) => {
                     for child in self.call(name).await?.nodes.values() {
                         match output {
-                            Some(output) if child.config.outputs.contains_key(output) => {
+                            Some(output) => {
                                 origins.extend(child.waits());
                                 origins.extend(child.output(output).await?.deep_origin());
                             }
-                            Some(_) => {}
                             None => {
                                 child.content().await?;
                                 origins.extend(child.whole_origin().await?);
@@ -296,17 +298,8 @@ impl ModuleNode {
             if node.evaluation.selected.is_some() || purpose.reads_state() || purpose.tolerates_failures() {
                 return Ok(());
             }
-            let (variables, locals) = (node.config.variables.keys(), node.config.locals.keys());
-            let mut values: Vec<_> = variables.map(|name| node.variable(name)).collect();
-            values.extend(locals.map(|name| node.local(name)));
-            values.extend(node.config.outputs.keys().map(|name| node.output(name)));
-            let resources = node.config.resources.iter().filter(|(_, block)| block.check.is_none());
-            let resources: Vec<_> = resources.map(|(resource, _)| node.resource(resource)).collect();
-            for value in values {
-                value.await?;
-            }
-            for resource in resources {
-                resource.await?;
+            for one in node.declarations() {
+                one.await?;
             }
             for name in node.config.children.keys() {
                 for child in node.call(name).await?.nodes.values() {

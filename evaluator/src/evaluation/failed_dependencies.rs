@@ -18,11 +18,8 @@ impl ModuleNode {
     pub(super) async fn any_failed(self: &Arc<Self>, references: &[&Reference]) -> bool {
         for reference in references {
             let failed = match &reference.subject {
-                Referent::Module(name, output) if self.config.children.contains_key(name) => {
-                    let outputs = &self.config.children[name].outputs;
-                    let named = output.as_ref().map(|output| {
-                        BTreeSet::from_iter(Some(output.clone()).filter(|output| outputs.contains_key(output)))
-                    });
+                Referent::Module(name, output) if self.config.has_output(name, output.as_ref()) => {
+                    let named = output.clone().map(|output| BTreeSet::from([output]));
                     self.call_value(name.clone(), named).await.is_err()
                 }
                 subject if self.declares(subject) => self.start(subject).await.is_err(),

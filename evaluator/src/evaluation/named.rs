@@ -248,7 +248,7 @@ impl ModuleNode {
         }
         let is_ephemeral = value.deep().ephemeral && !output.ephemeral;
         // As in OpenTofu, sensitive parts are reported before ephemeral parts, unless the whole value has a mark.
-        let is_marked = is_ephemeral && value.marks() != &Marks::default();
+        let is_marked = is_ephemeral && !value.marks().is_empty();
         if is_root && !output.sensitive && !is_marked && value.contains_sensitive() {
             return self.fail(problems::sensitive_output(output));
         }

@@ -1,7 +1,7 @@
 module "a" {
   source     = "./a"
   x          = terraform_data.r.id
-  depends_on = [terraform_data.r]
+  depends_on = [terraform_data.r, terraform_data.waits]
 }
 
 module "many" {
@@ -12,4 +12,8 @@ module "many" {
 
 resource "terraform_data" "r" {
   input = [try(module.a.none, 1), can(module.many["k"].none)]
+}
+
+resource "terraform_data" "waits" {
+  depends_on = [module.a.none]
 }
