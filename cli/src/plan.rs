@@ -90,6 +90,15 @@ pub struct Made {
     pub differs_without_drift: bool,
 }
 
+impl Made {
+    /// Whether the apply of a refresh-only plan stores something new. As in OpenTofu, the present form of an object that
+    /// was stored in an earlier form does not count.
+    pub fn records(&self, mode: UiMode, file: &PlanFile) -> bool {
+        let differs = self.differs_without_drift || !file.changes.drift.is_empty();
+        mode == UiMode::RefreshOnly && file.manifest.applyable && differs
+    }
+}
+
 /// Makes a plan.
 pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let timestamp = now();

@@ -372,3 +372,15 @@ pub fn invalid_metrics_address(text: &str, forms: &str) -> Diagnostic {
 pub fn metrics_not_served(error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error("Cannot listen", format!("{error}. Give another address with -metrics."))
 }
+
+/// The maximum number of listed names. More would hide the advice.
+const LISTED: usize = 20;
+
+/// The lines of a list of names, each after a line break.
+pub fn lines_of(names: &[String]) -> String {
+    let mut list: String = names.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
+    if names.len() > LISTED {
+        list.push_str(&format!("\n  and {} more", names.len() - LISTED));
+    }
+    list
+}

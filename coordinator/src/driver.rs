@@ -388,7 +388,7 @@ impl Driver {
             Err(error) => {
                 self.told.counted.failed_renewals += 1;
                 warn!(run = %self.run, "the lease could not be renewed: {error}");
-                // The store was emptied, and no step of this run will succeed again. The next step may be far away.
+                // The store was emptied, and no step of this run will succeed again. The next step may come much later.
                 if matches!(error, StoreError::Emptied { .. }) && self.outbound.works() {
                     self.store_failed(Arc::default(), error);
                 }

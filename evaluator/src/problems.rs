@@ -195,6 +195,12 @@ pub(crate) fn bare_root(root: &str, example: &str, at: SourceRange) -> Diagnosti
     invalid_reference(format!("The name \"{root}\" must be followed by another name, as in {example}."), at)
 }
 
+/// An index into an instance of a module.
+pub(crate) fn index_behind_module_key(module: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("An instance of module.{module} must be followed by a dot and the name of an output.");
+    invalid_reference(detail, at)
+}
+
 /// The first name of a reference, followed by something other than an attribute.
 pub(crate) fn root_without_name(root: &str, example: &str, at: SourceRange) -> Diagnostic {
     invalid_reference(format!("\"{root}\" must be followed by a dot and a name, as in {example}."), at)

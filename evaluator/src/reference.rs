@@ -109,6 +109,12 @@ pub(crate) fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, D
         "module" => {
             let name = read.name("module.network.vpc_id")?;
             let behind_key = if key(traversal, 1).is_some() { 2 } else { 1 };
+            if behind_key == 2
+                && attribute(traversal, 2).is_none()
+                && let Some(step) = traversal.steps.get(2)
+            {
+                return Err(problems::index_behind_module_key(&name, tree.range(step.span)));
+            }
             let output = attribute(traversal, behind_key).cloned();
             Ok(read.reference(Referent::Module(name, output), 1))
         }
@@ -144,6 +150,9 @@ impl Reading<'_> {
         let found = attribute(traversal, after).cloned();
         let rest = match (&subject, &found) {
             (Referent::Resource(_) | Referent::SelfObject, Some(_)) => steps_from(tree, traversal, after + 1),
+            // An index into a single object.
+            (Referent::SelfObject, None) => steps_from(tree, traversal, steps),
+            (Referent::Resource(_), None) if key.is_some() => steps_from(tree, traversal, after),
             _ => Vec::new(),
         };
         Reference {

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use smol_str::SmolStr;
 use weft_expressions::resource_rules::{RuleProblem, result_problems};
 use weft_graph_format::address::{DeposedKey, ResourceInstance};
-use weft_graph_format::diagnostic::{Cause, Diagnostic};
-use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PlannedObject, PriorObject, StateRecord};
 use weft_graph_format::path::Path;
 use weft_graph_format::stored::InstanceObject;
@@ -15,8 +13,9 @@ use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 use weft_providers::call::{ImportTarget, ObjectState, ReadRequest};
 use weft_providers::{CallError, Provider};
 
+use crate::arguments::of_arguments;
 use crate::host::Host;
-use crate::problems::{damaged, no_schema, wrong_argument};
+use crate::problems::{damaged, no_schema};
 use crate::resource::{ResourceType, marked, settle_unknowns};
 use crate::shard::Shard;
 use crate::shard::provider::ProviderSlot;
@@ -148,23 +147,10 @@ impl<'s> Change<'s> {
         let Some(index) = self.config else {
             return Ok(Configuration { value: self.kind.null(), sensitive: Vec::new() });
         };
-        let evaluated = shard.evaluate(host, index, &self.text).await;
-        let found = evaluated
-            .map_err(|problems| problems.into_iter().map(|found| self.of_argument(found)).collect::<Problems>())?;
-        let (value, marks) = found.unmark_with_paths();
+        let found = shard.evaluate(host, index, &self.text).await;
+        let (value, marks) = found.map_err(|problems| of_arguments(self.formula, problems))?.unmark_with_paths();
         let sensitive = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).collect();
         Ok(Configuration { value, sensitive })
-    }
-
-    /// Names the argument whose value does not convert to its type.
-    fn of_argument(&self, problem: Diagnostic) -> Diagnostic {
-        let Some(FormulaOp::Object(arguments)) = self.formula.map(Formula::op) else { return problem };
-        let is_argument =
-            |(_, value): &&(SmolStr, Formula)| problem.subject.is_some() && value.range() == problem.subject.as_ref();
-        match arguments.iter().find(is_argument) {
-            Some((name, _)) if problem.cause == Cause::Conversion => wrong_argument(name, problem),
-            _ => problem,
-        }
     }
 
     /// Opens the provider. The caller must not hold another provider: two callers that each hold one could wait for

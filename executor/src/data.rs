@@ -5,6 +5,7 @@ use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity};
 use weft_graph_format::graph::Operation;
 use weft_graph_format::value::Value;
 
+use crate::arguments::of_arguments;
 use crate::context::TaskContext;
 use crate::outcome::Done;
 use crate::problems::{self, damaged, not_here};
@@ -26,7 +27,8 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let Some(kind) = shard.resource_type(&slot.instance.source, address) else {
         return Err(vec![problems::no_schema(&subject, &address.resource.type_name)]);
     };
-    let config = shard.evaluate(&context.host, *config, &text).await.map_err(problems::not_begun)?;
+    let evaluated = shard.evaluate(&context.host, *config, &text).await;
+    let config = evaluated.map_err(|problems| problems::not_begun(of_arguments(subject.config, problems)))?;
     let (config, marks) = config.unmark_with_paths();
     let given = || marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).chain(sensitive);
     let places = |object: &Value| kind.sensitive_paths(object, given());

@@ -27,6 +27,7 @@
 #![allow(clippy::result_large_err)]
 
 mod apply;
+mod arguments;
 mod carried;
 mod change;
 mod context;

@@ -20,6 +20,7 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
+use crate::arguments::of_arguments;
 use crate::context::TaskContext;
 use crate::outcome::{Done, TaskOutcome};
 use crate::problems::{self, not_here};
@@ -110,11 +111,20 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     };
     let (instance, address) = (address, address.to_string());
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
-    let outcome = match shard.evaluate(&context.host, *config, &address).await {
-        Ok(value) => carry_out(context, assignment(&address, provisioner, &value)).await,
-        Err(problems) => Err(Setback::Failed(problems)),
+    let value = match shard.evaluate(&context.host, *config, &address).await {
+        Ok(value) => value,
+        // `on_failure = continue` is only about the provisioner itself. As in OpenTofu, an expression is named by its place
+        // alone.
+        Err(problems) => {
+            let named = |problem: Diagnostic| match problem.subject {
+                Some(_) => Diagnostic { address: None, ..problem },
+                None => place(problem),
+            };
+            let problems = of_arguments(shard.formula(*config), problems);
+            return TaskOutcome::failed(problems.into_iter().map(named).collect());
+        }
     };
-    match outcome {
+    match carry_out(context, assignment(&address, provisioner, &value)).await {
         Ok(()) => TaskOutcome::Done(succeeded(context, instance, *when)),
         Err(Setback::NotCalled(reason)) => TaskOutcome::NotCalled { reason },
         Err(Setback::Unsupported) => TaskOutcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]),

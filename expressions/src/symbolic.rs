@@ -152,7 +152,9 @@ fn spread(value: &Value, formula: &Formula, all: bool) -> Value {
             }
             _ => {
                 let rebuilt = map_parts(value, &mut |step, found| {
-                    let below = part(formula, step, found.ty());
+                    // If only apply knows the type of the whole, it also decides the types of the parts.
+                    let ty = if *formula.ty() == Type::Dynamic { Type::Dynamic } else { found.ty() };
+                    let below = part(formula, step, ty);
                     spread(found, &below, all)
                 });
                 if all { own(&rebuilt) } else { rebuilt }

@@ -53,7 +53,7 @@ pub struct Planned {
 
 impl Planned {
     /// Whether the refresh found differences that are not drift: other dependencies of a stored object, other options
-    /// of its block, another form, or a deposed object that differs from the state.
+    /// of its block, another identity, or a deposed object that differs from the state.
     pub fn differs_without_drift(&self) -> bool {
         let deposed = self.deposed.values().any(|prior| !prior.stored.same_content(&prior.value));
         deposed
@@ -63,7 +63,7 @@ impl Planned {
                     !stored.dependencies.iter().eq(&prior.record.dependencies)
                         || stored.create_before_destroy != prior.record.create_before_destroy
                         || stored.skip_destroy != prior.record.skip_destroy
-                        || !prior.is_canonical
+                        || !prior.has_identity
                 };
                 let managed = address.resource.mode == ResourceMode::Managed;
                 managed && !prior.value.is_null() && stored.is_some_and(differs)

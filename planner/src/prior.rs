@@ -40,9 +40,10 @@ pub struct Prior {
     pub lacks_marks: bool,
     /// Whether a refresh added marks that the schema requires. As in OpenTofu, they are drift.
     pub gained_marks: bool,
-    /// Whether the state has the object in the form in which it is stored: by the current schema, with all attributes
-    /// and marks, and with the identity that was read.
+    /// Whether the state has the object as it would be stored: by the current schema, with all attributes and marks.
     pub is_canonical: bool,
+    /// Whether the state has the identity that was read.
+    pub has_identity: bool,
     /// The record in state.
     pub record: StateRecord,
 }
@@ -60,8 +61,15 @@ impl Prior {
             lacks_marks: false,
             gained_marks: false,
             is_canonical: true,
+            has_identity: true,
             record: StateRecord::default(),
         }
+    }
+
+    /// Whether the state has this object in the same form, with this record.
+    pub(crate) fn is_stored_as(&self, record: &StateRecord) -> bool {
+        let same = self.stored.same_content(&self.value) && self.record == *record;
+        same && self.is_canonical && self.has_identity
     }
 
     /// The value for decisions, without the marks for lost paths.
@@ -126,6 +134,7 @@ pub async fn read_prior(
         lacks_marks: false,
         gained_marks: reading.refresh && !has_marks,
         is_canonical: has_marks && is_canonical(object, &upgraded.value, schema),
+        has_identity: true,
         record: record_of(object, schema),
     };
     let mut value = upgraded.value;
@@ -138,7 +147,7 @@ pub async fn read_prior(
         said.extend(more);
         value = found;
     }
-    prior.is_canonical &= has_identity(object, &prior.record);
+    prior.has_identity = has_identity(object, &prior.record);
     let missing = missing_marks(&value, &marks, &schema.block);
     // A refresh adds the marks of the schema. Without a refresh, missing marks are a change.
     prior.lacks_marks = !refresh && !missing.is_empty();

@@ -433,7 +433,6 @@ impl RunStore for SecondCopyStore {
     }
 
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
-        self.files.get().rest(&lease.run);
         self.copy_first().await?;
         let answer = self.redis().withdraw(lease).await?;
         self.term_ends(&lease.run, TermEnding::Finished).await?;
@@ -441,7 +440,6 @@ impl RunStore for SecondCopyStore {
     }
 
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
-        self.files.get().rest(&lease.run);
         self.copy_first().await?;
         let answer = self.redis().abandon(lease).await?;
         self.term_ends(&lease.run, TermEnding::Finished).await?;

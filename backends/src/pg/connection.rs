@@ -67,7 +67,7 @@ impl Link {
     /// the socket. The server answers no request to cancel, so this waits until the statement itself is answered. A
     /// server that cannot be reached may still run the statement.
     pub(super) async fn cancel(self) {
-        let Link { client, tls, mut task } = self;
+        let Link { client, tls, task } = self;
         let token = client.cancel_token();
         let abort = task.abort_handle();
         let request = async move {
@@ -78,7 +78,7 @@ impl Link {
             // Without its client, the task ends as soon as the statement is answered.
             drop(client);
             if sent.is_ok() {
-                let _ = (&mut task).await;
+                let _ = task.await;
             }
         };
         if let Ok(carrier) = carrier() {

@@ -269,7 +269,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
     let mut problems = end.diagnostics.clone();
     problems.extend(end.strays.iter().map(|address| stray(address, run)));
     if end.lost {
-        problems.push(not_resumable(&end.unfinished));
+        problems.extend(not_resumable(&end.unfinished));
     } else if end.stopped {
         problems.push(unfinished(run, "The run ended before everything was done.", &end.unfinished));
     }

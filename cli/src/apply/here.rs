@@ -288,7 +288,7 @@ fn conclude(
     }
     let stopped = outcome.reason != FinishReason::Complete && outcome.reason != FinishReason::Resolved;
     if matches!(outcome.store_error, Some(StoreError::Emptied { .. })) {
-        problems.push(not_resumable(&outcome.unfinished));
+        problems.extend(not_resumable(&outcome.unfinished));
     } else if outcome.reason == FinishReason::Fenced {
         problems.push(taken_over(&run));
     } else if stopped {

@@ -6,6 +6,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{Doubt, StoreError};
 
 use super::unsaved::{ERRORED, Unsaved};
+use crate::problems::lines_of;
 use crate::store;
 
 /// The reason why a run does not begin or resume.
@@ -89,21 +90,14 @@ pub fn applied_a_part() -> Diagnostic {
     )
 }
 
-/// The maximum number of listed names. More would hide the advice.
-const LISTED: usize = 20;
-
 /// Something else has changed objects since the plan was made.
 pub fn stale_plan(instances: &[String]) -> Diagnostic {
-    let mut names: Vec<String> = instances.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
-    if instances.len() > LISTED {
-        names.push(format!("\n  and {} more", instances.len() - LISTED));
-    }
     Diagnostic::error(
         "Saved plan is stale",
         format!(
             "Objects that this plan depends on have changed since the plan was made:{}\n\nNothing was done. Make a new \
              plan.",
-            names.concat()
+            lines_of(instances)
         ),
     )
 }
@@ -141,8 +135,6 @@ pub(super) fn taken_over(run: &str) -> Diagnostic {
 
 /// The store of a run has failed before the newest state was written to it.
 pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
-    /// The maximum number of listed names. More would hide the advice.
-    const LISTED: usize = 20;
     let Unsaved { run, error, journal, unrecorded, unwritten } = unsaved;
     let kept = match unwritten {
         None => format!("The newest state of run {run} is in {ERRORED}, because the store did not accept it."),
@@ -170,10 +162,7 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
              this directory: it writes the state and completes the run. If the journal is lost, use `{push}` instead."
         )
     } else {
-        let mut list: String = unrecorded.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
-        if unrecorded.len() > LISTED {
-            list.push_str(&format!("\n  and {} more", unrecorded.len() - LISTED));
-        }
+        let list = lines_of(unrecorded);
         format!(
             "The journal in {journal} may lack these results:{list}\n\nWhen the store responds again, use `weft runs \
              resume {run}` in this directory: it writes the state and completes the run. If it reports an object in \
@@ -201,18 +190,17 @@ pub(super) fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnost
     Diagnostic::error("Run not finished", format!("{why}{left}\nTo continue: weft runs resume {run}"))
 }
 
-/// Some operations of a run that the store has lost have not finished.
-pub(super) fn not_resumable(addresses: &[String]) -> Diagnostic {
+/// Some operations of a run that the store has lost have not finished. `None` if all have.
+pub(super) fn not_resumable(addresses: &[String]) -> Option<Diagnostic> {
+    if addresses.is_empty() {
+        return None;
+    }
     let left = not_finished(addresses);
-    Diagnostic::error("Run not finished", format!("The store has lost the run.{left}\nTo continue, make a new plan."))
+    let detail = format!("The store has lost the run.{left}\nTo continue, make a new plan.");
+    Some(Diagnostic::error("Run not finished", detail))
 }
 
 fn not_finished(addresses: &[String]) -> String {
-    /// The maximum number of listed names. More would hide the advice.
-    const LISTED: usize = 20;
-    let mut list: String = addresses.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
-    if addresses.len() > LISTED {
-        list.push_str(&format!("\n  and {} more", addresses.len() - LISTED));
-    }
+    let list = lines_of(addresses);
     if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") }
 }

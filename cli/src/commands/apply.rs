@@ -159,19 +159,19 @@ async fn plan_and_apply(
         return Ok(Exit::FAILED);
     }
     let snapshot = Arc::new(snapshot);
-    let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
+    let mut made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
     // If planning has failed, the changes that were planned before the failure are shown.
     let outputs = made.has_module_outputs;
     let came_to = |changes: &Changes| outputs || !changes.resources.is_empty() || !changes.outputs.is_empty();
-    let Some(plan) = made.file.filter(|plan| !failed || came_to(&plan.changes)) else {
+    let Some(plan) = made.file.take().filter(|plan| !failed || came_to(&plan.changes)) else {
         return Err(made.diagnostics);
     };
     show(view, &plan, None);
     if failed {
         return Err(made.diagnostics);
     }
-    let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
+    let recorded = made.records(wishes.mode, &plan);
     let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
     let mut said = made.diagnostics;
     // If no approval is needed, the apply follows immediately. The apply evaluates checks again, so warnings that it

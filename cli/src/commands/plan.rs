@@ -100,7 +100,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && differs(file);
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
     // As in OpenTofu, there is no hint about a plan without changes, even if its apply would store refreshed objects.
-    let recorded = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && file.manifest.applyable;
+    let recorded = |file: &PlanFile| made.records(wishes.mode, file);
     if (changed || made.file.as_ref().is_some_and(recorded)) && !invocation.context.automation {
         view.line(&render::next_steps(out, arguments.value("store"), view.style()));
     }

@@ -28,7 +28,7 @@ use crate::view::View;
 /// The pause between two attempts to reach the coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
 /// The time between two checks of the certificate.
-const EXPIRY_LOOKS: Duration = Duration::from_secs(3600);
+const EXPIRY_CHECKS: Duration = Duration::from_secs(3600);
 /// How long providers may take to end when the worker ends.
 const LEAVE: Duration = Duration::from_secs(3);
 /// How long a stopping worker tries to deliver its results. A coordinator that restarts is available again within this
@@ -219,7 +219,7 @@ async fn serve(
 fn announce_expiry(dialer: Arc<Dialer>) {
     tokio::spawn(async move {
         loop {
-            tokio::time::sleep(EXPIRY_LOOKS).await;
+            tokio::time::sleep(EXPIRY_CHECKS).await;
             dialer.expires();
         }
     });

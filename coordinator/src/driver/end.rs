@@ -12,6 +12,7 @@ use super::release::{Released, deadline, release};
 use super::{Driver, RunEvent, RunOutcome};
 use crate::event::{Finish, FinishReason};
 use crate::status::Status;
+use crate::timing::{END_DEADLINE, LEAVE_DEADLINE};
 
 impl Driver {
     /// The end of a term that the state machine did not end.
@@ -48,7 +49,10 @@ impl Driver {
             Ok(Released::Unknown) => (finish.reason, None, store_error),
             Err(error) => (finish.reason, None, Some(error)),
         };
-        let (store_error, kept) = salvaged(self.store.as_ref(), &self.run, store_error, &mut unrecorded, limit).await;
+        // Adding results to a state with a copy takes many requests. Only a user who has left does not wait for them.
+        let patience = if finish.reason == FinishReason::Left { LEAVE_DEADLINE } else { END_DEADLINE };
+        let (store_error, kept) =
+            salvaged(self.store.as_ref(), &self.run, store_error, &mut unrecorded, patience).await;
         if let Some(defect) = &finish.defect {
             error!(run = %self.run, "a defect of Weft ended the term: {defect}");
         }

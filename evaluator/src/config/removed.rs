@@ -99,8 +99,20 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         provisioners,
         range: block.range.clone(),
     };
-    if compiling.errors() == errors && found.destroy.is_none() {
-        compiling.report(problems::removed::without_lifecycle(&found.address(), &found.range));
+    if found.resource.is_none() {
+        for _ in &found.provisioners {
+            compiling.report(problems::removed::provisioner_of_module(&found.address(), &found.range));
+        }
+    }
+    if compiling.errors() == errors {
+        let warning = match found.destroy {
+            None => Some(problems::removed::without_lifecycle(&found.address(), &found.range)),
+            Some(false) if !found.provisioners.is_empty() => {
+                Some(problems::removed::unused_provisioners(&found.address(), &found.range))
+            }
+            Some(_) => None,
+        };
+        warning.into_iter().for_each(|warning| compiling.report(warning));
     }
     compiling.module.statements.removed.push(found);
 }

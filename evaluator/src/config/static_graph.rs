@@ -25,9 +25,10 @@ pub(crate) struct StaticGraph {
     imports: BTreeMap<ConfigResource, Vec<Node>>,
     nodes: Vec<Node>,
     index: FxHashMap<Node, usize>,
+    /// The successors of each node that apply evaluates.
     next: Vec<Vec<usize>>,
-    /// Further successors of nodes of modules: variables and locals, which may be unused. They only matter for cycles.
-    inside: BTreeMap<usize, Vec<usize>>,
+    /// The successors of each node. Those of a whole module include its variables and locals, used or not.
+    all: Vec<Vec<usize>>,
     /// Variables with validations.
     validated: BTreeSet<Node>,
     /// The total number of steps of all walks through the graph.
@@ -48,13 +49,23 @@ impl StaticGraph {
             nodes: Vec::new(),
             index: FxHashMap::default(),
             next: Vec::new(),
-            inside: BTreeMap::new(),
+            all: Vec::new(),
             validated: BTreeSet::new(),
             #[cfg(test)]
             steps: std::sync::atomic::AtomicUsize::new(0),
         };
-        for module in root.all() {
-            graph.add_module(&module);
+        let modules = root.all();
+        for module in &modules {
+            graph.add_module(module);
+        }
+        graph.all = graph.next.clone();
+        for module in modules.iter().filter(|module| !module.path.is_root()) {
+            let variables = module.variables.keys().map(|name| Node::Variable(module.path.clone(), name.clone()));
+            let locals = module.locals.keys().map(|name| Node::Local(module.path.clone(), name.clone()));
+            let values: Vec<usize> = variables.chain(locals).filter_map(|node| graph.position(&node)).collect();
+            if let Some(close) = graph.position(&Node::Close(module.path.clone())) {
+                graph.all[close].extend(values);
+            }
         }
         graph
     }
@@ -180,11 +191,6 @@ impl StaticGraph {
         inside.extend(child.outputs.keys().map(|o| Node::Output(child.path.clone(), o.clone())));
         inside.extend(child.children.values().map(|c| Node::Close(c.path.clone())));
         self.edges(Node::Close(child.path.clone()), inside);
-        let variables = child.variables.keys().map(|name| Node::Variable(child.path.clone(), name.clone()));
-        let locals = child.locals.keys().map(|name| Node::Local(child.path.clone(), name.clone()));
-        let values = variables.chain(locals).map(|node| self.node(node)).collect();
-        let close = self.node(Node::Close(child.path.clone()));
-        self.inside.insert(close, values);
     }
 
     /// Adds edges from provider names in a child to the caller's provider configurations. A name stands for the
@@ -258,8 +264,8 @@ impl StaticGraph {
             }
             _ => None,
         };
-        let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.next.len()];
-        for (node, next) in self.next.iter().enumerate() {
+        let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
+        for (node, next) in self.all.iter().enumerate() {
             next.iter().for_each(|to| back[*to].push(node));
         }
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
@@ -271,7 +277,7 @@ impl StaticGraph {
             Selection::All => return None,
             Selection::Only(addresses) => {
                 let starts = touching(addresses, false).into_iter().chain(self.providers(root, wanted));
-                self.reached(starts.collect(), &self.next)
+                self.reached(starts.collect(), &self.all)
             }
             Selection::AllBut(addresses) => {
                 let whole = touching(addresses, true);

@@ -114,13 +114,17 @@ impl ModuleNode {
     /// The value of a module for names that are not outputs. Nothing is evaluated for it.
     fn missing_outputs(&self, name: &SmolStr, child: &CompiledModule) -> Result<Value, Failed> {
         let call = self.config.calls.get(name).ok_or(Failed)?;
-        let anything = child.outputs.keys().map(|name| (name.clone(), Value::unknown(Type::Dynamic)));
-        let object = Value::object(anything);
-        Ok(match call.repetition {
+        let object = Type::object(child.outputs.keys().map(|name| (name.clone(), Type::Dynamic)));
+        let single = matches!(call.repetition, Repetition::Single | Repetition::Enabled(_));
+        if single && !self.evaluation.purpose().checks_references() {
+            let anything = child.outputs.keys().map(|name| (name.clone(), Value::unknown(Type::Dynamic)));
+            return Ok(Value::object(anything));
+        }
+        Ok(Value::unknown(match call.repetition {
             Repetition::Single | Repetition::Enabled(_) => object,
-            Repetition::Count(_) => Value::unknown(Type::list(object.ty())),
-            Repetition::ForEach(_) => Value::unknown(Type::map(object.ty())),
-        })
+            Repetition::Count(_) => Type::list(object),
+            Repetition::ForEach(_) => Type::map(object),
+        }))
     }
 
     /// The outputs of a single module instance during validation. Only their deprecation is known.

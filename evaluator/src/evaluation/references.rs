@@ -108,7 +108,9 @@ impl Schemas {
     ) -> Schemas {
         let mut wanted: BTreeSet<&Resource> = more.collect();
         for reference in references {
-            if let (Referent::Resource(resource), Some(_)) = (&reference.subject, &reference.attribute) {
+            if let Referent::Resource(resource) = &reference.subject
+                && (reference.attribute.is_some() || !reference.rest.is_empty())
+            {
                 wanted.insert(resource);
             }
         }
@@ -158,7 +160,7 @@ pub(super) struct Checking<'a> {
     pub(super) found: Vec<Diagnostic>,
     /// Whether each problem only counts if all referenced objects are declared, by the source range of the problem.
     late: BTreeMap<SourceRange, bool>,
-    /// The check block around the current block, which may refer to the data source of that check block.
+    /// The current check block, which may refer to its data source. The data source may not refer to itself.
     check: Option<SmolStr>,
     unsound: &'a mut Vec<Unsound>,
 }
@@ -210,7 +212,6 @@ impl<'a> Checking<'a> {
             self.block(&provider.references);
         }
         for resource in module.resources.values() {
-            self.check = resource.check.clone();
             self.resource(resource, &evaluation.invalid.arguments);
         }
         for check in module.checks.values() {
@@ -483,22 +484,22 @@ impl<'a> Checking<'a> {
 
     /// Reports an attribute of `self` that the type does not have.
     pub(super) fn no_own_attribute(&self, of: &ResourceBlock, reference: &Reference) -> Option<Diagnostic> {
-        let (Referent::SelfObject, Some(name)) = (&reference.subject, &reference.attribute) else { return None };
-        self.wrong_steps(&of.resource, reference, name)
+        if reference.subject != Referent::SelfObject {
+            return None;
+        }
+        self.wrong_steps(&of.resource, reference)
     }
 
     fn no_attribute(&self, reference: &Reference) -> Option<Diagnostic> {
-        let (Referent::Resource(resource), Some(name)) = (&reference.subject, &reference.attribute) else {
-            return None;
-        };
-        self.wrong_steps(resource, reference, name)
+        let Referent::Resource(resource) = &reference.subject else { return None };
+        self.wrong_steps(resource, reference)
     }
 
-    fn wrong_steps(&self, of: &Resource, reference: &Reference, name: &SmolStr) -> Option<Diagnostic> {
+    fn wrong_steps(&self, of: &Resource, reference: &Reference) -> Option<Diagnostic> {
         let schema = self.schemas.by_resource.get(of)?;
         let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
-        let first = std::iter::once((ValueStep::Attribute(name.clone()), at));
-        let steps: Vec<Placed> = first.chain(reference.rest.iter().cloned()).collect();
+        let first = reference.attribute.clone().map(|name| (ValueStep::Attribute(name), at));
+        let steps: Vec<Placed> = first.into_iter().chain(reference.rest.iter().cloned()).collect();
         wrong_step(&schema.block, &steps)
     }
 }

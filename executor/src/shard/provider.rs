@@ -14,6 +14,7 @@ use weft_graph_format::value::Value;
 use weft_providers::{InstanceRequest, Plugin, Provider, SharedBound};
 
 use super::Shard;
+use crate::arguments::of_arguments;
 use crate::host::Host;
 use crate::problems;
 use crate::subject::{DiagnosticSubject, Problems};
@@ -124,8 +125,9 @@ impl ProviderSlot {
         let config = match &opening.config {
             Some(config) => config.clone(),
             None => {
-                let (config, _) = shard.evaluate_in_part(host, self.config, &self.text).await?.unmark_deep();
-                opening.config.insert(config).clone()
+                let evaluated = shard.evaluate_in_part(host, self.config, &self.text).await;
+                let config = evaluated.map_err(|problems| of_arguments(subject.config, problems))?;
+                opening.config.insert(config.unmark_deep().0).clone()
             }
         };
         let config = Some(config).filter(|_| !host.pool.is_stood_in_for(&self.instance));

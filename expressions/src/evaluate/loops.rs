@@ -69,13 +69,15 @@ impl Evaluator<'_> {
             return if collection.deep().live { self.symbolic_for(open, parts, &collection, id) } else { failure };
         }
         let (bare, marks) = collection.unmark();
-        let Some(entries) = iteration::entries(&bare) else {
-            let result = Value::unknown(Type::Dynamic).mark(&marks);
-            return self.symbolic_for(result, parts, &collection, id);
-        };
-        if let Some(failure) = self.impossible_condition(parts, id) {
+        // As in OpenTofu, nothing is checked while the type of the collection is unknown.
+        if bare.ty() != Type::Dynamic
+            && let Some(failure) = self.impossible_condition(parts, id)
+        {
             return if fails_for_certain(&failure) { failure } else { self.symbolic_for(open, parts, &collection, id) };
         }
+        let Some(entries) = iteration::entries(&bare) else {
+            return self.symbolic_for(open.mark(&marks), parts, &collection, id);
+        };
         let before = self.diagnostics.len();
         let walk = self.walk(parts, entries, id);
         let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error())).cloned();

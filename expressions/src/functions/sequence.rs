@@ -179,7 +179,7 @@ fn flatten_into(value: &Value, flat: &mut Flat) -> bool {
     flat.marks = flat.marks.union(own);
     flat.origin = Origin::join(flat.origin.as_ref(), value.origin());
     let items = match kind {
-        Kind::Set(_) if !value.is_wholly_known() => return false,
+        Kind::Set(s) if s.len() != 1 && !value.is_wholly_known() => return false,
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items(),
         _ => return false,
     };

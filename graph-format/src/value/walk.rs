@@ -92,6 +92,12 @@ pub(super) fn to_formula(value: &Value) -> Formula {
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
             let kept = s.kept.formula.get_or_init(|| {
                 let parts: Vec<Formula> = s.items().iter().map(to_formula).collect();
+                if let Some(want) = collection_of_any(&value.kind)
+                    && parts.iter().any(|part| part.ty().has_dynamic())
+                {
+                    let ty = Type::tuple(parts.iter().map(|part| part.ty().clone()));
+                    return converted(Formula::new(FormulaOp::Tuple(parts), ty, None), want);
+                }
                 let op = match &value.kind {
                     Kind::List(_) => FormulaOp::List(s.element_type(), parts),
                     Kind::Set(_) => FormulaOp::Set(s.element_type(), parts),
@@ -111,6 +117,12 @@ pub(super) fn to_formula(value: &Value) -> Formula {
             let kept = f.kept.formula.get_or_init(|| {
                 let parts: Vec<(SmolStr, Formula)> =
                     f.iter().map(|(name, part)| (name.clone(), to_formula(part))).collect();
+                if let Some(want) = collection_of_any(&value.kind)
+                    && parts.iter().any(|(_, part)| part.ty().has_dynamic())
+                {
+                    let ty = Type::object(parts.iter().map(|(name, part)| (name.clone(), part.ty().clone())));
+                    return converted(Formula::new(FormulaOp::Object(parts), ty, None), want);
+                }
                 let op = match &value.kind {
                     Kind::Map(_) => FormulaOp::Map(f.element_type(), parts),
                     _ => FormulaOp::Object(parts),
@@ -132,6 +144,21 @@ pub(super) fn to_formula(value: &Value) -> Formula {
     }
     let ty = bare.ty().clone();
     Formula::new(FormulaOp::Mark(bare, marks), ty, None)
+}
+
+/// The type to which apply converts the parts of a collection if the type of a part is only known at apply. `None` for
+/// tuples and objects.
+fn collection_of_any(kind: &Kind) -> Option<Type> {
+    match kind {
+        Kind::List(_) => Some(Type::list(Type::Dynamic)),
+        Kind::Set(_) => Some(Type::set(Type::Dynamic)),
+        Kind::Map(_) => Some(Type::map(Type::Dynamic)),
+        _ => None,
+    }
+}
+
+fn converted(parts: Formula, want: Type) -> Formula {
+    Formula::new(FormulaOp::Convert(parts, want), Type::Dynamic, None)
 }
 
 /// The type of a tuple or object whose parts the formulas in `parts` compute: the type of `value`, or the result of

@@ -182,12 +182,7 @@ impl Planner {
         let (address, Some(prior)) = (&desired.address, prior) else { return };
         let owner = self.facts.state.get(address).and_then(|stored| stored.provider().ok().cloned());
         let moved = self.facts.previous(address).is_some() && !self.agenda().moves.contains_key(address);
-        let same = owner.as_ref() == Some(&desired.provider)
-            && !moved
-            && prior.stored.same_content(&prior.value)
-            && prior.is_canonical
-            && prior.record == *record;
-        if same {
+        if owner.as_ref() == Some(&desired.provider) && !moved && prior.is_stored_as(record) {
             return;
         }
         let mut object = self.facts.object(address, prior);

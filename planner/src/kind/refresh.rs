@@ -125,8 +125,7 @@ fn note_refreshed(
     record: &StateRecord,
 ) {
     planner.agenda().claims.add(address, false);
-    let same = prior.stored.same_content(&prior.value) && prior.record == *record;
-    if same && planner.facts.previous(address).is_none() {
+    if prior.is_stored_as(record) && planner.facts.previous(address).is_none() {
         return;
     }
     let object = (!prior.value.is_null()).then(|| {

@@ -188,10 +188,13 @@ impl AheadFiles {
         self.path(run).is_some_and(|path| Origin::of(path).copied)
     }
 
-    /// Records that the term of a run has ended in this process. The file stays, unless it was removed before.
+    /// Records that the term of a run has ended in this process. The file stays, unless it was removed before, and counts
+    /// as the file of a dead process.
     pub(super) fn rest(&mut self, run: &RunId) {
         if let Some(open) = self.open.get_mut(run) {
             open.at_rest = true;
+            // Another process may add the results now.
+            let _ = open.file.unlock();
         }
     }
 
@@ -267,7 +270,11 @@ impl OpenFile {
     }
 
     fn remove(self) -> Result<(), StoreError> {
-        std::fs::remove_file(&self.seal.path).map_err(failed("removing", &self.seal.path))
+        match std::fs::remove_file(&self.seal.path) {
+            // Another process has added the results of a term at rest.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(failed("removing", &self.seal.path)),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! In this time its write-ahead file stays open, so no other process plans without these results.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::copier::blocking;
@@ -126,8 +127,14 @@ impl SecondCopyStore {
     /// Ends a term, as [`crate::RunStore::salvage`] describes. For a lost run, appends the results in `unrecorded` to
     /// its write-ahead file, and adds the results in this file to the state.
     pub(super) async fn salvaged(&self, run: &RunId, unrecorded: &[StoreStep]) -> Option<Salvaged> {
+        let known = self.lost_runs().get(run).cloned();
+        // The results are written first, so that a process that adds the file to the state finds them.
+        let kept = match &known {
+            Some(_) => self.keep_results(run, unrecorded).await,
+            None => Ok(()),
+        };
         self.files.get().rest(run);
-        let known = self.lost_runs().get(run).cloned()?;
+        let known = known?;
         let _one = self.mending.lock().await;
         let (path, copied) = {
             let files = self.files.get();
@@ -137,7 +144,6 @@ impl SecondCopyStore {
             // The term has ended before, or it has not begun.
             return Some(Salvaged { error: known, complete: false });
         }
-        let kept = self.keep_results(run, unrecorded).await;
         if let Err(error) = &kept {
             tracing::error!(%run, "the last results of a lost run could not be written to {path}: {error}");
         }
@@ -146,7 +152,10 @@ impl SecondCopyStore {
             return Some(Salvaged { error: self.lose(run, waits_for_copy(&path)), complete: false });
         }
         let added = self.reopened().await;
-        let complete = kept.is_ok() && added.as_ref().is_ok_and(|lost| lost.unused.is_empty());
+        let file = PathBuf::from(&path);
+        // The file is removed as soon as the state has its results.
+        let left = blocking(move || Ok(file.exists())).await.unwrap_or(true);
+        let complete = kept.is_ok() && added.as_ref().is_ok_and(|lost| lost.unused.is_empty()) && !left;
         Some(Salvaged { error: self.lose(run, kept_words(&path, added.as_ref())), complete })
     }
 

@@ -78,7 +78,7 @@ impl OpenDoubt {
     /// Returns an error if the decision does not fit the operation, or if the id belongs to another address.
     pub(super) fn check(&self, decision: &Decision, owners: &IdOwners) -> Result<(), Diagnostic> {
         let decisions = self.decisions();
-        if !decisions.iter().any(|choice| choice.word() == decision.name()) {
+        if !decisions.contains(&decision.choice()) {
             return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), decisions));
         }
         let Decision::Adopt(id) = decision else { return Ok(()) };

@@ -7,6 +7,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::operation_kind::NamedAction;
 use weft_state::{Choice, RunId};
 
+use crate::problems::lines_of;
+
 /// The text is not the id of a run.
 pub fn invalid_run_id(text: &str) -> Diagnostic {
     Diagnostic::error(
@@ -143,7 +145,7 @@ pub fn nothing_in_doubt(address: &str, run: &RunId, names: &[String]) -> Diagnos
         let detail = format!("No operation of run {run} is in doubt. To see the run: weft runs show {run}");
         return Diagnostic::error("Nothing in doubt", detail);
     }
-    let list = listed(names);
+    let list = lines_of(names);
     Diagnostic::error("Nothing in doubt", format!("{address} is not in doubt. Run {run} has these doubts:{list}"))
 }
 
@@ -151,19 +153,8 @@ pub fn nothing_in_doubt(address: &str, run: &RunId, names: &[String]) -> Diagnos
 pub fn several_in_doubt(address: &str, names: &[String]) -> Diagnostic {
     Diagnostic::error(
         "Several objects in doubt",
-        format!("Several objects of {address} are in doubt. Name one of them, in quotes:{}", listed(names)),
+        format!("Several objects of {address} are in doubt. Name one of them, in quotes:{}", lines_of(names)),
     )
-}
-
-/// The lines of a list of names.
-fn listed(names: &[String]) -> String {
-    /// The maximum number of listed names. More would hide the advice.
-    const LISTED: usize = 20;
-    let mut list: String = names.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
-    if names.len() > LISTED {
-        list.push_str(&format!("\n  and {} more", names.len() - LISTED));
-    }
-    list
 }
 
 /// The text of `-older-than` is not a number of days.

@@ -67,7 +67,10 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
                 Client::connect(&identity::dialer(arguments)?, &at).await.map_err(apply::client_problem)?;
             // If the run cannot be shown, the coordinator says why when it refuses the decision.
             let name = match client.show(Some(run)).await {
-                Ok(details) => named(open(details), &id, address)?.name(),
+                Ok(details) => {
+                    let doubts = in_doubt(&details);
+                    named(open(details), &doubts, &id, address)?.name()
+                }
                 Err(_) => address.clone(),
             };
             let (status, reason) = client.resolve(run, &name, decision.clone()).await.map_err(apply::client_problem)?;
@@ -83,6 +86,12 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::DONE)
 }
 
+/// The names of the objects in doubt in a coordinator's run.
+fn in_doubt(details: &RunDetails) -> Vec<String> {
+    let doubtful = details.operations.iter().filter(|operation| operation.status == OpStatus::InDoubt.word());
+    doubtful.map(|operation| OpenDoubt::new(operation.clone()).name()).collect()
+}
+
 /// The operations of a coordinator's run that a decision may settle. The coordinator checks that no worker still
 /// carries them out.
 fn open(details: RunDetails) -> Vec<OpenDoubt> {
@@ -92,11 +101,15 @@ fn open(details: RunDetails) -> Vec<OpenDoubt> {
     details.operations.into_iter().filter(is_open).map(OpenDoubt::new).collect()
 }
 
-/// The one operation in doubt that `address` names.
-fn named(open: Vec<OpenDoubt>, run: &RunId, address: &str) -> Result<OpenDoubt, Vec<Diagnostic>> {
-    let names = |doubts: &[OpenDoubt]| doubts.iter().map(OpenDoubt::name).collect::<Vec<_>>();
-    let all = names(&open);
-    let nothing = || vec![problems::nothing_in_doubt(address, run, &all)];
+/// The names of these doubts.
+fn names(doubts: &[OpenDoubt]) -> Vec<String> {
+    doubts.iter().map(OpenDoubt::name).collect()
+}
+
+/// The one operation that `address` names. If there is none, the message lists `doubts`: an open operation of a
+/// coordinator may still be running.
+fn named(open: Vec<OpenDoubt>, doubts: &[String], run: &RunId, address: &str) -> Result<OpenDoubt, Vec<Diagnostic>> {
+    let nothing = || vec![problems::nothing_in_doubt(address, run, doubts)];
     let named: NamedObject = address.parse().map_err(|_| nothing())?;
     let mut matching: Vec<OpenDoubt> = open.into_iter().filter(|doubt| doubt.is_named(&named)).collect();
     match matching.len() {
@@ -113,7 +126,9 @@ async fn resolve_here(
 ) -> Result<Settled, Vec<Diagnostic>> {
     let nothing = || vec![problems::nothing_in_doubt(address, run, &[])];
     let mut desk = Desk::open(invocation, Some(run.clone()), Access::Change).await?.ok_or_else(nothing)?;
-    let doubt = named(desk.doubts().await?, run, address)?;
+    let open = desk.doubts().await?;
+    let doubts = names(&open);
+    let doubt = named(open, &doubts, run, address)?;
     doubt.check(&decision, &desk.owners().await?).map_err(|problem| vec![problem])?;
     let settled = desk.settle(vec![(doubt, decision)]).await?;
     settled.into_iter().next().ok_or_else(nothing)
@@ -135,7 +150,7 @@ mod tests {
     fn an_object_in_doubt_is_named_and_listed() {
         let run = RunId::parse("run-1").unwrap();
         let of = |open: &[OpenDoubt], address: &str| {
-            let found = named(open.to_vec(), &run, address);
+            let found = named(open.to_vec(), &names(&open), &run, address);
             found.map(|doubt| doubt.name()).map_err(|problems| problems[0].detail.clone())
         };
         let (one, both) = ([doubt(Some("0a1b2c3d"))], [doubt(None), doubt(Some("0a1b2c3d"))]);

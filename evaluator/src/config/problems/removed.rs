@@ -49,3 +49,21 @@ pub(in crate::config) fn without_lifecycle(address: &str, at: &SourceRange) -> D
     );
     Diagnostic::warning("Missing lifecycle from the removed block", detail).at(at.clone())
 }
+
+/// A provisioner in a block that removes a whole module.
+pub(in crate::config) fn provisioner_of_module(address: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!(
+        "This block removes the whole module {address}, so it cannot have provisioners. Write a removed block for each \
+         resource that needs them."
+    );
+    Diagnostic::error("Invalid \"removed\" block", detail).at(at.clone())
+}
+
+/// Provisioners in a block that only forgets the objects.
+pub(in crate::config) fn unused_provisioners(address: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!(
+        "The provisioners of this block do not run, because destroy = false keeps the objects of {address}. Remove the \
+         provisioners, or set destroy = true."
+    );
+    Diagnostic::warning("Removed block provisioners will not be executed", detail).at(at.clone())
+}

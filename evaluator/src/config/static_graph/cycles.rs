@@ -13,13 +13,9 @@ use crate::config::{CompiledModule, problems};
 impl StaticGraph {
     /// One diagnostic for each cycle. The diagnostic names every step of the cycle.
     pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
-        let mut next = self.next.clone();
-        for (close, values) in &self.inside {
-            next[*close].extend(values);
-        }
-        let mut found: Vec<Vec<usize>> = components(&next)
+        let mut found: Vec<Vec<usize>> = components(&self.all)
             .into_iter()
-            .filter(|members| members.len() > 1 || next[members[0]].contains(&members[0]))
+            .filter(|members| members.len() > 1 || self.all[members[0]].contains(&members[0]))
             .collect();
         // Direct self-references are reported only if there is no larger cycle.
         if found.iter().any(|members| members.len() > 1) {

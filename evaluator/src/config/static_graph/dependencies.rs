@@ -107,10 +107,10 @@ impl StaticGraph {
                 }
                 if !entered {
                     pending.push((node, true));
-                    pending.extend(self.next[node].iter().filter(|n| sets[**n].is_none()).map(|n| (*n, false)));
+                    pending.extend(self.all[node].iter().filter(|n| sets[**n].is_none()).map(|n| (*n, false)));
                     continue;
                 }
-                let next = self.next[node].as_slice();
+                let next = self.all[node].as_slice();
                 let names = made.entry(next).or_insert_with(|| {
                     let mut gathering = Gathering::default();
                     self.gather(next.iter().map(|index| &self.nodes[*index]), &sets, &mut gathering);

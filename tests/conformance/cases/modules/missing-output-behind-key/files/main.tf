@@ -1,0 +1,11 @@
+resource "terraform_data" "z" { input = "q" }
+module "p" { source = "./p" }
+module "e" { source = "./e" }
+output "a" { value = module.p[0] }
+output "b" { value = module.p[0].nope }
+output "c" { value = module.p[0].o }
+output "d" { value = module.e[0] }
+output "e" { value = module.e[0].nope }
+output "f" { value = module.p["x"].nope }
+output "g" { value = module.p["o"].nope }
+output "h" { value = module.p[*].nope }

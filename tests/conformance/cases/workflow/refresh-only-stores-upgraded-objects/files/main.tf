@@ -1,0 +1,9 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+resource "lab_thing" "t" {
+  name   = "t"
+  secret = "abc"
+}
