@@ -10,6 +10,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::{Gap, KindOfPlan, open, unseen};
+use crate::inputs::PlanKind;
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
 use crate::prior::{Prior, with_schema_marks};
@@ -116,7 +117,8 @@ pub(super) fn described(planner: &Planner, desired: &DesiredInstance, prior: &Pr
     record
 }
 
-/// Records the update of the state for an object that was read. `record` is the new record of the object.
+/// Records the update of the state for an object that was read. `record` is the new record of the object. An import
+/// keeps the objects of the state as they are.
 fn note_refreshed(
     planner: &Planner,
     address: &ResourceInstance,
@@ -125,7 +127,8 @@ fn note_refreshed(
     record: &StateRecord,
 ) {
     planner.agenda().claims.add(address, false);
-    if prior.is_stored_as(record) && planner.facts.previous(address).is_none() {
+    let is_kept = prior.is_stored_as(record) && planner.facts.previous(address).is_none();
+    if is_kept || planner.facts.options.kind == PlanKind::Import {
         return;
     }
     let object = (!prior.value.is_null()).then(|| {
