@@ -67,9 +67,7 @@ impl InstalledPackages {
         of_state: &Requirements,
         validating: bool,
     ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
-        if environment(REATTACH).is_some_and(|text| text.trim() != NOTHING_ATTACHED) {
-            return Err(vec![problems::attaching_unsupported(REATTACH)]);
-        }
+        refuse_attached()?;
         let (config, ..) = context.cli_config();
         let (lock, mut said) = LockFile::load(Path::new(lock_file::FILE_NAME));
         if has_errors(&said) {
@@ -154,6 +152,14 @@ impl InstalledPackages {
     }
 }
 
+/// Refuses running providers to attach to.
+fn refuse_attached() -> Result<(), Vec<Diagnostic>> {
+    match environment(REATTACH) {
+        Some(text) if text.trim() != NOTHING_ATTACHED => Err(vec![problems::attaching_unsupported(REATTACH)]),
+        _ => Ok(()),
+    }
+}
+
 /// The lock file, and the locked packages that are not in the data directory.
 fn locked(context: &Context) -> Result<(LockFile, BTreeMap<ProviderSource, PackageProblem>), Vec<Diagnostic>> {
     let (config, ..) = context.cli_config();
@@ -173,6 +179,21 @@ fn locked(context: &Context) -> Result<(LockFile, BTreeMap<ProviderSource, Packa
 pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
     let (_, absent) = locked(context)?;
     if absent.is_empty() { Ok(()) } else { Err(packages::plan_diagnostics(&absent, false)) }
+}
+
+/// The problems of the lock file that are known before variables get values. The packages themselves are not read.
+///
+/// # Errors
+/// Returns an error if a locked package is not in the data directory, or if the lock file cannot be read.
+pub fn unlocked(context: &Context, requirements: &Requirements) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    refuse_attached()?;
+    let (config, ..) = context.cli_config();
+    let (lock, absent) = locked(context)?;
+    let lacking = packages::unlocked(requirements, &lock, &config.dev_overrides);
+    match (lacking.is_empty(), absent.is_empty()) {
+        (true, false) => Err(packages::plan_diagnostics(&absent, false)),
+        _ => Ok(packages::plan_diagnostics(&lacking, lock.providers.is_empty())),
+    }
 }
 
 /// Checks the lock file and the packages before a saved plan is applied or shown in the directory of a configuration.

@@ -267,11 +267,16 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
     for block in module.resources.values() {
         add(module.provider_source(&block.provider_local_name()), None, block.range.clone());
     }
+    for import in &module.statements.imports {
+        add(module.provider_source(&import.provider_local_name()), None, import.range.clone());
+    }
     for call in module.calls.values() {
         for passed in &call.providers {
             add(module.provider_source(&passed.parent.local_name), None, passed.parent.range.clone());
         }
     }
+    let others = module.statements.imports.iter().filter_map(|import| import.other_provider(module));
+    problems.extend(others.map(|provider| problems::other_import_provider(&provider.range)));
     (requirements, problems)
 }
 

@@ -74,6 +74,7 @@ pub use experiments::Experiments;
 pub use generated::{imports_without_block, with_resources};
 pub(crate) use import::ImportKey;
 pub use import::{ImportAddress, ImportBlock};
+pub(crate) use lifecycle::trigger_problem;
 pub use load::{
     LoadError, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
     load_tree_under, load_tree_with,
@@ -477,12 +478,17 @@ impl ResourceBlock {
     /// The local name of the resource's provider: from the `provider` argument, or the part of the type before the
     /// first `_`.
     pub fn provider_local_name(&self) -> SmolStr {
-        match &self.provider {
-            Some(reference) => reference.local_name.clone(),
-            None => {
-                let type_name = self.resource.type_name.as_str();
-                SmolStr::new(type_name.split('_').next().unwrap_or(type_name))
-            }
+        local_name(self.provider.as_ref(), &self.resource)
+    }
+}
+
+/// The local name of a resource's provider: from the `provider` argument, or the part of the type before the first `_`.
+fn local_name(provider: Option<&ProviderReference>, resource: &Resource) -> SmolStr {
+    match provider {
+        Some(reference) => reference.local_name.clone(),
+        None => {
+            let type_name = resource.type_name.as_str();
+            SmolStr::new(type_name.split('_').next().unwrap_or(type_name))
         }
     }
 }

@@ -66,6 +66,7 @@ pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use destroying::{Counters, Leaving};
 pub(crate) use module_node::ModuleNode;
 pub(crate) use provisioner_schemas::provisioner_schema;
+pub use provisioners::unknown_provisioners;
 pub use scope::Environment;
 pub use session::{Answer, Session, SessionAnswer};
 pub use undeclared::undeclared_in_providers;

@@ -35,5 +35,5 @@ pub use declared::{Declared, DeclaredResource, Removal};
 pub use evaluation::{
     Answer, Asserted, AssertionValues, AssertionVerdict, Begun, Counters, Environment, LOCAL_MODULE, NeededNames,
     REMOTE_MODULE, Session, SessionAnswer, begin_evaluation, create_first, evaluate_configuration,
-    undeclared_in_providers,
+    undeclared_in_providers, unknown_provisioners,
 };

@@ -195,6 +195,22 @@ pub(crate) fn bare_root(root: &str, example: &str, at: SourceRange) -> Diagnosti
     invalid_reference(format!("The name \"{root}\" must be followed by another name, as in {example}."), at)
 }
 
+/// An entry of `replace_triggered_by` that is not a reference to a managed resource.
+pub(crate) fn invalid_trigger(at: SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid replace_triggered_by expression",
+        "An entry of replace_triggered_by must refer to a managed resource of this module, to an instance of that \
+         resource, or to an attribute of an instance.",
+    )
+    .at(at)
+}
+
+/// A key that no instance of a resource or module can have.
+pub(crate) fn invalid_index_key(at: SourceRange) -> Diagnostic {
+    let detail = "The key of an instance must be a string or a whole number that is not negative.";
+    Diagnostic::error("Invalid index key", detail).at(at)
+}
+
 /// An index into an instance of a module.
 pub(crate) fn index_behind_module_key(module: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("An instance of module.{module} must be followed by a dot and the name of an output.");

@@ -5,7 +5,7 @@ use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{ExprKind, Expression, Key, StepKind, Traversal, Tree, references};
+use weft_syntax::{ExprKind, Expression, Key, Span, StepKind, Traversal, TraversalStep, Tree, references};
 
 use crate::problems;
 
@@ -57,17 +57,17 @@ pub struct Reference {
     pub rest: Vec<(ValueStep, SourceRange)>,
 }
 
-/// The steps of a traversal from index `from` on, up to the first step with an invalid key.
+/// The steps of a traversal from index `from` on.
 fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(ValueStep, SourceRange)> {
     let mut found = Vec::new();
     for step in traversal.steps.iter().skip(from) {
         let kind = match &step.kind {
             StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
             StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
-            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => match digits.parse() {
-                Ok(index) => ValueStep::Index(index),
-                Err(_) => break,
-            },
+            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+                // No collection has an element with such an index.
+                ValueStep::Index(digits.parse().unwrap_or(u64::MAX))
+            }
         };
         found.push((kind, tree.range(step.span)));
     }
@@ -116,7 +116,7 @@ pub(crate) fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, D
                 return Err(problems::index_behind_module_key(&name, tree.range(step.span)));
             }
             let output = attribute(traversal, behind_key).cloned();
-            Ok(read.reference(Referent::Module(name, output), 1))
+            read.instance(Referent::Module(name, output), 1)
         }
         "data" => read.resource(ResourceMode::Data),
         "ephemeral" => read.resource(ResourceMode::Ephemeral),
@@ -167,6 +167,18 @@ impl Reading<'_> {
         }
     }
 
+    /// A reference to a resource or a module, or to one of its instances.
+    fn instance(&self, subject: Referent, steps: usize) -> Result<Reference, Diagnostic> {
+        match self.traversal.steps.get(steps) {
+            Some(TraversalStep { kind: StepKind::Index(Key::Number(digits)), span })
+                if InstanceKey::written(digits).is_none() =>
+            {
+                Err(problems::invalid_index_key(self.tree.range(*span)))
+            }
+            _ => Ok(self.reference(subject, steps)),
+        }
+    }
+
     /// The name after the root. Messages show `example`.
     fn name(&self, example: &str) -> Result<SmolStr, Diagnostic> {
         let root = &self.traversal.root.text;
@@ -202,7 +214,7 @@ impl Reading<'_> {
             return Err(problems::incomplete_resource(&self.traversal.root.text, self.range()));
         };
         let resource = Resource { mode, type_name: type_name.clone(), name: name.clone() };
-        Ok(self.reference(Referent::Resource(resource), 2))
+        self.instance(Referent::Resource(resource), 2)
     }
 
     /// A managed resource: `TYPE.NAME`.
@@ -212,7 +224,7 @@ impl Reading<'_> {
             return Err(problems::bare_word(root, self.range()));
         };
         let resource = Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
-        Ok(self.reference(Referent::Resource(resource), 1))
+        self.instance(Referent::Resource(resource), 1)
     }
 }
 
@@ -222,13 +234,50 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
     // Every expression of a configuration has such a list, mostly with one or two entries, so the list must not waste
     // memory.
     let mut found = Vec::with_capacity(traversals.len());
+    let indexed = indexed_by_words(expression);
     for traversal in traversals {
-        match resolve(&expression.tree, traversal) {
+        let resolved = resolve(&expression.tree, traversal).and_then(|reference| {
+            let index = indexed.iter().find(|(collection, _)| std::ptr::eq(*collection, traversal));
+            match index.filter(|_| names_whole_instances(&reference, traversal)) {
+                Some((_, brackets)) => Err(problems::invalid_index_key(expression.tree.range(*brackets))),
+                None => Ok(reference),
+            }
+        });
+        match resolved {
             Ok(reference) => found.push(reference),
             Err(problem) => diagnostics.push(problem),
         }
     }
     provider_calls(expression, &mut found);
+    found
+}
+
+/// Whether a reference names a resource or a module as a whole, and its traversal has no further steps.
+fn names_whole_instances(reference: &Reference, traversal: &Traversal) -> bool {
+    matches!(reference.subject, Referent::Resource(_) | Referent::Module(_, None))
+        && reference.steps == traversal.steps.len()
+}
+
+/// The traversals of an expression that are indexed by `null`, `true` or `false`, with the ranges of the brackets.
+fn indexed_by_words(expression: &Expression) -> Vec<(&Traversal, Span)> {
+    // Most expressions have no such words.
+    if !["null", "true", "false"].iter().any(|word| expression.text().contains(word)) {
+        return Vec::new();
+    }
+    let tree = &expression.tree;
+    let mut found = Vec::new();
+    let mut pending = vec![expression.id];
+    while let Some(id) = pending.pop() {
+        let kind = &tree.node(id).kind;
+        if let ExprKind::Index { collection, key, brackets } = kind
+            && let ExprKind::Literal(literal) = &tree.node(*key).kind
+            && literal.word().is_some()
+            && let ExprKind::Traversal(traversal) = &tree.node(*collection).kind
+        {
+            found.push((traversal, *brackets));
+        }
+        kind.for_each_child(|child| pending.push(child));
+    }
     found
 }
 

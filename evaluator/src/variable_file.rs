@@ -47,7 +47,8 @@ impl VariablesFile {
         }
         let weft_syntax::BodyView { body, problems } = tree.arguments(tree.root_id(), &|_| false);
         file.diagnostics.extend(problems);
-        for block in &body.blocks {
+        // As in OpenTofu, only the first block is reported.
+        if let Some(block) = body.blocks.first() {
             file.diagnostics.push(problems::block(block.block_type.text.as_str(), tree.range(block.header_span)));
         }
         if has_errors(&file.diagnostics) {

@@ -169,6 +169,18 @@ pub fn check(
     (packages, problems)
 }
 
+/// The requirements that the lock file does not satisfy, except those with development overrides.
+pub fn unlocked(
+    requirements: &Requirements,
+    lock: &LockFile,
+    overrides: &BTreeMap<ProviderSource, PathBuf>,
+) -> BTreeMap<ProviderSource, PackageProblem> {
+    let wanted = requirements.iter().filter(|(source, _)| !source.is_builtin() && !overrides.contains_key(*source));
+    wanted
+        .filter_map(|(source, constraints)| Some((source.clone(), selected(source, constraints, lock).err()?)))
+        .collect()
+}
+
 /// The locked providers whose packages are not in the data directory, except those with development overrides. The
 /// files of a package are not read.
 pub fn absent(
@@ -192,17 +204,28 @@ fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, Pack
     Ok(Package { source: source.clone(), version: None, checksum: None, directory, program, files: None })
 }
 
+/// The entry of the lock file that satisfies these constraints.
+fn selected<'a>(
+    source: &ProviderSource,
+    constraints: &Constraints,
+    lock: &'a LockFile,
+) -> Result<&'a Lock, PackageProblem> {
+    let lock = lock.providers.get(source).ok_or(PackageProblem::NotLocked)?;
+    if !constraints.allow(&lock.version) {
+        let (locked, constraints) = (lock.version.clone(), constraints.clone());
+        return Err(PackageProblem::LockedVersion { locked, constraints });
+    }
+    Ok(lock)
+}
+
 fn locked(
     source: &ProviderSource,
     constraints: &Constraints,
     lock: &LockFile,
     data_directory: &Path,
 ) -> Result<Package, PackageProblem> {
-    let lock = lock.providers.get(source).ok_or(PackageProblem::NotLocked)?;
+    let lock = selected(source, constraints, lock)?;
     let (name, version) = (source.for_display(), lock.version.clone());
-    if !constraints.allow(&version) {
-        return Err(PackageProblem::LockedVersion { locked: version, constraints: constraints.clone() });
-    }
     let root = data_directory.join(FOLDER);
     let folder = mirror::package_folder(&root, source, &version, &Platform::current());
     if !folder.is_dir() {

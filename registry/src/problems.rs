@@ -71,8 +71,8 @@ pub(crate) fn registry_warnings<Warning: Display>(
     )
 }
 
-/// The versions of a provider cannot be listed.
-pub(crate) fn unlisted(source: &ProviderSource, reason: &str) -> Diagnostic {
+/// A provider does not exist where Weft looked for it.
+fn nowhere(source: &ProviderSource, reason: &str) -> Diagnostic {
     let name = source.for_display();
     Diagnostic::error(
         "Failed to query available provider packages",
@@ -82,7 +82,7 @@ pub(crate) fn unlisted(source: &ProviderSource, reason: &str) -> Diagnostic {
 
 /// A registry does not have a provider.
 pub(crate) fn not_in_registry(source: &ProviderSource, registry: &dyn Display) -> Diagnostic {
-    unlisted(
+    nowhere(
         source,
         &format!(
             "provider registry {registry} does not have a provider named {source}\n\nAll modules should name the \
@@ -94,7 +94,7 @@ pub(crate) fn not_in_registry(source: &ProviderSource, registry: &dyn Display) -
 /// No installation method has a provider.
 pub(crate) fn not_found<Place: Display>(source: &ProviderSource, searched: impl Iterator<Item = Place>) -> Diagnostic {
     let places: String = searched.map(|place| format!("\n  - {place}")).collect();
-    unlisted(source, &format!("provider {source} was not found in any of the search locations\n{places}"))
+    nowhere(source, &format!("provider {source} was not found in any of the search locations\n{places}"))
 }
 
 /// Why no version of a provider can be selected.
@@ -121,6 +121,12 @@ pub(crate) fn unresolved(source: &ProviderSource, why: Unresolved<'_>) -> Diagno
             format!("no available releases match the given constraints {constraints}")
         }
     };
+    not_resolved(source, &reason)
+}
+
+/// The versions of a provider cannot be listed, or none can be selected.
+pub(crate) fn not_resolved(source: &ProviderSource, reason: &str) -> Diagnostic {
+    let name = source.for_display();
     Diagnostic::error("Failed to resolve provider packages", format!("Could not resolve provider {name}: {reason}"))
 }
 

@@ -116,7 +116,7 @@ pub(crate) fn not_listed(source: &ProviderSource, problem: &PackageError) -> Dia
         PackageError::Discovery { error: error @ (NotOffered { .. } | OtherVersion { .. }), .. } => {
             problems::no_registry(source, error)
         }
-        problem => problems::unlisted(source, &problem.to_string()),
+        problem => problems::not_resolved(source, &problem.to_string()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::InstalledPackages;
+use crate::packages::{InstalledPackages, unlocked};
 use crate::plan::{Basis, Made, ReadBudgets, Wishes, make};
 use crate::project::Project;
 use crate::prompt::Prompt;
@@ -167,11 +167,18 @@ impl Loaded {
                 .and_then(|here| here)
                 .map_err(|problem| fail(vec![problem]))?;
         }
+        let mut said =
+            project.requirements(None).and_then(|configured| unlocked(context, &configured)).map_err(fail)?;
         let prompt = invocation.asks().then(Prompt::new);
-        let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
+        let gathered = match &prompt {
+            // Nothing is asked for a plan that cannot be made.
+            Some(_) if has_errors(&said) => variables::gather_given(&project.root, arguments),
+            prompt => variables::gather(&project.root, arguments, prompt.as_ref()),
+        };
         view.know(&gathered.sources);
-        if has_errors(&gathered.diagnostics) {
-            return Err(fail(std::mem::take(&mut gathered.diagnostics)));
+        if has_errors(&said) || has_errors(&gathered.diagnostics) {
+            said.extend(gathered.diagnostics);
+            return Err(fail(said));
         }
         Ok(Loaded { project, gathered, place })
     }

@@ -4,10 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::unknown_provisioners;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::module_source::clean;
 use weft_planner::{ProviderSet, validate};
 use weft_providers::ProviderPool;
+use weft_providers::lock_file::{self, LockFile};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
@@ -16,9 +19,10 @@ use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::packages::{InstalledPackages, pool_options};
 use crate::plan::PARALLELISM;
-use crate::project::Project;
+use crate::project::{Project, of_configuration};
 use crate::runtime::block_on;
 use crate::testing::load::Tests;
+use crate::variables;
 use crate::view::View;
 
 /// The version of the JSON document.
@@ -96,8 +100,13 @@ fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {
 /// The problems of the configuration in `directory`, or in the working directory. The lock file, the installed modules
 /// and packages, and the base of file paths are always those of the working directory.
 fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagnostic> {
-    let Invocation { context, .. } = invocation;
-    let (mut tests, mut problems) = match invocation.arguments.switch("no-tests", false) {
+    let Invocation { arguments, context, .. } = invocation;
+    let (sources, unreadable) = variables::unreadable(arguments);
+    if has_errors(&unreadable) {
+        invocation.view.know(&sources);
+        return unreadable;
+    }
+    let (mut tests, mut problems) = match arguments.switch("no-tests", false) {
         true => (Tests::default(), Vec::new()),
         false => Tests::read_in(invocation, directory.unwrap_or(".")),
     };
@@ -127,7 +136,7 @@ fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagno
             problems.extend(said);
             packages
         }
-        Err(found) => return [problems, found].concat(),
+        Err(found) => return [problems, unavailable(invocation, &tests.roots(&project.root), found)].concat(),
     };
     let validating = block_on(async {
         let pool = ProviderPool::new(pool_options(context));
@@ -146,4 +155,28 @@ fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagno
         Err(problem) => problems.push(problem),
     }
     problems
+}
+
+/// The problems of a configuration whose providers are not available. `found` are the problems of all its providers,
+/// including those of tests. As in OpenTofu, unknown provisioners are among the problems, and modules that tests call
+/// report their providers again. `roots` are the configuration and these modules.
+fn unavailable(
+    invocation: &Invocation<'_>,
+    roots: &[Arc<CompiledModule>],
+    mut found: Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
+    let (_, said) = LockFile::load(Path::new(lock_file::FILE_NAME));
+    if has_errors(&said) {
+        return found;
+    }
+    for (number, root) in roots.iter().enumerate() {
+        if number > 0 {
+            match InstalledPackages::find(&invocation.context, &of_configuration(root).0, true) {
+                Ok(_) => continue,
+                Err(problems) => found.extend(problems),
+            }
+        }
+        found.extend(unknown_provisioners(root));
+    }
+    found
 }

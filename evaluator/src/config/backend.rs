@@ -341,7 +341,20 @@ fn refuse_both(compiling: &mut Compiling<'_>) {
 
 /// Reads a `provider_meta` block.
 pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
-    let name = block.labels[0].0.clone();
+    let (name, at) = block.labels[0].clone();
+    let tree = &block.tree;
+    let body = compiling.only_arguments(tree, block.body, "provider_meta");
+    if !body.blocks.is_empty() {
+        return;
+    }
+    // As in OpenTofu, the values are constants.
+    for attribute in &body.attributes {
+        let (_, problems) = evaluate_constant(&tree.expression(attribute.expression));
+        problems.into_iter().for_each(|problem| compiling.report(problem));
+    }
+    if !compiling.normalised_provider(&name, &at) {
+        return;
+    }
     if let Some(first) = compiling.module.settings.provider_metas.get(&name) {
         let problem = problems::backend::duplicate_provider_meta(&name, &first.range, &block.range);
         compiling.report_together(problem);

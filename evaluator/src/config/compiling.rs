@@ -121,4 +121,15 @@ impl Compiling<'_> {
         self.diagnostics.extend(problems);
         body
     }
+
+    /// Like [`Compiling::arguments`], for a body that cannot have nested blocks. As in OpenTofu, only the first nested
+    /// block is reported. `owner` is the type of the block that has the body.
+    pub(super) fn only_arguments<'tree>(&mut self, tree: &'tree Tree, body: BodyId, owner: &str) -> Cow<'tree, Body> {
+        let body = self.arguments(tree, body);
+        if let Some(inner) = body.blocks.first() {
+            let at = tree.range(inner.block_type.span);
+            self.report(problems::declarations::nested_block(&inner.block_type.text, owner, at));
+        }
+        body
+    }
 }

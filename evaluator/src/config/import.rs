@@ -1,16 +1,17 @@
 //! `import` blocks: existing objects to import.
 
+use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::{Position, SourceRange};
 use weft_syntax::{ExprKind, Expression};
 
-use super::ProviderReference;
 use super::compiling::Compiling;
 use super::content::{ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::problems;
 use super::relative_address::{RelativeAddress, address_of};
+use super::{CompiledModule, ProviderReference, local_name};
 use crate::reference::{Reference, references_of};
 
 /// The file name in diagnostics of an import ID that is not in a file.
@@ -83,6 +84,19 @@ impl ImportBlock {
         Ok(ImportBlock { to, id: Some(id), identity, provider, for_each, references, range })
     }
 
+    /// The local name of the provider: from the `provider` argument, or from the type of the resource.
+    pub fn provider_local_name(&self) -> SmolStr {
+        local_name(self.provider.as_ref(), &self.to.resource)
+    }
+
+    /// The `provider` argument, if it differs from that of the resource's block in the root module.
+    pub fn other_provider(&self, root: &CompiledModule) -> Option<&ProviderReference> {
+        let provider = self.provider.as_ref()?;
+        let target = root.resources.get(&self.to.resource).filter(|_| self.to.module.is_empty())?;
+        let same = |own: &ProviderReference| own.local_name == provider.local_name && own.alias == provider.alias;
+        (!target.provider.as_ref().is_some_and(same)).then_some(provider)
+    }
+
     /// Whether the block is an import to this instance. `false` if its address has expressions.
     fn means(&self, address: &ResourceInstance) -> bool {
         self.to.static_address().as_ref() == Some(address)
@@ -134,6 +148,9 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         Ok(to) => to,
         Err(problems) => return compiling.diagnostics.extend(problems),
     };
+    if let Some(provider) = content.attributes.get("provider").filter(|_| !to.module.is_empty()) {
+        compiling.report(problems::import::provider_of_module(&provider.range));
+    }
     let for_each = content.get("for_each").cloned();
     let mut references = Vec::new();
     let keys = to.module.iter().filter_map(|(_, key)| key.as_ref());

@@ -2,14 +2,15 @@
 
 use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::address::{Resource, ResourceMode};
-use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::path::{Path, ValueStep};
-use weft_syntax::{Expression, Key, StepKind, references};
+use weft_syntax::{ExprKind, Expression, Key, StepKind, Traversal, references};
 
 use super::compiling::Compiling;
 use super::content::{AttributeRule, BlockRule, ContentRules, FoundBlock};
 use super::meta::Unquoted;
 use super::{Condition, Lifecycle, problems};
+use crate::problems::invalid_trigger;
 use crate::reference::{Referent, references_of, resolve};
 
 const LIFECYCLE: ContentRules = ContentRules {
@@ -98,14 +99,17 @@ impl Compiling<'_> {
     fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
         let at = item.range();
         let mut problems = Vec::new();
-        let references = references_of(&item, &mut problems);
+        let mut references = references_of(&item, &mut problems);
+        let wrong = wrong_repetition(&item);
+        if !wrong.is_empty() {
+            (references, problems) = (Vec::new(), wrong);
+        }
         let mut resources = 0;
         if problems.is_empty() {
             for reference in &references {
                 match reference.subject {
                     Referent::Resource(_) => resources += 1,
                     Referent::CountIndex | Referent::EachKey => {}
-                    Referent::EachValue => problems.push(problems::lifecycle::each_value_in_trigger()),
                     _ => problems.push(problems::lifecycle::name_in_trigger()),
                 }
             }
@@ -161,5 +165,51 @@ impl Compiling<'_> {
         if let Some(star) = star.filter(|_| !lifecycle.ignore_changes.is_empty()) {
             self.report(problems::lifecycle::ignored_star_beside_others(&star));
         }
+    }
+}
+
+/// The problems of `each` and `count` in an entry of `replace_triggered_by`.
+fn wrong_repetition(entry: &Expression) -> Vec<Diagnostic> {
+    let wrong = |traversal: &Traversal| {
+        let root = traversal.root.text.as_str();
+        let allowed = match root {
+            "each" => "key",
+            "count" => "index",
+            _ => return None,
+        };
+        match traversal.steps.first().map(|step| &step.kind) {
+            Some(StepKind::Attribute(name)) if name != allowed => {
+                Some(problems::lifecycle::repetition_in_trigger(root, allowed))
+            }
+            _ => None,
+        }
+    };
+    references(entry).into_iter().filter_map(wrong).collect()
+}
+
+/// The problem of an entry of `replace_triggered_by` with another form than a reference. Indexes can be literals,
+/// `count.index` or `each.key`.
+pub(crate) fn trigger_problem(entry: &Expression) -> Option<Diagnostic> {
+    if entry.as_traversal().is_some() {
+        return None;
+    }
+    match entry.kind() {
+        ExprKind::RelativeTraversal { source, .. } => trigger_problem(&entry.child(*source)),
+        ExprKind::Index { collection, key, .. } => {
+            trigger_problem(&entry.child(*collection)).or_else(|| key_problem(&entry.child(*key)))
+        }
+        _ => Some(invalid_trigger(entry.range())),
+    }
+}
+
+fn key_problem(key: &Expression) -> Option<Diagnostic> {
+    let Some(traversal) = key.as_traversal() else {
+        return Some(problems::lifecycle::computed_key_in_trigger(key.range()));
+    };
+    let steps: Vec<_> = traversal.steps.iter().map(|step| &step.kind).collect();
+    match (traversal.root.text.as_str(), steps.as_slice()) {
+        ("count", [StepKind::Attribute(name)]) if name == "index" => None,
+        ("each", [StepKind::Attribute(name)]) if name == "key" => None,
+        _ => Some(problems::lifecycle::wrong_key_in_trigger(key.range())),
     }
 }

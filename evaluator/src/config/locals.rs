@@ -4,18 +4,14 @@ use std::sync::Arc;
 
 use weft_syntax::{Attribute, Tree};
 
+use super::Local;
 use super::compiling::Compiling;
 use super::content::FoundBlock;
-use super::{Local, problems};
 
 /// Reads a `locals` block.
 pub(super) fn locals(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let tree = &block.tree;
-    let body = compiling.arguments(tree, block.body);
-    for inner in &body.blocks {
-        let at = tree.range(inner.block_type.span);
-        compiling.report(problems::declarations::block_in_locals(&inner.block_type.text, at));
-    }
+    let body = compiling.only_arguments(tree, block.body, "locals");
     for attribute in &body.attributes {
         local(compiling, tree, attribute);
     }

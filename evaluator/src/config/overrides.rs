@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::explain::code;
+use weft_graph_format::source::SourceRange;
 
 use super::compiling::Compiling;
 use super::content::{FoundBlock, OverrideBody};
@@ -113,8 +114,11 @@ impl Compiling<'_> {
                         self.module.settings.required_versions.clear();
                     }
                     if body.blocks.iter().any(|inner| matches!(inner.block_type.text.as_str(), "backend" | "cloud")) {
-                        self.module.settings.backend = None;
-                        self.module.settings.cloud = None;
+                        // Blocks of earlier files are replaced. Two blocks in one file are duplicates.
+                        let is_earlier = |range: &SourceRange| range.file != block.range.file;
+                        let settings = &mut self.module.settings;
+                        settings.backend.take_if(|backend| is_earlier(&backend.range));
+                        settings.cloud.take_if(|cloud| is_earlier(&cloud.range));
                     }
                     // A `required_providers` block in an override file replaces single entries. Without this reset, it
                     // would be reported as a duplicate.

@@ -25,10 +25,9 @@ impl Compiling<'_> {
         let counts = self.requirements.is_none();
         self.requirements.get_or_insert_with(|| block.range.clone());
         let tree = &block.tree;
-        let body = self.arguments(tree, block.body);
-        for inner in &body.blocks {
-            let at = tree.range(inner.block_type.span);
-            self.report(problems::requirements::nested_block(&inner.block_type.text, at));
+        let body = self.only_arguments(tree, block.body, "required_providers");
+        if !body.blocks.is_empty() {
+            return;
         }
         for attribute in &body.attributes {
             let name = attribute.name.text.clone();

@@ -247,11 +247,7 @@ impl Compiling<'_> {
             return;
         }
         let tree = &block.tree;
-        let body = self.arguments(tree, block.body);
-        for inner in &body.blocks {
-            let at = tree.range(inner.block_type.span);
-            self.report(problems::test_file::block_in_variables(&inner.block_type.text, at));
-        }
+        let body = self.only_arguments(tree, block.body, "variables");
         let named = |attribute: &weft_syntax::Attribute| {
             let expression = tree.expression(attribute.expression);
             (attribute.name.text.clone(), TestExpression::new(expression))

@@ -25,14 +25,23 @@ const KINDS: [&str; 3] = [LOCAL_EXEC, "remote-exec", "file"];
 /// The provisioner without a connection.
 const LOCAL_EXEC: &str = "local-exec";
 
-/// Reports provisioners that would need a plugin. Plugins are not supported.
-pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
-    let own = module.resources.values().flat_map(|block| &block.provisioners);
-    let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
-    own.chain(removed)
-        .filter(|found| !KINDS.contains(&found.kind.as_str()))
-        .map(|found| problems::unknown_provisioner(found, &KINDS))
-        .collect()
+/// Reports provisioners of resources that would need a plugin, in all modules. Plugins are not supported.
+pub fn unknown_provisioners(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+    let modules = root.all();
+    let resources = modules.iter().flat_map(|module| module.resources.values());
+    unknown_kinds(resources.flat_map(|block| &block.provisioners))
+}
+
+/// Reports the provisioners of `removed` blocks that would need a plugin, in all modules.
+pub(super) fn unknown_in_removed(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+    let modules = root.all();
+    let removed = modules.iter().flat_map(|module| &module.statements.removed);
+    unknown_kinds(removed.flat_map(|block| &block.provisioners))
+}
+
+fn unknown_kinds<'a>(all: impl Iterator<Item = &'a Provisioner>) -> Vec<Diagnostic> {
+    let unknown = all.filter(|found| !KINDS.contains(&found.kind.as_str()));
+    unknown.map(|found| problems::unknown_provisioner(found, &KINDS)).collect()
 }
 
 /// A provisioner with its arguments. Problems of the arguments are reported when the provisioner runs, because nothing

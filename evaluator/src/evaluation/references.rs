@@ -25,7 +25,7 @@ use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_pat
 use super::scope::out_of_scope;
 use super::undeclared::undeclared;
 use super::unsound::Unsound;
-use crate::config::{CompiledModule, Condition, ModuleCall, ProviderBlock, Repetition, ResourceBlock};
+use crate::config::{CompiledModule, Condition, ModuleCall, ProviderBlock, Repetition, ResourceBlock, trigger_problem};
 use crate::reference::{Reference, Referent};
 
 /// The names that are valid in the current block.
@@ -454,6 +454,7 @@ impl<'a> Checking<'a> {
                 None => p.at(reference.range.clone()),
             }));
         }
+        self.found.extend(block.lifecycle.replace_triggered_by.iter().filter_map(trigger_problem));
     }
 
     /// Checks that attributes in `ignore_changes` exist. Entries without effect are reported when the block is evaluated.

@@ -13,10 +13,10 @@ use crate::purpose::Purpose;
 
 /// Reports the problems of these checks. Returns `Failed` if an error prevents evaluation.
 pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Glue) -> Result<(), Failed> {
-    let modules = root.all();
-    let mut found: Vec<Diagnostic> = modules.iter().flat_map(|module| provisioners::unknown_kinds(module)).collect();
+    let mut found = provisioners::unknown_provisioners(root);
+    found.extend(provisioners::unknown_in_removed(root));
     if purpose.reports_statements() {
-        found.extend(still_there(&modules));
+        found.extend(still_there(&root.all()));
     }
     let failed = found.iter().any(Diagnostic::is_error);
     found.into_iter().for_each(|problem| glue.report(problem));

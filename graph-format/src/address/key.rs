@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::quoted;
+use crate::number::Number;
 
 /// The key of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,7 +61,7 @@ impl TryFrom<KeyForm> for InstanceKey {
 impl InstanceKey {
     /// The key that an address with this number refers to. Only whole numbers of zero or more can be written.
     pub fn written(digits: &str) -> Option<InstanceKey> {
-        InstanceKey::counted(digits.parse().ok()?)
+        InstanceKey::counted(Number::parse(digits).ok()?.to_u64()?)
     }
 
     /// The key of the instance with this count index.

@@ -150,7 +150,7 @@ mod tests {
     fn an_object_in_doubt_is_named_and_listed() {
         let run = RunId::parse("run-1").unwrap();
         let of = |open: &[OpenDoubt], address: &str| {
-            let found = named(open.to_vec(), &names(&open), &run, address);
+            let found = named(open.to_vec(), &names(open), &run, address);
             found.map(|doubt| doubt.name()).map_err(|problems| problems[0].detail.clone())
         };
         let (one, both) = ([doubt(Some("0a1b2c3d"))], [doubt(None), doubt(Some("0a1b2c3d"))]);

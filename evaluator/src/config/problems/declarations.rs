@@ -34,8 +34,8 @@ pub(in crate::config) fn required_providers_outside(at: &SourceRange) -> Diagnos
     Diagnostic::error("Invalid required_providers block", detail).at(at.clone())
 }
 
-/// A block in a `locals` block.
-pub(in crate::config) fn block_in_locals(block_type: &str, at: SourceRange) -> Diagnostic {
-    let detail = "A locals block cannot have nested blocks. Write each local value as an argument.";
+/// A block in a block of the type `owner`, which can only have arguments.
+pub(in crate::config) fn nested_block(block_type: &str, owner: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("A {owner} block cannot have nested blocks. Write each value as an argument.");
     Diagnostic::error(format!("Unexpected {block_type:?} block"), detail).at(at)
 }

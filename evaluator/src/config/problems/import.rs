@@ -34,6 +34,13 @@ pub(in crate::config) fn duplicate(address: &ResourceInstance, first: &SourceRan
     Diagnostic::error(format!("Duplicate import configuration for \"{address}\""), detail).at(at.clone())
 }
 
+/// A `provider` argument for a resource of a called module.
+pub(in crate::config) fn provider_of_module(at: &SourceRange) -> Diagnostic {
+    let detail = "The argument \"provider\" is only for resources of the root module that have no block yet. The resources \
+                  of a called module use the providers that are passed to the module. Remove the argument.";
+    Diagnostic::error("Invalid import provider argument", detail).at(at.clone())
+}
+
 /// A target that is not an address.
 pub(in crate::config) fn target_not_an_address(at: SourceRange) -> Diagnostic {
     let detail = "The target must be the address of a resource, without quotes, such as aws_instance.web or \

@@ -5,6 +5,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
 const INVALID_EXPRESSION: &str = "Invalid expression";
+/// The rule for indexes in entries of `replace_triggered_by`.
+const KEYS_IN_TRIGGERS: &str = "An index in replace_triggered_by must be a literal, count.index or each.key.";
 const INVALID_TRIGGER: &str = "Invalid replace_triggered_by expression";
 
 /// An argument that a resource of mode `mode` does not have. The argument is at `argument`, in the block at `block`.
@@ -34,10 +36,20 @@ pub(in crate::config) fn reference_to_itself(block_type: &str, resource: &Resour
     Diagnostic::error(format!("Invalid reference in {block_type}"), detail).at(at)
 }
 
-/// `each.value` in an entry of `replace_triggered_by`.
-pub(in crate::config) fn each_value_in_trigger() -> Diagnostic {
-    let detail = "replace_triggered_by cannot use each.value. Use each.key.";
-    Diagnostic::error("Invalid each reference in replace_triggered_by expression", detail)
+/// An index in an entry of `replace_triggered_by` that is not a name.
+pub(in crate::config) fn computed_key_in_trigger(at: SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_EXPRESSION, KEYS_IN_TRIGGERS).at(at)
+}
+
+/// A name as an index in an entry of `replace_triggered_by` that is not allowed there.
+pub(in crate::config) fn wrong_key_in_trigger(at: SourceRange) -> Diagnostic {
+    Diagnostic::error("Invalid index expression", KEYS_IN_TRIGGERS).at(at)
+}
+
+/// `each` or `count` in an entry of `replace_triggered_by`, with another attribute than the one that is allowed.
+pub(in crate::config) fn repetition_in_trigger(root: &str, allowed: &str) -> Diagnostic {
+    let detail = format!("The only attribute of {root} in replace_triggered_by is {root}.{allowed}.");
+    Diagnostic::error(format!("Invalid {root} reference in replace_triggered_by expression"), detail)
 }
 
 /// A name other than `each.value` to which an entry of `replace_triggered_by` cannot refer.

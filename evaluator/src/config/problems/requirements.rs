@@ -22,12 +22,6 @@ pub(in crate::config) fn duplicate(first: &SourceRange, at: &SourceRange) -> Dia
     Diagnostic::error("Duplicate required providers configuration", detail).at(at.clone())
 }
 
-/// A block in a `required_providers` block.
-pub(in crate::config) fn nested_block(block_type: &str, at: SourceRange) -> Diagnostic {
-    let detail = "A required_providers block cannot have nested blocks. Write each provider as an argument.";
-    Diagnostic::error(format!("Unexpected {block_type:?} block"), detail).at(at)
-}
-
 /// An entry that is neither an object nor a version.
 pub(in crate::config) fn invalid_entry(at: SourceRange) -> Diagnostic {
     let detail = "An entry of required_providers must be an object with source and version, or a version constraint.";

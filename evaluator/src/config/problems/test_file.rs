@@ -37,12 +37,6 @@ pub(in crate::config) fn second_variables(parent: &str, first: &SourceRange, at:
     Diagnostic::error("Multiple \"variables\" blocks", detail).at(at.clone())
 }
 
-/// A block in a `variables` block.
-pub(in crate::config) fn block_in_variables(block_type: &str, at: SourceRange) -> Diagnostic {
-    let detail = "A variables block cannot have nested blocks. Write each value as an argument.";
-    Diagnostic::error(format!("Unexpected {block_type:?} block"), detail).at(at)
-}
-
 /// An expression of a test file reads an unknown name.
 pub(in crate::config) fn unknown_name(name: &str, at: SourceRange) -> Diagnostic {
     let detail = format!("The name {name:?} does not exist here. Test files can use var, run and functions.");

@@ -24,16 +24,6 @@ pub(in crate::evaluation) fn unknown_type<'n>(
     Diagnostic::error(format!("Invalid {what}"), detail).at(at)
 }
 
-/// An entry of `replace_triggered_by` that is not a reference to a managed resource.
-pub(in crate::evaluation) fn invalid_trigger(at: SourceRange) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid replace_triggered_by expression",
-        "An entry of replace_triggered_by must refer to a managed resource of this module, to an instance of that \
-         resource, or to an attribute of an instance.",
-    )
-    .at(at)
-}
-
 /// An ephemeral value for an attribute that is stored.
 pub(in crate::evaluation) fn ephemeral_stored(path: &Path, address: &str, at: SourceRange) -> Diagnostic {
     let detail = format!(
