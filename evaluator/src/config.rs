@@ -48,6 +48,7 @@ mod terraform;
 pub mod test_file;
 mod tested;
 mod top_level;
+mod used_provider;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::address::{ConfigResource, Module, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::value::Value;
 
@@ -127,20 +128,23 @@ impl Declared {
     }
 
     /// Evaluates the destroy-time provisioners of an object. Returns them in order.
+    ///
+    /// # Errors
+    /// Returns an error for each provisioner of a `removed` block that would need a plugin.
     pub fn provisions_before_destroy(
         &self,
         address: &ResourceInstance,
         object: &Value,
         environment: &Environment,
         counters: &Counters,
-    ) -> Vec<Provision> {
+    ) -> Result<Vec<Provision>, Vec<Diagnostic>> {
         let config = address.config();
         let farewell = match self.resources.get(&config) {
             Some(block) => &block.farewell,
             // The first block has the provisioners.
             None => match self.removals_of(&config).and_then(|(first, _)| self.removals.get(first)) {
                 Some(removal) => &removal.farewell,
-                None => return Vec::new(),
+                None => return Ok(Vec::new()),
             },
         };
         let (provisioners, connection, module_dir) = match farewell {
@@ -148,7 +152,7 @@ impl Declared {
             Farewell::OfRemoval(provisioners, dir) => (provisioners, None, dir),
         };
         if !provisioners.iter().any(|provisioner| provisioner.on_destroy) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         Leaving { environment, module_dir, key: &address.key, object: object.clone(), counters }
             .provisions(provisioners, connection.map(|connection| &connection.body))

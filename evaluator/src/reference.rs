@@ -237,9 +237,8 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
     let indexed = indexed_by_words(expression);
     for traversal in traversals {
         let resolved = resolve(&expression.tree, traversal).and_then(|reference| {
-            let index = indexed.iter().find(|(collection, _)| std::ptr::eq(*collection, traversal));
-            match index.filter(|_| names_whole_instances(&reference, traversal)) {
-                Some((_, brackets)) => Err(problems::invalid_index_key(expression.tree.range(*brackets))),
+            match indexed.iter().find(|(collection, _)| std::ptr::eq(*collection, traversal)) {
+                Some((_, brackets)) => indexed_by_word(reference, traversal, expression.tree.range(*brackets)),
                 None => Ok(reference),
             }
         });
@@ -252,10 +251,18 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
     found
 }
 
-/// Whether a reference names a resource or a module as a whole, and its traversal has no further steps.
-fn names_whole_instances(reference: &Reference, traversal: &Traversal) -> bool {
-    matches!(reference.subject, Referent::Resource(_) | Referent::Module(_, None))
-        && reference.steps == traversal.steps.len()
+/// A reference whose traversal is indexed by `null`, `true` or `false`. No instance of a resource or module has such a
+/// key, and an instance cannot be indexed.
+fn indexed_by_word(mut reference: Reference, traversal: &Traversal, at: SourceRange) -> Result<Reference, Diagnostic> {
+    let steps = reference.steps + usize::from(reference.key.is_some());
+    match (&reference.subject, &reference.key) {
+        _ if steps != traversal.steps.len() => {}
+        (Referent::Resource(_) | Referent::Module(_, None), None) => return Err(problems::invalid_index_key(at)),
+        (Referent::Resource(_), Some(_)) => reference.rest.push((ValueStep::Index(u64::MAX), at)),
+        (Referent::Module(name, None), Some(_)) => return Err(problems::index_behind_module_key(name, at)),
+        _ => {}
+    }
+    Ok(reference)
 }
 
 /// The traversals of an expression that are indexed by `null`, `true` or `false`, with the ranges of the brackets.

@@ -1,5 +1,6 @@
 //! Arguments whose values turn out at apply to have the wrong type.
 
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Cause, Diagnostic};
 use weft_graph_format::formula::{Formula, FormulaOp};
@@ -14,26 +15,29 @@ pub(crate) fn of_arguments(config: Option<&Formula>, problems: Problems) -> Prob
     let named = |problem: Diagnostic| {
         let at = problem.subject.as_ref().filter(|_| problem.cause == Cause::Conversion);
         match config.zip(at).and_then(|(config, at)| argument_at(config, at)) {
-            Some(name) => wrong_argument(name, problem),
+            Some(name) => wrong_argument(&name, problem),
             None => problem,
         }
     };
     problems.into_iter().map(named).collect()
 }
 
-/// The argument whose expression is at this place, in the object or in its nested blocks.
-fn argument_at<'f>(config: &'f Formula, at: &SourceRange) -> Option<&'f SmolStr> {
-    let mut pending = vec![config];
-    while let Some(formula) = pending.pop() {
+/// The argument whose expression contains the formula at this place, in the object or in its nested blocks.
+fn argument_at(config: &Formula, at: &SourceRange) -> Option<SmolStr> {
+    let mut pending: Vec<(Formula, Option<SmolStr>)> = vec![(config.clone(), None)];
+    let mut seen = FxHashSet::default();
+    while let Some((formula, argument)) = pending.pop() {
+        if argument.is_some() && formula.range() == Some(at) {
+            return argument;
+        }
+        if !seen.insert(formula.identity()) {
+            continue;
+        }
         match formula.op() {
             FormulaOp::Object(parts) | FormulaOp::Map(_, parts) => {
-                if let Some((name, _)) = parts.iter().find(|(_, value)| value.range() == Some(at)) {
-                    return Some(name);
-                }
-                pending.extend(parts.iter().map(|(_, value)| value));
+                pending.extend(parts.iter().map(|(name, value)| (value.clone(), Some(name.clone()))));
             }
-            FormulaOp::Tuple(parts) | FormulaOp::List(_, parts) | FormulaOp::Set(_, parts) => pending.extend(parts),
-            _ => {}
+            _ => formula.operands(|operand| pending.push((operand.clone(), argument.clone()))),
         }
     }
     None

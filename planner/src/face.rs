@@ -64,8 +64,9 @@ impl Glue for Planner {
         // A partial plan ignores the providers of objects outside the selection, because the blocks of these providers
         // may be invalid.
         let objects = self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
-        let wanted: BTreeSet<ProviderConfig> =
-            objects.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
+        let wanted: BTreeSet<ProviderConfig> = objects
+            .filter_map(|(address, stored)| Some(self.facts.provider_of(address, stored).ok()?.config()))
+            .collect();
         Brief {
             selection: self.facts.selection().clone(),
             wanted_providers: wanted.into_iter().collect(),
@@ -182,11 +183,15 @@ impl Glue for Planner {
 
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
         let facts = &self.facts;
-        if facts.rules.makes_objects {
+        if facts.rules.makes_objects || facts.begins_with_found() {
             // Readers of the resource wait until these instances are deleted.
             let surplus = first_surplus(&facts.state, facts.selection(), resource, expansion);
             if let Some(address) = surplus {
-                self.agenda().effects.happens_to(address);
+                let mut agenda = self.agenda();
+                agenda.effects.happens_to(address);
+                if facts.rules.reads_first {
+                    agenda.effects.takes_part(resource.clone());
+                }
             }
         }
         let needed = protection.as_ref().filter(|_| facts.rules.makes_objects && !expansion.keys.is_empty());

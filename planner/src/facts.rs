@@ -6,7 +6,9 @@ use std::sync::Arc;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::selection::Selection;
 use weft_evaluator::{Counters, Declared, Environment};
-use weft_graph_format::address::{ConfigResource, DeposedKey, ResourceInstance};
+use weft_graph_format::address::{
+    ConfigResource, DeposedKey, InstanceKey, ProviderInstance, ProviderParts, ResourceInstance,
+};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::StateRecord;
@@ -18,7 +20,7 @@ use crate::doubts::Doubts;
 use crate::inputs::PlanOptions;
 use crate::memory::Memories;
 use crate::prior::{Prior, stored_value};
-use crate::prior_state::PriorState;
+use crate::prior_state::{PriorState, Stored};
 use crate::rules::Rules;
 
 /// The number of hexadecimal digits in a deposed key.
@@ -55,6 +57,27 @@ impl Facts {
     /// Whether a resource has a block.
     pub(crate) fn is_configured(&self, config: &ConfigResource) -> bool {
         self.declared.has(config)
+    }
+
+    /// The provider instance that reads or deletes an unwanted object. If its resource has a block, this is the
+    /// provider configuration of the block. As in OpenTofu, the state only has the key of the instance then.
+    ///
+    /// # Errors
+    /// Returns an error if the provider in the state cannot be parsed.
+    pub(crate) fn provider_of(
+        &self,
+        address: &ResourceInstance,
+        stored: Stored<'_>,
+    ) -> Result<ProviderInstance, Diagnostic> {
+        let before = stored.provider()?;
+        let Some(used) = self.root.provider_of(address) else { return Ok(before.clone()) };
+        let key = match (used.is_keyed, &before.key) {
+            // The state does not say which instance to use.
+            (true, InstanceKey::None) => return Ok(before.clone()),
+            (true, key) => key.clone(),
+            (false, _) => InstanceKey::None,
+        };
+        Ok(ProviderParts { module: used.module, source: used.source, alias: used.alias, key }.into())
     }
 
     /// The stored address of an object, if the object moved.

@@ -13,7 +13,7 @@ use weft_graph_format::formula::Parameter;
 use weft_graph_format::value::Value;
 use weft_syntax::{Traversal, Tree};
 
-use super::provisioners::made_ready;
+use super::provisioners::{made_ready, unknown_kinds};
 use super::repetition_data::RepetitionData;
 use super::scope::{Environment, out_of_scope};
 use crate::config::{BodySource, Provisioner};
@@ -54,9 +54,20 @@ pub struct Leaving<'a> {
 
 impl Leaving<'_> {
     /// Evaluates the destroy-time provisioners in order. `connection` is the `connection` block of the resource.
-    pub(crate) fn provisions(&self, provisioners: &[Provisioner], connection: Option<&BodySource>) -> Vec<Provision> {
-        let own = provisioners.iter().filter(|found| found.on_destroy);
-        own.filter_map(|found| made_ready(found, connection, self)).collect()
+    ///
+    /// # Errors
+    /// Returns an error for each provisioner that would need a plugin.
+    pub(crate) fn provisions(
+        &self,
+        provisioners: &[Provisioner],
+        connection: Option<&BodySource>,
+    ) -> Result<Vec<Provision>, Vec<Diagnostic>> {
+        let own = || provisioners.iter().filter(|found| found.on_destroy);
+        let unknown = unknown_kinds(own());
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+        Ok(own().filter_map(|found| made_ready(found, connection, self)).collect())
     }
 
     fn value(&self, subject: &Referent) -> Option<Value> {

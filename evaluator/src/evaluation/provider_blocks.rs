@@ -22,9 +22,7 @@ use super::problems::providers as problems;
 use super::provider_instances::{Chosen, FoundProvider, ProviderInstances};
 use super::provider_values::provider_problem;
 use super::repetition_data::RepetitionData;
-use crate::config::{
-    CompiledModule, PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition, ResourceBlock,
-};
+use crate::config::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition, ResourceBlock};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
 
@@ -220,7 +218,7 @@ impl ModuleNode {
                 }
                 // A module inherits the default configuration of the same provider.
                 None if alias.is_none() => {
-                    let parent_name = inherited_name(&caller.parent.config, local_name, &source);
+                    let parent_name = caller.parent.config.inherited_name(local_name, &source);
                     caller.parent.find_provider(&parent_name, None, &at).await
                 }
                 None => node.fail(problems::missing_configuration(&local_name, alias.as_deref(), &at)),
@@ -336,16 +334,5 @@ impl ModuleNode {
             return self.fail(problem);
         }
         self.evaluation.glue.provider_instance(instance, &config, &range).await
-    }
-}
-
-/// The local name that a caller uses for a provider whose default configuration a module inherits.
-fn inherited_name(above: &CompiledModule, local_name: SmolStr, source: &ProviderSource) -> SmolStr {
-    let required = above.settings.required_providers.iter().find(|(_, required)| required.source == *source);
-    match required {
-        Some((name, _)) => name.clone(),
-        None if above.provider_source(&local_name) == *source => local_name,
-        // The caller may use this name for another provider, but the source address is unique.
-        None => source.to_string().into(),
     }
 }

@@ -32,14 +32,8 @@ pub fn unknown_provisioners(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     unknown_kinds(resources.flat_map(|block| &block.provisioners))
 }
 
-/// Reports the provisioners of `removed` blocks that would need a plugin, in all modules.
-pub(super) fn unknown_in_removed(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
-    let modules = root.all();
-    let removed = modules.iter().flat_map(|module| &module.statements.removed);
-    unknown_kinds(removed.flat_map(|block| &block.provisioners))
-}
-
-fn unknown_kinds<'a>(all: impl Iterator<Item = &'a Provisioner>) -> Vec<Diagnostic> {
+/// Reports provisioners that would need a plugin.
+pub(super) fn unknown_kinds<'a>(all: impl Iterator<Item = &'a Provisioner>) -> Vec<Diagnostic> {
     let unknown = all.filter(|found| !KINDS.contains(&found.kind.as_str()));
     unknown.map(|found| problems::unknown_provisioner(found, &KINDS)).collect()
 }

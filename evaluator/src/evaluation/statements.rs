@@ -14,7 +14,6 @@ use crate::purpose::Purpose;
 /// Reports the problems of these checks. Returns `Failed` if an error prevents evaluation.
 pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Glue) -> Result<(), Failed> {
     let mut found = provisioners::unknown_provisioners(root);
-    found.extend(provisioners::unknown_in_removed(root));
     if purpose.reports_statements() {
         found.extend(still_there(&root.all()));
     }

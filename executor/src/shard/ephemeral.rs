@@ -19,6 +19,7 @@ use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
 use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
 
 use super::{LiveValues, Shard};
+use crate::arguments::of_arguments;
 use crate::host::Host;
 use crate::options::{EphemeralStep, HostMessage};
 use crate::problems::{self, damaged, no_schema};
@@ -182,7 +183,8 @@ impl ObjectSlot {
         let Some(schema) = shard.ephemeral_type(&slot.instance.source, type_name) else {
             return Err(vec![no_schema(&subject, type_name)]);
         };
-        let (config, marks) = shard.run(host, *config, &self.text, live.clone()).await?.unmark_with_paths();
+        let value = shard.run(host, *config, &self.text, live.clone()).await;
+        let (config, marks) = value.map_err(|found| of_arguments(subject.config, found))?.unmark_with_paths();
         let opened = slot.acquire(shard, host).await?;
         let mut said = opened.warnings;
         let validated = opened.provider.validate_config(ResourceMode::Ephemeral, type_name, &config).await;

@@ -303,16 +303,8 @@ impl Evaluator<'_> {
             }
             SplatSource::UnknownList(element) => {
                 let each = self.each(splat, Value::unknown(element));
-                let refinement = Refinement {
-                    not_null: true,
-                    length_min: if matches!(bare.ty(), Type::Set(_)) {
-                        0
-                    } else {
-                        crate::refine::length_bounds(&bare).0
-                    },
-                    length_max: crate::refine::length_bounds(&bare).1,
-                    ..Refinement::default()
-                };
+                let (length_min, length_max) = crate::refine::length_bounds(&bare);
+                let refinement = Refinement { not_null: true, length_min, length_max, ..Refinement::default() };
                 (Value::refined(Type::list(each.ty()), refinement), true)
             }
             SplatSource::UnknownTuple(types) => {

@@ -82,7 +82,7 @@ impl Drafting<'_> {
             None => operation,
         };
         let delete = Delete { first, last: operation, kind, create_first };
-        self.ordering.delete(address.all(), delete, &prior.record.dependencies);
+        self.ordering.delete(address.all(), instance, delete, &prior.record.dependencies);
         operation
     }
 

@@ -132,7 +132,9 @@ impl Planner {
                 }
                 leaving.private =
                     self.ask.private_for_delete(of.address, of.instance, of.provider, of.schema, of.prior).await?;
-                leaving.farewell = current.map(|prior| self.farewell(of.address, prior)).unwrap_or_default();
+                if let Some(prior) = current {
+                    leaving.farewell = self.farewell(of.address, prior)?;
+                }
             }
         }
         self.move_first(of.address, current, of.instance);

@@ -61,7 +61,7 @@ impl Planner {
         };
         drop(in_use);
         let farewell = match (decision.action, &prior) {
-            (ChangeAction::DeleteThenCreate, Some(prior)) => self.farewell(address, prior),
+            (ChangeAction::DeleteThenCreate, Some(prior)) => self.farewell(address, prior)?,
             _ => Vec::new(),
         };
         let previous_address = facts.previous(address).cloned();

@@ -8,6 +8,7 @@ use weft_graph_format::origin::Origin;
 use crate::agenda::planned::PlannedProvision;
 use crate::planner::Planner;
 use crate::prior::Prior;
+use crate::problems::Problems;
 
 impl Planner {
     /// Adds the provisioners of a created instance to the plan. Readers wait for the last one.
@@ -27,14 +28,21 @@ impl Planner {
 
     /// The provisioners that run before a delete, in order. As in OpenTofu, a tainted object has none, because its
     /// creation may not have finished.
-    pub(crate) fn farewell(&self, address: &ResourceInstance, prior: &Prior) -> Vec<PlannedProvision> {
+    ///
+    /// # Errors
+    /// Returns an error for each provisioner that does not exist.
+    pub(crate) fn farewell(
+        &self,
+        address: &ResourceInstance,
+        prior: &Prior,
+    ) -> Result<Vec<PlannedProvision>, Problems> {
         if prior.tainted {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let facts = &self.facts;
         let found =
-            facts.declared.provisions_before_destroy(address, &prior.value, &facts.environment, &facts.counters);
-        found.into_iter().map(|one| self.planned_provision(address, one, ProvisionWhen::Deleting)).collect()
+            facts.declared.provisions_before_destroy(address, &prior.value, &facts.environment, &facts.counters)?;
+        Ok(found.into_iter().map(|one| self.planned_provision(address, one, ProvisionWhen::Deleting)).collect())
     }
 
     fn planned_provision(

@@ -10,8 +10,7 @@ use weft_evaluator::config::reach::{NeededParts, applied, destroyed, planned};
 use weft_evaluator::selection::Selection;
 use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE, create_first};
 use weft_graph_format::address::{
-    AbsResource, ConfigResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ResourceInstance,
-    ResourceMode,
+    AbsResource, ConfigResource, Module, ModuleInstance, ProviderConfig, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
 use weft_graph_format::checked::CheckedAddress;
@@ -181,7 +180,7 @@ fn looks(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Lo
     }
     let going = facts.state.managed().filter(|(address, _)| facts.is_selected_to_go(address));
     let providers: BTreeSet<ProviderConfig> =
-        going.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
+        going.filter_map(|(address, stored)| Some(facts.provider_of(address, stored).ok()?.config())).collect();
     let reach = destroyed(&facts.root, &providers, *selection == Selection::All);
     let at_apply = NeededParts { outputs: BTreeSet::new(), ..reach.clone() };
     Looks { at_plan: reach, at_apply, read }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use weft_graph_format::address::{AbsResource, ConfigResource, ModuleInstance};
+use weft_graph_format::address::{AbsResource, ConfigResource, ModuleInstance, ProviderConfig, ProviderInstance};
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::origin::Origin;
 
@@ -19,6 +19,10 @@ pub(crate) struct DeleteOrder {
     deletes: BTreeMap<AbsResource, Vec<Delete>>,
     /// Deletes and forgets by their stored dependencies.
     deleted: Dependents,
+    /// The provider configurations of deletes.
+    providers: FxHashMap<OperationId, u32>,
+    /// The numbers of provider configurations.
+    numbers: FxHashMap<ProviderConfig, u32>,
     /// Deletes that come before the changes of their stored dependencies.
     deleted_first: Dependents,
     /// Deletes that come after the changes of their stored dependencies.
@@ -100,8 +104,17 @@ impl Dependents {
 
 impl DeleteOrder {
     /// Adds a delete of an object with these stored dependencies.
-    pub(crate) fn delete(&mut self, resource: AbsResource, delete: Delete, names: &[SmolStr]) {
+    pub(crate) fn delete(
+        &mut self,
+        resource: AbsResource,
+        provider: &ProviderInstance,
+        delete: Delete,
+        names: &[SmolStr],
+    ) {
         let module = resource.module.clone();
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(provider.config()).or_insert(next);
+        self.providers.insert(delete.last, number);
         self.deleted.note(&mut self.names, names, &module, delete.last);
         if delete.is_last() {
             let dependencies: Vec<_> = names.iter().filter_map(|text| self.names.resource(text)).collect();
@@ -153,19 +166,21 @@ impl DeleteOrder {
     /// The plan first deletes those dependents of an object that are to be deleted. Next, it deletes the object, and
     /// last, it changes the remaining dependents. There are two exceptions: if the replacement of an object is created
     /// before the delete, or if the state records the resource as create-first, the object is deleted last. A data
-    /// source that is read at apply waits for the deletes of objects of the resources that it refers to. It does not
-    /// wait for the deletes of objects that are replaced or are deleted last. Data sources of check blocks also wait
-    /// for all operations that are not reads. The waits of all instances of a resource share one set of operations, so
-    /// the number of edges is linear in the number of instances.
+    /// source that is read at apply waits for the creates and updates of the resources that it refers to, and for the
+    /// deletes of their objects. It does not wait for the deletes of objects that are replaced or are deleted last.
+    /// Data sources of check blocks also wait for all operations that are not reads. The waits of all instances of a
+    /// resource share one set of operations, so the number of edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();
         for (resource, deletes) in &self.deletes {
-            let deleted = self.deleted.of(resource);
             let changed = self.changed.of(resource);
             let mut first = Vec::new();
+            let mut deleted: BTreeMap<Option<u32>, Option<Origin>> = BTreeMap::new();
             for delete in deletes {
-                waits.push((delete.first, deleted.clone()));
+                let provider = self.providers.get(&delete.last).copied();
+                let before = deleted.entry(provider).or_insert_with(|| self.deleted_with(resource, provider, true));
+                waits.push((delete.first, before.clone()));
                 match delete.kind {
                     DeleteKind::AfterCreate => waits.push((delete.first, changed.clone())),
                     DeleteKind::Final if delete.create_first => waits.push((delete.first, changed.clone())),
@@ -177,19 +192,37 @@ impl DeleteOrder {
             waits.extend(self.following.operations(resource).map(|operation| (operation, Some(before.clone()))));
             gone.insert(resource, before);
         }
+        let mut made: FxHashMap<&AbsResource, Option<Origin>> = FxHashMap::default();
         for (read, resources) in &self.read {
-            waits.push((*read, Origin::union(resources.iter().filter_map(|r| gone.get(r)).cloned())));
+            for resource in resources {
+                made.entry(resource).or_insert_with(|| {
+                    Origin::union(self.made.get(resource).into_iter().flatten().copied().map(Origin::after))
+                });
+            }
+            let before = resources.iter().flat_map(|r| [gone.get(r).cloned(), made[r].clone()]);
+            waits.push((*read, Origin::union(before.flatten())));
         }
         waits.extend(self.last_reads(in_shards));
         waits
     }
 
+    /// The deletes and forgets of the dependents of a resource: those with this provider configuration or none if
+    /// `same`, otherwise those with other provider configurations.
+    fn deleted_with(&self, resource: &AbsResource, provider: Option<u32>, same: bool) -> Option<Origin> {
+        let is_same = |operation: &OperationId| {
+            let own = self.providers.get(operation).copied();
+            own.is_none() || own == provider
+        };
+        let chosen = self.deleted.operations(resource).filter(|operation| is_same(operation) == same);
+        Origin::union(chosen.map(Origin::after))
+    }
+
     /// Preferred waits between deletes and the changes of the dependencies of the deleted objects. A delete comes
-    /// before these changes. The exception is the delete of a create-first object, which comes after these changes. A
-    /// provider may be configured from a changed object, so the waits can make cycles. That is why they are only
-    /// preferred.
+    /// before these changes. The exception is the delete of a create-first object, which comes after these changes.
+    /// Also the waits between deletes with different provider configurations. A provider may be configured from a
+    /// changed object, so the waits can make cycles. That is why they are only preferred.
     pub(crate) fn preferred(&self) -> Vec<Wait> {
-        let mut waits: Vec<Wait> = Vec::new();
+        let mut waits: Vec<Wait> = self.deletes_abroad();
         let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&[OperationId]>> = FxHashMap::default();
         for (resource, operations) in &self.made {
             let before = self.deleted_first.of(resource);
@@ -215,6 +248,23 @@ impl DeleteOrder {
             }
         }
         waits.retain(|(_, origin)| origin.is_some());
+        waits
+    }
+
+    /// The waits of deletes for the deletes of dependents with other provider configurations.
+    fn deletes_abroad(&self) -> Vec<Wait> {
+        let mut waits: Vec<Wait> = Vec::new();
+        if self.numbers.len() < 2 {
+            return waits;
+        }
+        for (resource, deletes) in &self.deletes {
+            let mut deleted: BTreeMap<Option<u32>, Option<Origin>> = BTreeMap::new();
+            for delete in deletes {
+                let provider = self.providers.get(&delete.last).copied();
+                let before = deleted.entry(provider).or_insert_with(|| self.deleted_with(resource, provider, false));
+                waits.push((delete.first, before.clone()));
+            }
+        }
         waits
     }
 
@@ -262,7 +312,12 @@ mod tests {
 
     fn delete(ordering: &mut DeleteOrder, address: &str, id: u32, kind: DeleteKind, create_first: bool) {
         let operation = OperationId(id);
-        ordering.delete(resource(address), Delete { first: operation, last: operation, kind, create_first }, &[]);
+        let delete = Delete { first: operation, last: operation, kind, create_first };
+        ordering.delete(resource(address), &provider("a"), delete, &[]);
+    }
+
+    fn provider(name: &str) -> ProviderInstance {
+        format!("provider[\"registry.opentofu.org/hashicorp/{name}\"]").parse().unwrap()
     }
 
     /// A deleted object, with a deleted dependent, a changed dependent, and a reader.
@@ -297,7 +352,7 @@ mod tests {
         ] {
             let mut ordering = DeleteOrder::default();
             let delete = Delete { first: OperationId(0), last: OperationId(0), kind, create_first };
-            ordering.delete(resource("b.x"), delete, &names(&["a.x", "no address"]));
+            ordering.delete(resource("b.x"), &provider("a"), delete, &names(&["a.x", "no address"]));
             ordering.makes(resource("a.x"), OperationId(1));
             ordering.makes(resource("c.x"), OperationId(2));
             assert_eq!(shown(&ordering.preferred()), want, "{kind:?} {create_first}");
@@ -314,12 +369,39 @@ mod tests {
             for (address, id) in [("module.m[0].b.x", 0), ("module.m[1].b.x", 1), ("b.y", 2)] {
                 let operation = OperationId(id);
                 let delete = Delete { first: operation, last: operation, kind: DeleteKind::Final, create_first };
-                ordering.delete(resource(address), delete, &names(&["module.m.a.x"]));
+                ordering.delete(resource(address), &provider("a"), delete, &names(&["module.m.a.x"]));
             }
             ordering.makes(resource("module.m[0].a.x"), OperationId(3));
             ordering.makes(resource("module.m[1].a.x"), OperationId(4));
             assert_eq!(shown(&ordering.preferred()), want, "{create_first}");
         }
+    }
+
+    /// `b.x` depends on `a.x`, and both are deleted. The provider of `b.x` can be configured from `a.x`.
+    #[test]
+    fn deletes_with_different_providers_prefer_an_order() {
+        for (other, hard) in [("a", true), ("b", false)] {
+            let mut ordering = DeleteOrder::default();
+            let one = |id| {
+                let id = OperationId(id);
+                Delete { first: id, last: id, kind: DeleteKind::BeforeCreate, create_first: false }
+            };
+            ordering.delete(resource("a.x"), &provider("a"), one(0), &[]);
+            ordering.delete(resource("b.x"), &provider(other), one(1), &names(&["a.x"]));
+            let want = vec![(0, vec![1])];
+            let (waits, preferred) = (shown(&ordering.waits([].into_iter())), shown(&ordering.preferred()));
+            assert_eq!((waits, preferred), if hard { (want, vec![]) } else { (vec![], want) });
+        }
+    }
+
+    #[test]
+    fn data_sources_wait_for_the_objects_that_they_name() {
+        let mut ordering = DeleteOrder::default();
+        ordering.makes(resource("a.x"), OperationId(0));
+        ordering.makes(resource("a.x"), OperationId(1));
+        ordering.makes(resource("a.y"), OperationId(2));
+        ordering.reads(OperationId(3), &[resource("a.x")]);
+        assert_eq!(shown(&ordering.waits([].into_iter())), [(3, vec![0, 1])]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Ve
         {
             continue;
         }
-        match stored.provider() {
+        match facts.provider_of(address, stored) {
             Ok(provider) => {
                 let is_selected = is_selected(facts, evaluated, address, &|config| chosen.contains(config));
                 found.push(Orphan { is_selected, ..orphan(facts, evaluated, address, provider) });
@@ -58,9 +58,9 @@ pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Ve
     (found, problems)
 }
 
-fn orphan(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance, provider: &ProviderInstance) -> Orphan {
+fn orphan(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance, provider: ProviderInstance) -> Orphan {
     let reason = reason(facts, evaluated, address);
-    Orphan { address: address.clone(), provider: provider.clone(), reason, is_selected: true }
+    Orphan { address: address.clone(), provider, reason, is_selected: true }
 }
 
 /// Protected instances of a resource that are not in its expansion. They are planned together with the resource,
@@ -78,7 +78,7 @@ pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: 
     });
     let with_provider = protected.filter_map(|address| {
         let stored = facts.state.get(address)?;
-        Some(orphan(facts, evaluated, address, stored.provider().ok()?))
+        Some(orphan(facts, evaluated, address, facts.provider_of(address, stored).ok()?))
     });
     with_provider.collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::waiters::Members;
 use super::{Finish, FinishError, order};
@@ -10,18 +10,26 @@ use super::{Finish, FinishError, order};
 impl Finish {
     /// Orders the operations, with the preferred waits that do not make a cycle.
     ///
-    /// Every cycle that a preferred wait makes contains the operation that waits. So one search for cycles is enough:
-    /// the operations on cycles lose their preferred waits, and a cycle that remains is an error.
+    /// Every cycle that a preferred wait makes contains the operation that waits, and what it waits for. So one search
+    /// for cycles is enough: the preferred waits between nodes on cycles are dropped, and a cycle that remains is an
+    /// error.
     pub(super) fn sort(&mut self, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
         let added = self.add_preferred();
         let on_circle: FxHashSet<u32> = match order::sort(self, reads) {
             Ok(order) => return Ok(order),
             Err(on_circle) => on_circle.into_iter().collect(),
         };
+        let first_waiter = self.operations.len() as u32;
+        let mut off_circle: FxHashMap<u32, u32> = FxHashMap::default();
         for (id, members) in added.into_iter().filter(|(id, _)| on_circle.contains(id)) {
-            let drafted = &mut self.operations[id as usize];
-            drafted.after.retain(|other| !members.operations.contains(other));
-            drafted.waiters.retain(|waiter| !members.waiters.contains(waiter));
+            for other in members.operations.iter().filter(|other| on_circle.contains(other)) {
+                self.operations[id as usize].after.remove(other);
+            }
+            for waiter in members.waiters.iter().filter(|waiter| on_circle.contains(&(first_waiter + **waiter))) {
+                let rest = *off_circle.entry(*waiter).or_insert_with(|| self.waiters.without(*waiter, &on_circle));
+                self.operations[id as usize].waiters.remove(waiter);
+                self.operations[id as usize].waiters.insert(rest);
+            }
         }
         order::sort(self, reads).map_err(|on_circle| order::cycle(self, &on_circle))
     }
@@ -82,6 +90,26 @@ mod tests {
         builder.prefer(OperationId(0), Some(Origin::after(OperationId(1))));
         builder.prefer(OperationId(2), Some(Origin::after(OperationId(3))));
         assert_eq!(order(&builder.finish().unwrap()), ["a", "b", "d", "c"]);
+    }
+
+    /// `a` is a need of `b`. `b` also prefers to come after `c`.
+    #[test]
+    fn a_preferred_wait_outside_of_a_cycle_stays() {
+        let builder = builder(&["a", "b", "c"]);
+        builder.order(OperationId(0), OperationId(1));
+        for other in [1, 2] {
+            builder.prefer(OperationId(0), Some(Origin::after(OperationId(other))));
+        }
+        assert_eq!(order(&builder.finish().unwrap()), ["c", "a", "b"]);
+    }
+
+    /// As before, with so many other operations that they are one set.
+    #[test]
+    fn a_preferred_wait_for_many_operations_loses_only_those_on_a_cycle() {
+        let builder = builder(&["a", "b", "c", "d", "e", "f", "g"]);
+        builder.order(OperationId(0), OperationId(1));
+        builder.prefer(OperationId(0), Origin::union((1..7).map(|other| Origin::after(OperationId(other)))));
+        assert_eq!(order(&builder.finish().unwrap()), ["c", "d", "e", "f", "g", "a", "b"]);
     }
 
     #[test]

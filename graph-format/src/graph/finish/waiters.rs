@@ -163,6 +163,13 @@ impl Waiters {
         index
     }
 
+    /// A waiter with those operations of another waiter that are not in `left_out`.
+    pub(super) fn without(&mut self, waiter: u32, left_out: &FxHashSet<u32>) -> u32 {
+        let mut rest = self.all_operations(&Members { operations: Vec::new(), waiters: vec![waiter] });
+        rest.operations.retain(|operation| !left_out.contains(operation));
+        self.waiter(rest)
+    }
+
     fn grouped(&mut self, deletes: Members) -> Members {
         if deletes.len() <= WIDE {
             return deletes;

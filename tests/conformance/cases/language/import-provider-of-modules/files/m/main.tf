@@ -1,0 +1,8 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+resource "lab_thing" "a" {
+  name = "a"
+}

@@ -1,0 +1,9 @@
+removed {
+  from = terraform_data.b
+  lifecycle {
+    destroy = false
+  }
+  provisioner "nope" {
+    when = destroy
+  }
+}
