@@ -178,7 +178,8 @@ fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Referenc
         if schema.attributes.contains_key(name) {
             for body in &bodies {
                 let content = body.content(&|other| if other == name { NameRole::Argument } else { NameRole::Hidden });
-                for (tree, attribute) in &content.attributes {
+                // The content of a body in the native syntax has all its arguments.
+                for (tree, attribute) in content.attributes.iter().filter(|(_, own)| own.name.text == *name) {
                     found.extend(references_of(&tree.expression(attribute.expression), &mut Vec::new()));
                 }
             }

@@ -187,7 +187,13 @@ fn target(expression: &Expression) -> Result<ImportAddress, Diagnostic> {
         }
         let next = match here.kind() {
             ExprKind::Index { collection, key, .. } => {
-                computed.push(here.child(*key));
+                let key = here.child(*key);
+                if let ExprKind::Literal(literal) = key.kind()
+                    && let Some(word) = literal.word()
+                {
+                    return Err(problems::address::invalid_key(word, &range));
+                }
+                computed.push(key);
                 texts.push(RelativePart::Key);
                 here.child(*collection)
             }

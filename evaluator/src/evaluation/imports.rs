@@ -55,7 +55,7 @@ impl ModuleNode {
             Ok(repetitions) => repetitions,
             Err(problem) => return self.fail(problem),
         };
-        if validating {
+        if validating && repetitions.is_empty() {
             return self.one_import(block, &RepetitionData::unknown(false), found).await;
         }
         let mut failed = false;
@@ -90,7 +90,7 @@ impl ModuleNode {
         let Some(by) = self.import_by(block, repeated).await? else { return Ok(()) };
         let address = ResourceInstance { module, resource: block.to.resource.clone(), key };
         if let Some(first) = found.get(&address) {
-            return self.fail(problems::imported_twice(&address, &first.range, block.range.clone()));
+            return self.fail(problems::imported_twice(&address, &block.range, first.range.clone()));
         }
         found.insert(address, ImportWish { by, range: block.range.clone() });
         Ok(())

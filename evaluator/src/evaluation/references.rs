@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
-use weft_graph_format::schema::Schema;
+use weft_graph_format::schema::{Block, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
@@ -501,8 +501,18 @@ impl<'a> Checking<'a> {
         let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
         let first = reference.attribute.clone().map(|name| (ValueStep::Attribute(name), at));
         let steps: Vec<Placed> = first.into_iter().chain(reference.rest.iter().cloned()).collect();
-        wrong_step(&schema.block, &steps)
+        match (wrong_step(&schema.block, &steps), &reference.attribute) {
+            (Some(_), Some(name)) if name == "count" && !has_name(&schema.block, name) => {
+                let at = reference.attribute_range.as_ref().unwrap_or(&reference.range);
+                Some(problems::count_of_resource(of, at.clone()))
+            }
+            (problem, _) => problem,
+        }
     }
+}
+
+fn has_name(block: &Block, name: &str) -> bool {
+    block.attributes.contains_key(name) || block.blocks.contains_key(name)
 }
 
 /// Expressions whose references are checked together.

@@ -77,6 +77,8 @@ pub fn plan(plan: &PlanFile) -> Json {
 fn prior_state(plan: &PlanFile) -> StateFile {
     let text = plan.manifest.prior_state.as_deref();
     let mut state = text.and_then(|text| StateFile::parse(text.as_bytes(), "prior state").ok()).unwrap_or_default();
+    // As in OpenTofu, planning starts without the results of checks.
+    state.checks = None;
     for (name, output) in &plan.changes.outputs {
         let changes = matches!(output.action, Action::Create | Action::Update);
         if !changes || !output.after.is_wholly_known() {
@@ -251,7 +253,11 @@ fn planned_values(plan: &PlanFile) -> Json {
         object.insert("provider_name".into(), change.provider.source.to_string().into());
         object.insert("provider_instance".into(), change.provider.to_string().into());
         object.insert("schema_version".into(), change.schema_version.into());
-        object.insert("values".into(), known(&after));
+        let values = known(&after);
+        // As in OpenTofu, an object without known attributes has no values.
+        if values.as_object().is_none_or(|values| !values.is_empty()) {
+            object.insert("values".into(), values);
+        }
         object.insert("sensitive_values".into(), sensitive_object(&after));
         modules.add(&change.address, object);
     }

@@ -1,6 +1,6 @@
 //! Diagnostics of `import` blocks, and of the blocks that are generated for them.
 
-use weft_graph_format::address::{ConfigResource, Module, ResourceInstance};
+use weft_graph_format::address::{ConfigResource, Module, ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
@@ -31,7 +31,8 @@ pub(in crate::config) fn duplicate(address: &ResourceInstance, first: &SourceRan
         "The block at {}:{} already imports an object to {address}. Remove one of the blocks.",
         first.file, first.start.line
     );
-    Diagnostic::error(format!("Duplicate import configuration for \"{address}\""), detail).at(at.clone())
+    let summary = format!("Duplicate import configuration for {}", quoted(&address.to_string()));
+    Diagnostic::error(summary, detail).at(at.clone())
 }
 
 /// A `provider` argument for a resource of a called module.

@@ -1,6 +1,6 @@
 //! Diagnostics of `import` blocks.
 
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
@@ -39,17 +39,19 @@ pub(in crate::evaluation) fn for_each_of_target(at: SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid for_each argument", detail).at(at)
 }
 
-/// A second import to an address. `first` is the block of the first one.
+/// A second import to an address. As in OpenTofu, the place `at` is that of the first block, because the keys of the
+/// address are evaluated. `second` is the other block.
 pub(in crate::evaluation) fn imported_twice(
     address: &ResourceInstance,
-    first: &SourceRange,
+    second: &SourceRange,
     at: SourceRange,
 ) -> Diagnostic {
     let detail = format!(
-        "The block at {}:{} already imports an object to {address}. Remove one of the blocks.",
-        first.file, first.start.line
+        "The block at {}:{} also imports an object to {address}. Remove one of the blocks.",
+        second.file, second.start.line
     );
-    Diagnostic::error(format!("Duplicate import configuration for \"{address}\""), detail).at(at)
+    let summary = format!("Duplicate import configuration for {}", quoted(&address.to_string()));
+    Diagnostic::error(summary, detail).at(at)
 }
 
 /// The reason why a value cannot be the key of a target.
@@ -75,12 +77,16 @@ pub(in crate::evaluation) fn invalid_key(fault: KeyFault, at: SourceRange) -> Di
         KeyFault::Number => "A key that is a number must be a whole number that is not negative.",
         KeyFault::Type => "The key of the target must be a string or a number.",
     };
-    Diagnostic::error("Invalid import 'to' expression", detail).at(at)
+    let summary = match fault {
+        KeyFault::Number => "Invalid import 'to' expression",
+        _ => "Import block 'to' address contains an invalid key",
+    };
+    Diagnostic::error(summary, detail).at(at)
 }
 
 /// An ID that is not a string, for the reason `why`.
 pub(in crate::evaluation) fn unsuitable_id(why: &str, at: SourceRange) -> Diagnostic {
-    NamedBy::Id.problem(format!("The import ID value is unsuitable: {why}."), at)
+    Diagnostic::error("Incorrect value type", format!("The import ID value is unsuitable: {why}.")).at(at)
 }
 
 /// An ID or identity that refers to the imported object.

@@ -109,6 +109,12 @@ pub(in crate::evaluation) fn depends_on_provider(at: &SourceRange) -> Diagnostic
     Diagnostic::error(INVALID_DEPENDS_ON, detail).at(at.clone())
 }
 
+/// The attribute `count` of a resource, which old versions of the language had.
+pub(in crate::evaluation) fn count_of_resource(resource: &Resource, at: SourceRange) -> Diagnostic {
+    let detail = format!("Resources have no attribute \"count\". The number of instances is length({resource}).");
+    Diagnostic::error("Invalid resource count attribute", detail).at(at)
+}
+
 /// `replace_triggered_by` with an undeclared resource.
 pub(in crate::evaluation) fn undeclared_trigger(block: &Resource, resource: &Resource, at: &SourceRange) -> Diagnostic {
     let detail =
