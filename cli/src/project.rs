@@ -267,7 +267,9 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
     for block in module.resources.values() {
         add(module.provider_source(&block.provider_local_name()), None, block.range.clone());
     }
-    for import in &module.statements.imports {
+    // Unlike OpenTofu, an import into a called module requires no provider of the root module: the resource has a block,
+    // whose provider is required.
+    for import in module.statements.imports.iter().filter(|import| import.to.module_config().is_root()) {
         add(module.provider_source(&import.provider_local_name()), None, import.range.clone());
     }
     for call in module.calls.values() {
