@@ -190,16 +190,19 @@ fn wrong_repetition(entry: &Expression) -> Vec<Diagnostic> {
 /// The problem of an entry of `replace_triggered_by` with another form than a reference. Indexes can be literals,
 /// `count.index` or `each.key`.
 pub(crate) fn trigger_problem(entry: &Expression) -> Option<Diagnostic> {
-    if entry.as_traversal().is_some() {
-        return None;
+    let mut keys = Vec::new();
+    let mut here = entry.clone();
+    while here.as_traversal().is_none() {
+        here = match here.kind() {
+            ExprKind::RelativeTraversal { source, .. } => here.child(*source),
+            ExprKind::Index { collection, key, .. } => {
+                keys.push(here.child(*key));
+                here.child(*collection)
+            }
+            _ => return Some(invalid_trigger(here.range())),
+        };
     }
-    match entry.kind() {
-        ExprKind::RelativeTraversal { source, .. } => trigger_problem(&entry.child(*source)),
-        ExprKind::Index { collection, key, .. } => {
-            trigger_problem(&entry.child(*collection)).or_else(|| key_problem(&entry.child(*key)))
-        }
-        _ => Some(invalid_trigger(entry.range())),
-    }
+    keys.iter().rev().find_map(key_problem)
 }
 
 fn key_problem(key: &Expression) -> Option<Diagnostic> {

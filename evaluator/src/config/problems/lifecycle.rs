@@ -52,7 +52,7 @@ pub(in crate::config) fn repetition_in_trigger(root: &str, allowed: &str) -> Dia
     Diagnostic::error(format!("Invalid {root} reference in replace_triggered_by expression"), detail)
 }
 
-/// A name other than `each.value` to which an entry of `replace_triggered_by` cannot refer.
+/// A name to which an entry of `replace_triggered_by` cannot refer.
 pub(in crate::config) fn name_in_trigger() -> Diagnostic {
     let detail = "replace_triggered_by can only refer to resources. The keys of their instances can use count.index \
                   and each.key.";
