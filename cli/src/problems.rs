@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::source::SourceRange;
 use weft_identity::signature::SignatureError;
 use weft_state::remote::UnreleasedLock;
 use weft_state::{LostStore, RunId, RunStatus};
@@ -102,13 +101,6 @@ pub fn invalid_constraint(error: &dyn Display) -> Diagnostic {
         "Invalid version constraint",
         format!("Invalid version constraint: {error}. Use, for example, \"~> 1.2\"."),
     )
-}
-
-/// An import block and the block of its resource name different providers.
-pub fn other_import_provider(at: &SourceRange) -> Diagnostic {
-    let detail = "The block of the resource does not have the same \"provider\" argument. Write the argument there. An \
-                  import block needs it only if the resource has no block yet.";
-    Diagnostic::error("Invalid import provider argument", detail).at(at.clone())
 }
 
 /// The runtime cannot start.

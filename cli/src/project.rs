@@ -277,8 +277,7 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
             add(module.provider_source(&passed.parent.local_name), None, passed.parent.range.clone());
         }
     }
-    let others = module.statements.imports.iter().filter_map(|import| import.other_provider(module));
-    problems.extend(others.map(|provider| problems::other_import_provider(&provider.range)));
+    problems.extend(module.statements.imports.iter().filter_map(|import| import.other_provider(module)));
     (requirements, problems)
 }
 

@@ -75,7 +75,7 @@ pub use experiments::Experiments;
 pub use generated::{imports_without_block, with_resources};
 pub(crate) use import::ImportKey;
 pub use import::{ImportAddress, ImportBlock};
-pub(crate) use lifecycle::trigger_problem;
+pub(crate) use lifecycle::{TriggerPart, trigger_parts};
 pub use load::{
     LoadError, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
     load_tree_under, load_tree_with,
@@ -100,6 +100,7 @@ pub(crate) use static_graph::StaticGraph;
 pub(crate) use static_graph::dependencies::Dependencies;
 pub(crate) use static_graph::unused::Unused;
 pub use static_values::{StaticGiven, StaticInputs};
+pub(crate) use used_provider::ProviderLink;
 
 use crate::reference::Reference;
 

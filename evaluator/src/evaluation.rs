@@ -8,6 +8,7 @@ mod assertion;
 mod calls;
 mod cell;
 mod checks;
+mod condition_groups;
 mod condition_tally;
 mod conditions;
 mod connections;

@@ -1,8 +1,10 @@
 //! The targets of traversals, and the references of expressions.
 
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::number::Number;
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{ExprKind, Expression, Key, Span, StepKind, Traversal, TraversalStep, Tree, references};
@@ -53,7 +55,8 @@ pub struct Reference {
     pub attribute: Option<SmolStr>,
     /// The range of `attribute`, with its dot.
     pub attribute_range: Option<SourceRange>,
-    /// For a resource: the steps after `attribute`, with their ranges.
+    /// For a resource or `self`: the steps after `attribute`, or after the key if there is no attribute, with their
+    /// ranges.
     pub rest: Vec<(ValueStep, SourceRange)>,
 }
 
@@ -61,17 +64,22 @@ pub struct Reference {
 fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(ValueStep, SourceRange)> {
     let mut found = Vec::new();
     for step in traversal.steps.iter().skip(from) {
-        let kind = match &step.kind {
-            StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
-            StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
-            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                // No collection has an element with such an index.
-                ValueStep::Index(digits.parse().unwrap_or(u64::MAX))
-            }
-        };
-        found.push((kind, tree.range(step.span)));
+        found.push((value_step(&step.kind), tree.range(step.span)));
     }
     found
+}
+
+/// A step of a traversal as a step into a value. A number that is not an index becomes the largest index, which no
+/// collection has.
+pub(crate) fn value_step(step: &StepKind) -> ValueStep {
+    match step {
+        StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
+        StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
+        StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+            let number = Number::parse(digits).ok();
+            ValueStep::Index(number.and_then(|number| number.to_u64()).unwrap_or(u64::MAX))
+        }
+    }
 }
 
 fn attribute(traversal: &Traversal, index: usize) -> Option<&SmolStr> {
@@ -145,7 +153,8 @@ impl Reading<'_> {
 
     fn reference(&self, subject: Referent, steps: usize) -> Reference {
         let Reading { tree, traversal } = *self;
-        let key = key(traversal, steps);
+        // `self` is one object, so an index behind it is no key.
+        let key = key(traversal, steps).filter(|_| subject != Referent::SelfObject);
         let after = steps + usize::from(key.is_some());
         let found = attribute(traversal, after).cloned();
         let rest = match (&subject, &found) {
@@ -234,11 +243,11 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
     // Every expression of a configuration has such a list, mostly with one or two entries, so the list must not waste
     // memory.
     let mut found = Vec::with_capacity(traversals.len());
-    let indexed = indexed_by_words(expression);
+    let indexed: FxHashMap<*const Traversal, Span> = indexed_by_words(expression).into_iter().collect();
     for traversal in traversals {
         let resolved = resolve(&expression.tree, traversal).and_then(|reference| {
-            match indexed.iter().find(|(collection, _)| std::ptr::eq(*collection, traversal)) {
-                Some((_, brackets)) => indexed_by_word(reference, traversal, expression.tree.range(*brackets)),
+            match indexed.get(&std::ptr::from_ref(traversal)) {
+                Some(brackets) => indexed_by_word(reference, traversal, expression.tree.range(*brackets)),
                 None => Ok(reference),
             }
         });
@@ -266,7 +275,7 @@ fn indexed_by_word(mut reference: Reference, traversal: &Traversal, at: SourceRa
 }
 
 /// The traversals of an expression that are indexed by `null`, `true` or `false`, with the ranges of the brackets.
-fn indexed_by_words(expression: &Expression) -> Vec<(&Traversal, Span)> {
+fn indexed_by_words(expression: &Expression) -> Vec<(*const Traversal, Span)> {
     // Most expressions have no such words.
     if !["null", "true", "false"].iter().any(|word| expression.text().contains(word)) {
         return Vec::new();
@@ -281,7 +290,7 @@ fn indexed_by_words(expression: &Expression) -> Vec<(&Traversal, Span)> {
             && literal.word().is_some()
             && let ExprKind::Traversal(traversal) = &tree.node(*collection).kind
         {
-            found.push((traversal, *brackets));
+            found.push((std::ptr::from_ref(traversal), *brackets));
         }
         kind.for_each_child(|child| pending.push(child));
     }

@@ -148,7 +148,8 @@ impl<'s> Change<'s> {
             return Ok(Configuration { value: self.kind.null(), sensitive: Vec::new() });
         };
         let found = shard.evaluate(host, index, &self.text).await;
-        let (value, marks) = found.map_err(|problems| of_arguments(self.formula, problems))?.unmark_with_paths();
+        let (value, marks) =
+            found.map_err(|problems| of_arguments(self.formula, Some(&self.kind.block), problems))?.unmark_with_paths();
         let sensitive = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).collect();
         Ok(Configuration { value, sensitive })
     }

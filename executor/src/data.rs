@@ -28,7 +28,8 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
         return Err(vec![problems::no_schema(&subject, &address.resource.type_name)]);
     };
     let evaluated = shard.evaluate(&context.host, *config, &text).await;
-    let config = evaluated.map_err(|problems| problems::not_begun(of_arguments(subject.config, problems)))?;
+    let config =
+        evaluated.map_err(|problems| problems::not_begun(of_arguments(subject.config, Some(&kind.block), problems)))?;
     let (config, marks) = config.unmark_with_paths();
     let given = || marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).chain(sensitive);
     let places = |object: &Value| kind.sensitive_paths(object, given());

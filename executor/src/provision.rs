@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::{Operation, ProvisionWhen};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
@@ -113,14 +114,16 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
     let value = match shard.evaluate(&context.host, *config, &address).await {
         Ok(value) => value,
-        // `on_failure = continue` is only about the provisioner itself. As in OpenTofu, an expression is named by its place
-        // alone.
+        // `on_failure = continue` is only about the provisioner itself. As in OpenTofu, the problem of an expression has a
+        // place and no address.
         Err(problems) => {
             let named = |problem: Diagnostic| match problem.subject {
                 Some(_) => Diagnostic { address: None, ..problem },
                 None => place(problem),
             };
-            let problems = of_arguments(shard.formula(*config), problems);
+            let problems = argument_groups(provisioner, shard.formula(*config))
+                .into_iter()
+                .fold(problems, |problems, group| of_arguments(Some(group), None, problems));
             return TaskOutcome::failed(problems.into_iter().map(named).collect());
         }
     };
@@ -150,6 +153,15 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
 }
 
 /// Reads the evaluated configuration. The configuration of a provisioner on another machine has two parts.
+/// The formulas of the arguments: those of the provisioner, and those of its connection.
+fn argument_groups<'f>(kind: &str, config: Option<&'f Formula>) -> Vec<&'f Formula> {
+    match config.map(|config| (config, config.op())) {
+        Some((_, FormulaOp::Object(parts))) if kind != LOCAL_EXEC => parts.iter().map(|(_, group)| group).collect(),
+        Some((config, _)) => vec![config],
+        None => Vec::new(),
+    }
+}
+
 fn assignment<'a>(address: &'a str, kind: &'a str, config: &Value) -> Assignment<'a> {
     let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
     let (arguments, connection) = match kind {

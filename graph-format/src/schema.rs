@@ -231,6 +231,11 @@ impl Block {
         let blocks = self.blocks.iter().map(|(n, b)| (n.clone(), b.implied_type()));
         Type::object(attributes.chain(blocks))
     }
+
+    /// Whether a body can have an argument or a nested block of this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.attributes.contains_key(name) || self.blocks.contains_key(name)
+    }
 }
 
 impl NestedBlock {

@@ -60,7 +60,7 @@ impl Facts {
     }
 
     /// The provider instance that reads or deletes an unwanted object. If its resource has a block, this is the
-    /// provider configuration of the block. As in OpenTofu, the state only has the key of the instance then.
+    /// provider configuration of the block. As in OpenTofu, only the key still comes from the state.
     ///
     /// # Errors
     /// Returns an error if the provider in the state cannot be parsed.

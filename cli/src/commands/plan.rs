@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::packages::{InstalledPackages, unlocked};
 use crate::plan::{Basis, Made, ReadBudgets, Wishes, make};
-use crate::project::Project;
+use crate::project::{Project, of_configuration};
 use crate::prompt::Prompt;
 use crate::render::events::{self, ChangeCounts};
 use crate::render::plan as render;
@@ -167,8 +167,11 @@ impl Loaded {
                 .and_then(|here| here)
                 .map_err(|problem| fail(vec![problem]))?;
         }
-        let mut said =
-            project.requirements(None).and_then(|configured| unlocked(context, &configured)).map_err(fail)?;
+        let (configured, wrong) = of_configuration(&project.root);
+        let mut said = unlocked(context, &configured).map_err(fail)?;
+        if !has_errors(&said) && has_errors(&wrong) {
+            return Err(fail(wrong));
+        }
         let prompt = invocation.asks().then(Prompt::new);
         let gathered = match &prompt {
             // Nothing is asked for a plan that cannot be made.

@@ -50,7 +50,7 @@ impl BackendBlock {
     /// Returns errors for arguments of the schema whose values cannot be evaluated before planning. Without such
     /// errors, returns an error for secret values, or errors for missing, unsupported and invalid arguments and blocks.
     pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
-        let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
+        let known = |name: &SmolStr| schema.has_name(name);
         let unknown = self.problems.iter().filter(|(name, _)| known(name)).map(|(_, problem)| problem.clone());
         let mut problems: Vec<Diagnostic> = unknown.collect();
         if problems.is_empty() {
@@ -146,7 +146,7 @@ struct SettingsReader<'a> {
 
 impl SettingsReader<'_> {
     fn body(&mut self, body: BodyId, schema: &Block, evaluated: &Evaluated, missing: &SourceRange) -> Value {
-        let known = |name: &str| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
+        let known = |name: &str| schema.has_name(name);
         let content = self.tree.content(body, &|name| if known(name) { NameRole::Argument } else { NameRole::Unknown });
         self.problems.extend(content.problems);
         let content = content.body;

@@ -89,12 +89,13 @@ impl ImportBlock {
         local_name(self.provider.as_ref(), &self.to.resource)
     }
 
-    /// The `provider` argument, if it differs from that of the resource's block in the root module.
-    pub fn other_provider(&self, root: &CompiledModule) -> Option<&ProviderReference> {
+    /// The problem of a `provider` argument that differs from that of the resource's block in the root module.
+    pub fn other_provider(&self, root: &CompiledModule) -> Option<Diagnostic> {
         let provider = self.provider.as_ref()?;
         let target = root.resources.get(&self.to.resource).filter(|_| self.to.module.is_empty())?;
         let same = |own: &ProviderReference| own.local_name == provider.local_name && own.alias == provider.alias;
-        (!target.provider.as_ref().is_some_and(same)).then_some(provider)
+        let differs = !target.provider.as_ref().is_some_and(same);
+        differs.then(|| problems::import::other_provider(&self.to.resource, target.provider.as_ref(), provider))
     }
 
     /// Whether the block is an import to this instance. `false` if its address has expressions.

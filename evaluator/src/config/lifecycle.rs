@@ -4,14 +4,14 @@ use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::path::{Path, ValueStep};
-use weft_syntax::{ExprKind, Expression, Key, StepKind, Traversal, references};
+use weft_syntax::{ExprKind, Expression, StepKind, Traversal, references};
 
 use super::compiling::Compiling;
 use super::content::{AttributeRule, BlockRule, ContentRules, FoundBlock};
 use super::meta::Unquoted;
 use super::{Condition, Lifecycle, problems};
 use crate::problems::invalid_trigger;
-use crate::reference::{Referent, references_of, resolve};
+use crate::reference::{Referent, references_of, resolve, value_step};
 
 const LIFECYCLE: ContentRules = ContentRules {
     attributes: &[
@@ -99,10 +99,10 @@ impl Compiling<'_> {
     fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
         let at = item.range();
         let mut problems = Vec::new();
-        let mut references = references_of(&item, &mut problems);
+        let references = references_of(&item, &mut problems);
         let wrong = wrong_repetition(&item);
         if !wrong.is_empty() {
-            (references, problems) = (Vec::new(), wrong);
+            problems = wrong;
         }
         let mut resources = 0;
         if problems.is_empty() {
@@ -152,13 +152,7 @@ impl Compiling<'_> {
             };
             let mut steps = vec![ValueStep::Attribute(traversal.root.text.clone())];
             for step in &traversal.steps {
-                steps.push(match &step.kind {
-                    StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
-                    StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
-                    StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                        ValueStep::Index(digits.parse().unwrap_or(u64::MAX))
-                    }
-                });
+                steps.push(value_step(&step.kind));
             }
             lifecycle.ignore_changes.push((Path(steps), item.range()));
         }
@@ -187,22 +181,45 @@ fn wrong_repetition(entry: &Expression) -> Vec<Diagnostic> {
     references(entry).into_iter().filter_map(wrong).collect()
 }
 
-/// The problem of an entry of `replace_triggered_by` with another form than a reference. Indexes can be literals,
-/// `count.index` or `each.key`.
-pub(crate) fn trigger_problem(entry: &Expression) -> Option<Diagnostic> {
-    let mut keys = Vec::new();
+/// A part of an entry of `replace_triggered_by`.
+pub(crate) enum TriggerPart {
+    /// A literal step.
+    Step(StepKind),
+    /// An index: `count.index` or `each.key`.
+    Key(Expression),
+}
+
+/// The reference that an entry of `replace_triggered_by` begins with, and the parts behind it. `a.b[each.key].c` is a
+/// relative traversal from an index into a traversal.
+///
+/// # Errors
+/// Returns an error if the entry is not a reference, or if an index is neither a literal nor `count.index` nor
+/// `each.key`.
+pub(crate) fn trigger_parts(entry: &Expression) -> Result<(Traversal, Vec<TriggerPart>), Diagnostic> {
+    let mut parts = Vec::new();
     let mut here = entry.clone();
-    while here.as_traversal().is_none() {
+    let start = loop {
+        if let Some(traversal) = here.as_traversal() {
+            break traversal;
+        }
         here = match here.kind() {
-            ExprKind::RelativeTraversal { source, .. } => here.child(*source),
+            ExprKind::RelativeTraversal { source, steps } => {
+                parts.extend(steps.iter().rev().map(|step| TriggerPart::Step(step.kind.clone())));
+                here.child(*source)
+            }
             ExprKind::Index { collection, key, .. } => {
-                keys.push(here.child(*key));
+                parts.push(TriggerPart::Key(here.child(*key)));
                 here.child(*collection)
             }
-            _ => return Some(invalid_trigger(here.range())),
+            _ => return Err(invalid_trigger(here.range())),
         };
-    }
-    keys.iter().rev().find_map(key_problem)
+    };
+    parts.reverse();
+    let wrong = parts.iter().find_map(|part| match part {
+        TriggerPart::Key(key) => key_problem(key),
+        TriggerPart::Step(_) => None,
+    });
+    wrong.map_or(Ok((start, parts)), Err)
 }
 
 fn key_problem(key: &Expression) -> Option<Diagnostic> {

@@ -15,7 +15,7 @@ use weft_graph_format::address::{ConfigResource, ProviderConfig};
 
 pub(super) use node::Node;
 
-use super::{CompiledModule, ProviderReference};
+use super::{CompiledModule, PassedProvider, ProviderLink, ProviderReference};
 use crate::reference::{Reference, Referent, references_of};
 use crate::selection::{Selected, SelectedAddress, Selection};
 
@@ -203,29 +203,18 @@ impl StaticGraph {
             names.extend(child.settings.required_providers.keys().map(|name| (name.clone(), None)));
         }
         for (name, alias) in names {
-            let block = child.providers.get(&(name.clone(), alias.clone()));
-            let passed = call.providers.iter().find(|p| p.child_name == name && p.child_alias == alias);
-            if block.is_some_and(|b| b.is_configured() || passed.is_none()) {
-                continue;
-            }
-            let to = match passed {
-                Some(super::PassedProvider { value: Some(value), .. }) => {
+            let to = match child.provider_link(Some((module, call)), &name, alias.as_ref()) {
+                ProviderLink::Own | ProviderLink::Missing => continue,
+                ProviderLink::Passed(PassedProvider { value: Some(value), .. }) => {
                     let references = references_of(value, &mut Vec::new());
                     self.edges(Node::Provider(child.path.clone(), name, alias), targets(module, &references));
                     continue;
                 }
-                Some(passed) => {
+                ProviderLink::Passed(passed) => {
                     let ProviderReference { local_name, alias, .. } = &passed.parent;
                     Node::Provider(module.path.clone(), local_name.clone(), alias.clone())
                 }
-                None if alias.is_none() => {
-                    let source = child.provider_source(&name);
-                    let known =
-                        module.settings.required_providers.iter().find(|(_, required)| required.source == source);
-                    let name = known.map_or_else(|| name.clone(), |(name, _)| name.clone());
-                    Node::Provider(module.path.clone(), name, None)
-                }
-                None => continue,
+                ProviderLink::Inherited(parent_name) => Node::Provider(module.path.clone(), parent_name, None),
             };
             self.edges(Node::Provider(child.path.clone(), name, alias), [to]);
         }

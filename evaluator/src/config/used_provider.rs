@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ModuleInstance, ProviderSource, ResourceInstance};
 
-use super::CompiledModule;
+use super::{CompiledModule, ModuleCall, PassedProvider};
 
 /// The provider configuration that a resource uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,18 @@ pub struct UsedProvider {
     pub alias: Option<SmolStr>,
     /// Whether the block, or a call that passes the configuration, chooses an instance by a key.
     pub is_keyed: bool,
+}
+
+/// Where a provider configuration of a module comes from.
+pub(crate) enum ProviderLink<'a> {
+    /// A block of the module, or nothing: the root module has every default configuration.
+    Own,
+    /// The caller passes it.
+    Passed(&'a PassedProvider),
+    /// It is the default configuration of the caller, with this local name.
+    Inherited(SmolStr),
+    /// Nothing configures it.
+    Missing,
 }
 
 impl CompiledModule {
@@ -42,37 +54,62 @@ impl CompiledModule {
             let source = here.provider_source(&name);
             let depth = callers.len();
             let caller = callers.pop();
-            let call = caller.and_then(|caller| caller.calls.get(&address.module.0[depth - 1].name));
-            let passed = call.into_iter().flat_map(|call| &call.providers).find(|passed| {
-                let theirs =
-                    || caller.is_some_and(|caller| caller.provider_source(&passed.parent.local_name) == source);
-                (&passed.child_name, &passed.child_alias) == (&name, &alias)
-                    && (alias.is_some() || passed.value.is_some() || theirs())
+            let call = caller.and_then(|caller| {
+                let call = caller.calls.get(&address.module.0[depth - 1].name)?;
+                Some((caller.as_ref(), call.as_ref()))
             });
-            let own = here.providers.get(&(name.clone(), alias.clone()));
-            let is_own = own.is_some_and(|block| block.is_configured() || passed.is_none());
-            let Some(caller) = caller.filter(|_| !is_own) else {
-                let module = ModuleInstance(address.module.0[..depth].into());
-                return (is_own || alias.is_none()).then_some(UsedProvider { module, source, alias, is_keyed });
-            };
-            match passed {
-                Some(passed) if passed.value.is_some() => return None,
-                Some(passed) => {
-                    is_keyed |= passed.parent.key.is_some();
-                    (name, alias) = (passed.parent.local_name.clone(), passed.parent.alias.clone());
+            match here.provider_link(call, &name, alias.as_ref()) {
+                ProviderLink::Own => {
+                    let module = ModuleInstance(address.module.0[..depth].into());
+                    return Some(UsedProvider { module, source, alias, is_keyed });
                 }
-                None if alias.is_none() => name = caller.inherited_name(name, &source),
-                None => return None,
+                ProviderLink::Passed(PassedProvider { value: None, parent, .. }) => {
+                    is_keyed |= parent.key.is_some();
+                    (name, alias) = (parent.local_name.clone(), parent.alias.clone());
+                }
+                ProviderLink::Inherited(parent_name) => name = parent_name,
+                ProviderLink::Passed(_) | ProviderLink::Missing => return None,
             }
-            here = caller;
+            here = caller?;
         }
     }
-}
 
-impl CompiledModule {
+    /// Where the provider configuration with this name in this module comes from. `caller` is the module that calls this
+    /// module, with the call. `None` for the root module.
+    pub(crate) fn provider_link<'a>(
+        &self,
+        caller: Option<(&CompiledModule, &'a ModuleCall)>,
+        name: &SmolStr,
+        alias: Option<&SmolStr>,
+    ) -> ProviderLink<'a> {
+        let source = self.provider_source(name);
+        let passed = caller.and_then(|(parent, call)| {
+            let wanted = (name, alias);
+            let passed = call.providers.iter().find(|p| (&p.child_name, p.child_alias.as_ref()) == wanted)?;
+            // As in OpenTofu, a passed configuration of another provider is ignored.
+            let theirs = parent.provider_source(&passed.parent.local_name);
+            (theirs == source || alias.is_some() || passed.value.is_some()).then_some(passed)
+        });
+        let own = match self.providers.get(&(name.clone(), alias.cloned())) {
+            // An empty block in a child represents the configuration from the caller, if the caller passes one.
+            Some(block) => block.is_configured() || passed.is_none(),
+            None => false,
+        };
+        match (caller, passed) {
+            _ if own => ProviderLink::Own,
+            (None, _) if alias.is_none() => ProviderLink::Own,
+            (_, Some(passed)) => ProviderLink::Passed(passed),
+            // A module inherits the default configuration of the same provider.
+            (Some((parent, _)), None) if alias.is_none() => {
+                ProviderLink::Inherited(parent.inherited_name(name.clone(), &source))
+            }
+            _ => ProviderLink::Missing,
+        }
+    }
+
     /// The local name that this module uses for a provider whose default configuration a called module inherits. The
     /// called module uses `local_name`.
-    pub(crate) fn inherited_name(&self, local_name: SmolStr, source: &ProviderSource) -> SmolStr {
+    fn inherited_name(&self, local_name: SmolStr, source: &ProviderSource) -> SmolStr {
         let required = self.settings.required_providers.iter().find(|(_, required)| required.source == *source);
         match required {
             Some((name, _)) => name.clone(),
@@ -104,6 +141,8 @@ module "m" {
   providers = {
     a      = a.x
     a.some = a.keyed["k"]
+    d      = d
+    e      = a.x
   }
 }
 "#;
@@ -123,6 +162,9 @@ resource "a_thing" "keyed" {
 }
 resource "b_thing" "own" {}
 resource "c_thing" "inherited" {}
+provider "d" {}
+resource "d_thing" "empty" {}
+resource "e_thing" "other" {}
 "#;
 
     #[test]
@@ -140,6 +182,8 @@ resource "c_thing" "inherited" {}
             ("module.m[1].a_thing.keyed", Some(("", "a", Some("keyed"), true))),
             ("module.m[1].b_thing.own", Some(("module.m[1]", "b", None, false))),
             ("module.m[1].c_thing.inherited", Some(("", "c", None, false))),
+            ("module.m[1].d_thing.empty", Some(("", "d", None, false))),
+            ("module.m[1].e_thing.other", Some(("", "e", None, false))),
             ("module.n.a_thing.plain", None),
         ] {
             let found = root.provider_of(&address.parse().expect("an address"));

@@ -22,7 +22,9 @@ use super::problems::providers as problems;
 use super::provider_instances::{Chosen, FoundProvider, ProviderInstances};
 use super::provider_values::provider_problem;
 use super::repetition_data::RepetitionData;
-use crate::config::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition, ResourceBlock};
+use crate::config::{
+    PassedProvider, ProviderBlock, ProviderKey, ProviderLink, ProviderReference, Repetition, ResourceBlock,
+};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
 
@@ -155,20 +157,9 @@ impl ModuleNode {
         let (node, local_name, alias, at) = (self.clone(), local_name.clone(), alias.cloned(), at.clone());
         async move {
             let source = node.config.provider_source(&local_name);
-            let block = node.config.providers.get(&(local_name.clone(), alias.clone()));
-            let passed = node.caller.as_ref().and_then(|caller| {
-                let name = (&local_name, &alias);
-                let passed = caller.call.providers.iter().find(|p| (&p.child_name, &p.child_alias) == name)?;
-                // As in OpenTofu, a passed configuration of another provider is ignored.
-                let theirs = caller.parent.config.provider_source(&passed.parent.local_name);
-                (theirs == source || alias.is_some() || passed.value.is_some()).then(|| passed.clone())
-            });
-            let own = match block {
-                // An empty block in a child represents the configuration from the caller, if the caller passes one.
-                Some(block) => block.is_configured() || passed.is_none(),
-                None => false,
-            };
-            if own || (node.caller.is_none() && alias.is_none()) {
+            let caller = node.caller.as_ref().map(|caller| (caller.parent.config.as_ref(), caller.call.as_ref()));
+            let link = node.config.provider_link(caller, &local_name, alias.as_ref());
+            if matches!(link, ProviderLink::Own) {
                 let blocks = node.provider(&local_name, alias.as_ref()).await?;
                 let named = (node.address.clone(), source, alias.clone());
                 return Ok(FoundProvider { origin: blocks.origin.clone(), blocks, key: None, named });
@@ -191,13 +182,13 @@ impl ModuleNode {
                 }
                 return node.fail(problems::missing_configuration(&local_name, alias.as_deref(), &at));
             };
-            match passed {
-                Some(PassedProvider { value: Some(expression), .. }) => {
-                    let blocks = node.passed_value(&local_name, alias.as_ref(), &expression).await?;
+            match link {
+                ProviderLink::Passed(PassedProvider { value: Some(expression), .. }) => {
+                    let blocks = node.passed_value(&local_name, alias.as_ref(), expression).await?;
                     let named = (node.address.clone(), source, alias);
                     Ok(FoundProvider { origin: blocks.origin.clone(), blocks, key: None, named })
                 }
-                Some(passed) => {
+                ProviderLink::Passed(passed) => {
                     let parent = &caller.parent;
                     let mut found = parent
                         .find_provider(&passed.parent.local_name, passed.parent.alias.as_ref(), &passed.parent.range)
@@ -216,12 +207,10 @@ impl ModuleNode {
                     }
                     Ok(found)
                 }
-                // A module inherits the default configuration of the same provider.
-                None if alias.is_none() => {
-                    let parent_name = caller.parent.config.inherited_name(local_name, &source);
-                    caller.parent.find_provider(&parent_name, None, &at).await
+                ProviderLink::Inherited(parent_name) => caller.parent.find_provider(&parent_name, None, &at).await,
+                ProviderLink::Own | ProviderLink::Missing => {
+                    node.fail(problems::missing_configuration(&local_name, alias.as_deref(), &at))
                 }
-                None => node.fail(problems::missing_configuration(&local_name, alias.as_deref(), &at)),
             }
         }
         .boxed()

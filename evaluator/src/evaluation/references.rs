@@ -12,11 +12,12 @@ use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
-use weft_graph_format::schema::{Block, Schema};
+use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
 use super::Evaluation;
+use super::condition_groups::{Group, apart, beside_arguments, messages_of, places_with_self, together};
 use super::connections::unused_parts;
 use super::nameless::unknown_names;
 use super::problems::references as problems;
@@ -25,7 +26,7 @@ use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_pat
 use super::scope::out_of_scope;
 use super::undeclared::undeclared;
 use super::unsound::Unsound;
-use crate::config::{CompiledModule, Condition, ModuleCall, ProviderBlock, Repetition, ResourceBlock, trigger_problem};
+use crate::config::{CompiledModule, Condition, ModuleCall, ProviderBlock, Repetition, ResourceBlock, trigger_parts};
 use crate::reference::{Reference, Referent};
 
 /// The names that are valid in the current block.
@@ -454,7 +455,7 @@ impl<'a> Checking<'a> {
                 None => p.at(reference.range.clone()),
             }));
         }
-        self.found.extend(block.lifecycle.replace_triggered_by.iter().filter_map(trigger_problem));
+        self.found.extend(block.lifecycle.replace_triggered_by.iter().filter_map(|entry| trigger_parts(entry).err()));
     }
 
     /// Checks that attributes in `ignore_changes` exist. Entries without effect are reported when the block is evaluated.
@@ -499,77 +500,13 @@ impl<'a> Checking<'a> {
     fn wrong_steps(&self, of: &Resource, reference: &Reference) -> Option<Diagnostic> {
         let schema = self.schemas.by_resource.get(of)?;
         let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
+        if reference.attribute.as_deref() == Some("count") && !schema.block.has_name("count") {
+            return Some(problems::count_of_resource(of, at));
+        }
         let first = reference.attribute.clone().map(|name| (ValueStep::Attribute(name), at));
         let steps: Vec<Placed> = first.into_iter().chain(reference.rest.iter().cloned()).collect();
-        match (wrong_step(&schema.block, &steps), &reference.attribute) {
-            (Some(_), Some(name)) if name == "count" && !has_name(&schema.block, name) => {
-                let at = reference.attribute_range.as_ref().unwrap_or(&reference.range);
-                Some(problems::count_of_resource(of, at.clone()))
-            }
-            (problem, _) => problem,
-        }
+        wrong_step(&schema.block, &steps)
     }
-}
-
-fn has_name(block: &Block, name: &str) -> bool {
-    block.attributes.contains_key(name) || block.blocks.contains_key(name)
-}
-
-/// Expressions whose references are checked together.
-struct Group<'c> {
-    ranges: Vec<SourceRange>,
-    /// The expressions that are evaluated even if a reference is invalid.
-    evaluated: Vec<&'c Expression>,
-}
-
-impl<'c> Group<'c> {
-    fn of(expressions: Vec<&'c Expression>) -> Group<'c> {
-        Group { ranges: expressions.iter().map(|expression| expression.range()).collect(), evaluated: expressions }
-    }
-
-    fn holds(&self, at: &SourceRange) -> bool {
-        self.ranges.iter().any(|range| range.holds(at))
-    }
-}
-
-/// Groups for the conditions of outputs, variables and checks: each condition with its message.
-fn together<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<Group<'c>> {
-    let both = |condition: &'c Condition| Group::of(vec![&condition.condition, &condition.error_message]);
-    conditions.into_iter().map(both).collect()
-}
-
-/// Groups for assertions, of which only the messages are evaluated.
-fn messages_of<'a>(assertions: &'a [Condition]) -> Vec<Group<'a>> {
-    let message = |group: Group<'a>| Group { evaluated: group.evaluated.into_iter().skip(1).collect(), ..group };
-    together(assertions).into_iter().map(message).collect()
-}
-
-/// Groups for the conditions of resources: messages are separate from conditions.
-fn apart<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<Group<'c>> {
-    let each = |condition: &'c Condition| [&condition.condition, &condition.error_message];
-    conditions.into_iter().flat_map(each).map(|expression| Group::of(vec![expression])).collect()
-}
-
-/// The source ranges of conditions and messages.
-fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<SourceRange> {
-    let both = |condition: &Condition| [condition.condition.range(), condition.error_message.range()];
-    conditions.into_iter().flat_map(both).collect()
-}
-
-/// The source ranges of a resource's parts that are evaluated separately from its arguments.
-pub(super) fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
-    let mut found = places_with_self(resource);
-    found.extend(expressions(&resource.lifecycle.preconditions));
-    found.extend(resource.repetition.expression().map(Expression::range));
-    found
-}
-
-/// The source ranges of a resource's parts in which `self` refers to its object.
-fn places_with_self(resource: &ResourceBlock) -> Vec<SourceRange> {
-    let mut found = expressions(&resource.lifecycle.postconditions);
-    found.extend(resource.provisioners.iter().map(|provisioner| provisioner.body.whole()));
-    found.extend(resource.connection.iter().map(|connection| connection.body.whole()));
-    found
 }
 
 /// Reports a name that has no value at its position.

@@ -27,6 +27,7 @@ use weft_graph_format::value::Value;
 pub(super) use common::unknown_object;
 use common::{Common, in_validation};
 
+use super::condition_groups::beside_arguments;
 use super::condition_tally::ConditionTally;
 use super::conditions::Conditions;
 use super::in_elements::wrong_references_first;
@@ -35,7 +36,6 @@ use super::module_node::{Instances, ModuleNode};
 use super::problems::resources as problems;
 use super::provider_instances::Chosen;
 use super::provider_values::provider_problem;
-use super::references::beside_arguments;
 use super::repetition_data::RepetitionData;
 use super::schema_traversal::{unread_parts, wrong_path};
 use super::scope::ReadyScope;

@@ -83,7 +83,7 @@ fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
 
 /// The source ranges of arguments and blocks that the schema does not have.
 pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
-    let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
+    let known = |name: &SmolStr| schema.has_name(name);
     let content = body.content(&with_dynamic);
     let arguments = content.attributes.iter().filter(|(_, attribute)| !known(&attribute.name.text));
     let mut found: Vec<SourceRange> = arguments.map(|(tree, attribute)| tree.range(attribute.span)).collect();

@@ -184,7 +184,8 @@ impl ObjectSlot {
             return Err(vec![no_schema(&subject, type_name)]);
         };
         let value = shard.run(host, *config, &self.text, live.clone()).await;
-        let (config, marks) = value.map_err(|found| of_arguments(subject.config, found))?.unmark_with_paths();
+        let (config, marks) =
+            value.map_err(|found| of_arguments(subject.config, Some(&schema.block), found))?.unmark_with_paths();
         let opened = slot.acquire(shard, host).await?;
         let mut said = opened.warnings;
         let validated = opened.provider.validate_config(ResourceMode::Ephemeral, type_name, &config).await;

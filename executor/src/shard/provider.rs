@@ -126,7 +126,7 @@ impl ProviderSlot {
             Some(config) => config.clone(),
             None => {
                 let evaluated = shard.evaluate_in_part(host, self.config, &self.text).await;
-                let config = evaluated.map_err(|problems| of_arguments(subject.config, problems))?;
+                let config = evaluated.map_err(|problems| of_arguments(subject.config, None, problems))?;
                 opening.config.insert(config.unmark_deep().0).clone()
             }
         };

@@ -171,16 +171,12 @@ impl DeleteOrder {
     /// Data sources of check blocks also wait for all operations that are not reads. The waits of all instances of a
     /// resource share one set of operations, so the number of edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
-        let mut waits: Vec<Wait> = Vec::new();
+        let [mut waits, _] = self.between_deletes();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();
         for (resource, deletes) in &self.deletes {
             let changed = self.changed.of(resource);
             let mut first = Vec::new();
-            let mut deleted: BTreeMap<Option<u32>, Option<Origin>> = BTreeMap::new();
             for delete in deletes {
-                let provider = self.providers.get(&delete.last).copied();
-                let before = deleted.entry(provider).or_insert_with(|| self.deleted_with(resource, provider, true));
-                waits.push((delete.first, before.clone()));
                 match delete.kind {
                     DeleteKind::AfterCreate => waits.push((delete.first, changed.clone())),
                     DeleteKind::Final if delete.create_first => waits.push((delete.first, changed.clone())),
@@ -206,23 +202,40 @@ impl DeleteOrder {
         waits
     }
 
-    /// The deletes and forgets of the dependents of a resource: those with this provider configuration or none if
-    /// `same`, otherwise those with other provider configurations.
-    fn deleted_with(&self, resource: &AbsResource, provider: Option<u32>, same: bool) -> Option<Origin> {
+    /// The deletes and forgets of the dependents of a resource. The first part are the deletes with this provider
+    /// configuration, and the forgets. The second part are the deletes with other provider configurations.
+    fn deleted_by_provider(&self, resource: &AbsResource, provider: Option<u32>) -> [Option<Origin>; 2] {
         let is_same = |operation: &OperationId| {
             let own = self.providers.get(operation).copied();
             own.is_none() || own == provider
         };
-        let chosen = self.deleted.operations(resource).filter(|operation| is_same(operation) == same);
-        Origin::union(chosen.map(Origin::after))
+        let (same, other): (Vec<_>, Vec<_>) = self.deleted.operations(resource).partition(is_same);
+        [same, other].map(|operations| Origin::union(operations.into_iter().map(Origin::after)))
+    }
+
+    /// The waits of deletes for the deletes and forgets of dependents: the necessary ones, and those between different
+    /// provider configurations.
+    fn between_deletes(&self) -> [Vec<Wait>; 2] {
+        let mut waits = [Vec::new(), Vec::new()];
+        for (resource, deletes) in &self.deletes {
+            let mut known: BTreeMap<Option<u32>, [Option<Origin>; 2]> = BTreeMap::new();
+            for delete in deletes {
+                let provider = self.providers.get(&delete.last).copied();
+                let before = known.entry(provider).or_insert_with(|| self.deleted_by_provider(resource, provider));
+                for (waits, origin) in waits.iter_mut().zip(before) {
+                    waits.push((delete.first, origin.clone()));
+                }
+            }
+        }
+        waits
     }
 
     /// Preferred waits between deletes and the changes of the dependencies of the deleted objects. A delete comes
     /// before these changes. The exception is the delete of a create-first object, which comes after these changes.
-    /// Also the waits between deletes with different provider configurations. A provider may be configured from a
-    /// changed object, so the waits can make cycles. That is why they are only preferred.
+    /// They include the waits between deletes with different provider configurations. A provider may be configured from
+    /// a changed object, so the waits can make cycles. That is why they are only preferred.
     pub(crate) fn preferred(&self) -> Vec<Wait> {
-        let mut waits: Vec<Wait> = self.deletes_abroad();
+        let [_, mut waits] = self.between_deletes();
         let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&[OperationId]>> = FxHashMap::default();
         for (resource, operations) in &self.made {
             let before = self.deleted_first.of(resource);
@@ -248,23 +261,6 @@ impl DeleteOrder {
             }
         }
         waits.retain(|(_, origin)| origin.is_some());
-        waits
-    }
-
-    /// The waits of deletes for the deletes of dependents with other provider configurations.
-    fn deletes_abroad(&self) -> Vec<Wait> {
-        let mut waits: Vec<Wait> = Vec::new();
-        if self.numbers.len() < 2 {
-            return waits;
-        }
-        for (resource, deletes) in &self.deletes {
-            let mut deleted: BTreeMap<Option<u32>, Option<Origin>> = BTreeMap::new();
-            for delete in deletes {
-                let provider = self.providers.get(&delete.last).copied();
-                let before = deleted.entry(provider).or_insert_with(|| self.deleted_with(resource, provider, false));
-                waits.push((delete.first, before.clone()));
-            }
-        }
         waits
     }
 

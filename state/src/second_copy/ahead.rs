@@ -188,8 +188,8 @@ impl AheadFiles {
         self.path(run).is_some_and(|path| Origin::of(path).copied)
     }
 
-    /// Records that the term of a run has ended in this process. The file stays, unless it was removed before, and counts
-    /// as the file of a dead process.
+    /// Records that the term of a run has ended in this process. If the file still exists, it stays. Other processes
+    /// treat it as the file of a dead process.
     pub(super) fn rest(&mut self, run: &RunId) {
         if let Some(open) = self.open.get_mut(run) {
             open.at_rest = true;
@@ -265,7 +265,11 @@ impl OpenFile {
 
     fn read(&self) -> Result<Option<TermFile>, StoreError> {
         let path = &self.seal.path;
-        let bytes = std::fs::read(path).map_err(failed("reading", path))?;
+        let bytes = match std::fs::read(path) {
+            // Another process has added the results of a term at rest.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes.map_err(failed("reading", path))?,
+        };
         Ok(TermFile::new(path.clone(), None, self.seal.entries(&bytes)?))
     }
 

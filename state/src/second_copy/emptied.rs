@@ -12,6 +12,7 @@ use super::notice::LostStore;
 use super::opening::{open, reach};
 use super::problems::{emptied_in_use, in_its_file, kept_words, waits_for_copy};
 use super::recovery::{Compared, lost_words, restore};
+use super::term_file::UNUSED;
 use super::{SecondCopyOptions, SecondCopyStore};
 use crate::content::prepare;
 use crate::error::StoreError;
@@ -152,9 +153,9 @@ impl SecondCopyStore {
             return Some(Salvaged { error: self.lose(run, waits_for_copy(&path)), complete: false });
         }
         let added = self.reopened().await;
-        let file = PathBuf::from(&path);
-        // The file is removed as soon as the state has its results.
-        let left = blocking(move || Ok(file.exists())).await.unwrap_or(true);
+        let files = [PathBuf::from(&path), PathBuf::from(format!("{path}{UNUSED}"))];
+        // The file is removed as soon as the state has its results, and set aside if the state cannot have them.
+        let left = blocking(move || Ok(files.iter().any(|file| file.exists()))).await.unwrap_or(true);
         let complete = kept.is_ok() && added.as_ref().is_ok_and(|lost| lost.unused.is_empty()) && !left;
         Some(Salvaged { error: self.lose(run, kept_words(&path, added.as_ref())), complete })
     }

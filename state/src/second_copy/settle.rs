@@ -109,8 +109,8 @@ fn refuse_part(redis: &RedisStore, mut files: Vec<&TermFile>) -> Result<(), Stor
 }
 
 /// The serial of the state before the first of these files, if the earlier files do not lead to it: something else
-/// wrote the state before. Every result increments the serial by one. Terms that overlap can hide a gap, because the
-/// results from after the beginning of the next term count, too. Sorts the files by the beginning of their terms.
+/// wrote the state before. Every result increments the serial by one. A result counts even if its term overlapped the
+/// next one, so overlapping terms can hide a gap. Sorts the files by the beginning of their terms.
 pub(super) fn gap(files: &mut [&TermFile]) -> Option<u64> {
     files.sort_by_key(|file| file.origin().serial);
     let mut known = 0;
@@ -166,7 +166,7 @@ async fn bring_back(redis: &RedisStore, file: TermFile, lost: &mut LostStore) ->
         }
         return Ok(!subjects.is_empty());
     }
-    // The state changes all the time. The file stays for a later call.
+    // The state changed during every attempt. The file stays, and a later call tries again.
     Ok(false)
 }
 

@@ -1,8 +1,10 @@
 //! Diagnostics of `import` blocks, and of the blocks that are generated for them.
 
-use weft_graph_format::address::{ConfigResource, Module, ResourceInstance, quoted};
+use weft_graph_format::address::{ConfigResource, Module, Resource, ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
+
+use crate::config::ProviderReference;
 
 /// A block in a called module.
 pub(in crate::config) fn outside_root(module: &Module, at: &SourceRange) -> Diagnostic {
@@ -40,6 +42,26 @@ pub(in crate::config) fn provider_of_module(at: &SourceRange) -> Diagnostic {
     let detail = "The argument \"provider\" is only for resources of the root module that have no block yet. The resources \
                   of a called module use the providers that are passed to the module. Remove the argument.";
     Diagnostic::error("Invalid import provider argument", detail).at(at.clone())
+}
+
+/// The block of the resource has another provider, `own`.
+pub(in crate::config) fn other_provider(
+    resource: &Resource,
+    own: Option<&ProviderReference>,
+    provider: &ProviderReference,
+) -> Diagnostic {
+    let name = |provider: &ProviderReference| match &provider.alias {
+        Some(alias) => format!("{}.{alias}", provider.local_name),
+        None => provider.local_name.to_string(),
+    };
+    let given = name(provider);
+    let own =
+        own.map_or_else(|| "has no provider argument".to_owned(), |own| format!("has the provider {}", name(own)));
+    let detail = format!(
+        "The block of {resource} {own}, but this import block names {given}. Set provider = {given} in the block of the \
+         resource, or remove the argument here."
+    );
+    Diagnostic::error("Invalid import provider argument", detail).at(provider.range.clone())
 }
 
 /// A target that is not an address.

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::waiters::Members;
 use super::{Finish, FinishError};
 use crate::graph::Action;
 use crate::graph::opcode::Operation;
@@ -23,54 +24,86 @@ struct Key {
     range: Option<SourceRange>,
 }
 
-/// The operations in their final order. The error contains the nodes on a cycle: operations, and waiters after them.
-pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<u32>> {
-    let operations = &finish.operations;
-    let waiters = &finish.waiters.sets;
-    // The node after those of the waiters. Every operation comes before this node, except the operations that close
-    // something.
-    let barrier = (operations.len() + waiters.len()) as u32;
-    let total = operations.len() + waiters.len() + 1;
-    let mut later: Vec<Vec<u32>> = vec![Vec::new(); total];
-    let mut missing: Vec<u32> = vec![0; total];
-    let waiter_node = |w: u32| operations.len() as u32 + w;
-    let mut edge = |from: u32, to: u32| {
-        later[from as usize].push(to);
-        missing[to as usize] += 1;
-    };
-    let mut closes: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    for (drafted, id) in operations.iter().zip(0..) {
-        if let Operation::CloseProvider { provider } = &drafted.operation {
-            closes.entry(provider.0).or_default().push(id);
+/// The needs of the nodes of a graph. The nodes are the operations, then the waiters, then a barrier: every operation
+/// comes before it, except the operations that close something.
+struct Needs {
+    /// The nodes that come after each node.
+    later: Vec<Vec<u32>>,
+    /// The number of nodes that come before each node.
+    missing: Vec<u32>,
+}
+
+impl Needs {
+    fn of(finish: &Finish, reads: &[Vec<u32>]) -> Needs {
+        let operations = &finish.operations;
+        let waiters = &finish.waiters.sets;
+        let barrier = (operations.len() + waiters.len()) as u32;
+        let total = operations.len() + waiters.len() + 1;
+        let mut needs = Needs { later: vec![Vec::new(); total], missing: vec![0; total] };
+        let waiter_node = |w: u32| operations.len() as u32 + w;
+        let mut closes: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (drafted, id) in operations.iter().zip(0..) {
+            if let Operation::CloseProvider { provider } = &drafted.operation {
+                closes.entry(provider.0).or_default().push(id);
+            }
+        }
+        for (drafted, id) in operations.iter().zip(0..) {
+            for operand in drafted.operation.operands() {
+                needs.edge(operand.0, id);
+            }
+            reads[id as usize].iter().for_each(|r| needs.edge(*r, id));
+            drafted.after.iter().for_each(|a| needs.edge(*a, id));
+            drafted.waiters.iter().for_each(|w| needs.edge(waiter_node(*w), id));
+            if let Some(provider) = provider_used(finish, &drafted.operation) {
+                closes.get(&provider).into_iter().flatten().for_each(|close| needs.edge(id, *close));
+            }
+            match &drafted.operation {
+                Operation::CloseProvider { .. } => {}
+                Operation::CloseEphemeral { .. } => needs.edge(barrier, id),
+                _ => needs.edge(id, barrier),
+            }
+        }
+        for (waiter, w) in waiters.iter().zip(0..) {
+            waiter.operations.iter().for_each(|a| needs.edge(*a, waiter_node(w)));
+            waiter.waiters.iter().for_each(|v| needs.edge(waiter_node(*v), waiter_node(w)));
+        }
+        needs
+    }
+
+    fn edge(&mut self, from: u32, to: u32) {
+        self.later[from as usize].push(to);
+        self.missing[to as usize] += 1;
+    }
+
+    /// Removes a node, and calls `ready` for each node that needs nothing else.
+    fn done(&mut self, node: u32, mut ready: impl FnMut(u32)) {
+        for next in &self.later[node as usize] {
+            self.missing[*next as usize] -= 1;
+            if self.missing[*next as usize] == 0 {
+                ready(*next);
+            }
         }
     }
-    for (drafted, id) in operations.iter().zip(0..) {
-        for operand in drafted.operation.operands() {
-            edge(operand.0, id);
-        }
-        reads[id as usize].iter().for_each(|r| edge(*r, id));
-        drafted.after.iter().for_each(|a| edge(*a, id));
-        drafted.waiters.iter().for_each(|w| edge(waiter_node(*w), id));
-        if let Some(provider) = provider_used(finish, &drafted.operation) {
-            closes.get(&provider).into_iter().flatten().for_each(|close| edge(id, *close));
-        }
-        match &drafted.operation {
-            Operation::CloseProvider { .. } => {}
-            Operation::CloseEphemeral { .. } => edge(barrier, id),
-            _ => edge(id, barrier),
-        }
-    }
-    for (waiter, w) in waiters.iter().zip(0..) {
-        waiter.operations.iter().for_each(|a| edge(*a, waiter_node(w)));
-        waiter.waiters.iter().for_each(|v| edge(waiter_node(*v), waiter_node(w)));
-    }
+}
+
+/// The place of each node in the order of names.
+fn ranks(finish: &Finish, total: usize) -> Vec<u32> {
     let mut rank: Vec<u32> = vec![0; total];
     for (place, id) in by_key(finish).into_iter().enumerate() {
         rank[id as usize] = place as u32;
     }
+    rank
+}
+
+/// The operations in their final order. The error contains the nodes on a cycle: operations, and waiters after them.
+pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<u32>> {
+    let operations = &finish.operations;
+    let mut needs = Needs::of(finish, reads);
+    let total = needs.missing.len();
+    let rank = ranks(finish, total);
     let mut ready: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
     for node in 0..total as u32 {
-        if missing[node as usize] == 0 {
+        if needs.missing[node as usize] == 0 {
             ready.push(Reverse((rank[node as usize], node)));
         }
     }
@@ -81,17 +114,58 @@ pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<
         if (node as usize) < operations.len() && !finish.live.is_gone(node) {
             order.push(node);
         }
-        for next in &later[node as usize] {
-            missing[*next as usize] -= 1;
-            if missing[*next as usize] == 0 {
-                ready.push(Reverse((rank[*next as usize], *next)));
-            }
-        }
+        needs.done(node, |next| ready.push(Reverse((rank[next as usize], next))));
     }
     if visited == total {
         return Ok(order);
     }
-    Err(circle_members(&later, &missing))
+    Err(circle_members(&needs.later, &needs.missing))
+}
+
+/// The places of the nodes in an order of the necessary waits. A node comes before its `preferred` waits are met only
+/// if nothing else can come next. Such a node is on a cycle, because others only wait for one. The error contains the
+/// nodes on a cycle of necessary waits.
+pub(super) fn places(
+    finish: &Finish,
+    reads: &[Vec<u32>],
+    preferred: &[(u32, Members)],
+    on_circle: &FxHashSet<u32>,
+) -> Result<Vec<u32>, Vec<u32>> {
+    let mut needs = Needs::of(finish, reads);
+    let total = needs.missing.len();
+    let rank = ranks(finish, total);
+    let mut wishes = Needs { later: vec![Vec::new(); total], missing: vec![0; total] };
+    for (id, members) in preferred {
+        members.operations.iter().for_each(|other| wishes.edge(*other, *id));
+        members.waiters.iter().for_each(|waiter| wishes.edge(finish.operations.len() as u32 + waiter, *id));
+    }
+    let entry = |node: u32| Reverse((rank[node as usize], node));
+    let (mut content, mut held): (BinaryHeap<_>, BinaryHeap<_>) = (BinaryHeap::new(), BinaryHeap::new());
+    let mut ready: Vec<u32> = (0..total as u32).filter(|node| needs.missing[*node as usize] == 0).collect();
+    let mut place: Vec<Option<u32>> = vec![None; total];
+    for next in 0..total as u32 {
+        for node in ready.drain(..) {
+            match wishes.missing[node as usize] {
+                0 => content.push(entry(node)),
+                _ if on_circle.contains(&node) => held.push(entry(node)),
+                _ => {}
+            }
+        }
+        let first = [&mut content, &mut held].into_iter().find_map(|heap| {
+            std::iter::from_fn(|| heap.pop())
+                .map(|Reverse((_, node))| node)
+                .find(|node| place[*node as usize].is_none())
+        });
+        let Some(node) = first else { return Err(circle_members(&needs.later, &needs.missing)) };
+        place[node as usize] = Some(next);
+        needs.done(node, |next| ready.push(next));
+        let mut met = Vec::new();
+        wishes.done(node, |next| met.push(next));
+        ready.extend(
+            met.into_iter().filter(|node| needs.missing[*node as usize] == 0 && place[*node as usize].is_none()),
+        );
+    }
+    Ok(place.into_iter().map(|place| place.unwrap_or(u32::MAX)).collect())
 }
 
 /// The error that names the operations on a cycle.

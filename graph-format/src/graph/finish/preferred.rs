@@ -10,28 +10,43 @@ use super::{Finish, FinishError, order};
 impl Finish {
     /// Orders the operations, with the preferred waits that do not make a cycle.
     ///
-    /// Every cycle that a preferred wait makes contains the operation that waits, and what it waits for. So one search
-    /// for cycles is enough: the preferred waits between nodes on cycles are dropped, and a cycle that remains is an
-    /// error.
+    /// If all waits together make cycles, the necessary waits alone are ordered, and operations whose preferred waits
+    /// are met come first. This order decides: a preferred wait that agrees with it stays, and any other is dropped. A
+    /// cycle of necessary waits is an error.
     pub(super) fn sort(&mut self, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
         let added = self.add_preferred();
         let on_circle: FxHashSet<u32> = match order::sort(self, reads) {
             Ok(order) => return Ok(order),
             Err(on_circle) => on_circle.into_iter().collect(),
         };
+        for (id, members) in &added {
+            let drafted = &mut self.operations[*id as usize];
+            drafted.after.retain(|other| !members.operations.contains(other));
+            drafted.waiters.retain(|waiter| !members.waiters.contains(waiter));
+        }
+        let places = order::places(self, reads, &added, &on_circle);
+        let places = places.map_err(|on_circle| order::cycle(self, &on_circle))?;
+        self.add_agreeing(added, &places, &on_circle);
+        order::sort(self, reads).map_err(|on_circle| order::cycle(self, &on_circle))
+    }
+
+    /// Adds those preferred waits that agree with the places of the nodes. A set that agrees only in part is replaced
+    /// by its operations that are on no cycle.
+    fn add_agreeing(&mut self, preferred: Vec<(u32, Members)>, places: &[u32], on_circle: &FxHashSet<u32>) {
         let first_waiter = self.operations.len() as u32;
-        let mut off_circle: FxHashMap<u32, u32> = FxHashMap::default();
-        for (id, members) in added.into_iter().filter(|(id, _)| on_circle.contains(id)) {
-            for other in members.operations.iter().filter(|other| on_circle.contains(other)) {
-                self.operations[id as usize].after.remove(other);
-            }
-            for waiter in members.waiters.iter().filter(|waiter| on_circle.contains(&(first_waiter + **waiter))) {
-                let rest = *off_circle.entry(*waiter).or_insert_with(|| self.waiters.without(*waiter, &on_circle));
-                self.operations[id as usize].waiters.remove(waiter);
-                self.operations[id as usize].waiters.insert(rest);
+        let mut off_circle: FxHashMap<u32, Option<u32>> = FxHashMap::default();
+        for (id, Members { operations, waiters }) in preferred {
+            let agrees = |node: u32| places[node as usize] < places[id as usize];
+            let kept = operations.into_iter().filter(|other| agrees(*other));
+            self.operations[id as usize].after.extend(kept);
+            for waiter in waiters {
+                let rest = match agrees(first_waiter + waiter) {
+                    true => Some(waiter),
+                    false => *off_circle.entry(waiter).or_insert_with(|| self.waiters.without(waiter, on_circle)),
+                };
+                self.operations[id as usize].waiters.extend(rest);
             }
         }
-        order::sort(self, reads).map_err(|on_circle| order::cycle(self, &on_circle))
     }
 
     /// Adds all preferred waits. Returns the waits that are new, by operation.
@@ -110,6 +125,29 @@ mod tests {
         builder.order(OperationId(0), OperationId(1));
         builder.prefer(OperationId(0), Origin::union((1..7).map(|other| Origin::after(OperationId(other)))));
         assert_eq!(order(&builder.finish().unwrap()), ["c", "d", "e", "f", "g", "a", "b"]);
+    }
+
+    /// As before, but all the other operations come after `a`.
+    #[test]
+    fn a_set_on_a_cycle_is_dropped_as_a_whole() {
+        let builder = builder(&["a", "b", "c", "d", "e", "f", "g"]);
+        (1..7).for_each(|other| builder.order(OperationId(0), OperationId(other)));
+        builder.prefer(OperationId(0), Origin::union((1..7).map(|other| Origin::after(OperationId(other)))));
+        let graph = builder.finish().unwrap();
+        assert_eq!(order(&graph), ["a", "b", "c", "d", "e", "f", "g"]);
+        assert!(graph.waiters.iter().all(|waiter| !waiter.is_empty()), "{:?}", graph.waiters);
+    }
+
+    /// A cluster `a` is changed. `b` and `c` are deleted with providers that are configured from it, `c` before `b`.
+    #[test]
+    fn a_preferred_wait_between_operations_of_different_cycles_stays() {
+        let builder = builder(&["a", "b", "c"]);
+        for delete in [1, 2] {
+            builder.order(OperationId(0), OperationId(delete));
+            builder.prefer(OperationId(0), Some(Origin::after(OperationId(delete))));
+        }
+        builder.prefer(OperationId(1), Some(Origin::after(OperationId(2))));
+        assert_eq!(order(&builder.finish().unwrap()), ["a", "c", "b"]);
     }
 
     #[test]

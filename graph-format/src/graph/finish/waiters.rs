@@ -155,6 +155,8 @@ impl Waiters {
     }
 
     fn waiter(&mut self, members: Members) -> u32 {
+        // Nothing would ever meet a wait for no operation.
+        assert!(members.len() > 0, "a waiter without members");
         let next = self.sets.len() as u32;
         let index = *self.by_content.entry(members.clone()).or_insert(next);
         if index == next {
@@ -163,11 +165,11 @@ impl Waiters {
         index
     }
 
-    /// A waiter with those operations of another waiter that are not in `left_out`.
-    pub(super) fn without(&mut self, waiter: u32, left_out: &FxHashSet<u32>) -> u32 {
+    /// A waiter with those operations of another waiter that are not in `left_out`. `None` if all are.
+    pub(super) fn without(&mut self, waiter: u32, left_out: &FxHashSet<u32>) -> Option<u32> {
         let mut rest = self.all_operations(&Members { operations: Vec::new(), waiters: vec![waiter] });
         rest.operations.retain(|operation| !left_out.contains(operation));
-        self.waiter(rest)
+        (!rest.operations.is_empty()).then(|| self.waiter(rest))
     }
 
     fn grouped(&mut self, deletes: Members) -> Members {
