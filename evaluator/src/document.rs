@@ -168,6 +168,8 @@ fn provider_key(key: &ProviderKey) -> Map<String, Json> {
             let number = Number::parse(digits).map_or_else(|_| digits.to_string(), |number| number.to_string());
             constant_expression(number.into())
         }
+        ProviderKey::Literal(Key::Bool(key), _) => constant_expression(key.to_string().into()),
+        ProviderKey::Literal(Key::Null, _) => constant_expression(Json::Null),
         ProviderKey::Computed(expression) => described(expression),
     }
 }

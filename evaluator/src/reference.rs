@@ -1,13 +1,12 @@
 //! The targets of traversals, and the references of expressions.
 
-use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::number::Number;
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{ExprKind, Expression, Key, Span, StepKind, Traversal, TraversalStep, Tree, references};
+use weft_syntax::{ExprKind, Expression, Key, StepKind, Traversal, Tree, references};
 
 use crate::problems;
 
@@ -69,8 +68,8 @@ fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(ValueStep
     found
 }
 
-/// A step of a traversal as a step into a value. A number that is not an index becomes the largest index, which no
-/// collection has.
+/// A step of a traversal as a step into a value. `null`, and a number that is not an index, become the largest index,
+/// which no collection has.
 pub(crate) fn value_step(step: &StepKind) -> ValueStep {
     match step {
         StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
@@ -79,6 +78,8 @@ pub(crate) fn value_step(step: &StepKind) -> ValueStep {
             let number = Number::parse(digits).ok();
             ValueStep::Index(number.and_then(|number| number.to_u64()).unwrap_or(u64::MAX))
         }
+        StepKind::Index(Key::Bool(key)) => ValueStep::Key(key.to_string().into()),
+        StepKind::Index(Key::Null) => ValueStep::Index(u64::MAX),
     }
 }
 
@@ -89,14 +90,14 @@ fn attribute(traversal: &Traversal, index: usize) -> Option<&SmolStr> {
     }
 }
 
-/// The literal key of a step.
+/// The literal key of a step, if it is a string or a number.
 fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
     match &traversal.steps.get(index)?.kind {
         StepKind::Index(Key::String(key)) => Some(InstanceKey::String(key.clone())),
         StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
             Some(InstanceKey::written(digits).unwrap_or(InstanceKey::Int(i64::MAX)))
         }
-        StepKind::Attribute(_) => None,
+        StepKind::Attribute(_) | StepKind::Index(Key::Bool(_) | Key::Null) => None,
     }
 }
 
@@ -178,13 +179,15 @@ impl Reading<'_> {
 
     /// A reference to a resource or a module, or to one of its instances.
     fn instance(&self, subject: Referent, steps: usize) -> Result<Reference, Diagnostic> {
-        match self.traversal.steps.get(steps) {
-            Some(TraversalStep { kind: StepKind::Index(Key::Number(digits)), span })
-                if InstanceKey::written(digits).is_none() =>
-            {
-                Err(problems::invalid_index_key(self.tree.range(*span)))
-            }
-            _ => Ok(self.reference(subject, steps)),
+        let step = self.traversal.steps.get(steps);
+        let is_invalid = match step.map(|step| &step.kind) {
+            Some(StepKind::Index(Key::Number(digits))) => InstanceKey::written(digits).is_none(),
+            Some(StepKind::Index(Key::Bool(_) | Key::Null)) => true,
+            _ => false,
+        };
+        match step.filter(|_| is_invalid) {
+            Some(step) => Err(problems::invalid_index_key(self.tree.range(step.span))),
+            None => Ok(self.reference(subject, steps)),
         }
     }
 
@@ -239,62 +242,30 @@ impl Reading<'_> {
 
 /// All references of an expression. Invalid ones are reported.
 pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
+    let mut found = Vec::new();
+    note_references(expression, &|_| false, &mut found, diagnostics);
+    found
+}
+
+/// Adds the references of an expression to `found`, except those that start with a name that `is_bound` outside of the
+/// expression. Invalid references are reported.
+pub(crate) fn note_references(
+    expression: &Expression,
+    is_bound: &dyn Fn(&str) -> bool,
+    found: &mut Vec<Reference>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let traversals = references(expression);
     // Every expression of a configuration has such a list, mostly with one or two entries, so the list must not waste
     // memory.
-    let mut found = Vec::with_capacity(traversals.len());
-    let indexed: FxHashMap<*const Traversal, Span> = indexed_by_words(expression).into_iter().collect();
-    for traversal in traversals {
-        let resolved = resolve(&expression.tree, traversal).and_then(|reference| {
-            match indexed.get(&std::ptr::from_ref(traversal)) {
-                Some(brackets) => indexed_by_word(reference, traversal, expression.tree.range(*brackets)),
-                None => Ok(reference),
-            }
-        });
-        match resolved {
+    found.reserve_exact(traversals.len());
+    for traversal in traversals.into_iter().filter(|traversal| !is_bound(&traversal.root.text)) {
+        match resolve(&expression.tree, traversal) {
             Ok(reference) => found.push(reference),
             Err(problem) => diagnostics.push(problem),
         }
     }
-    provider_calls(expression, &mut found);
-    found
-}
-
-/// A reference whose traversal is indexed by `null`, `true` or `false`. No instance of a resource or module has such a
-/// key, and an instance cannot be indexed.
-fn indexed_by_word(mut reference: Reference, traversal: &Traversal, at: SourceRange) -> Result<Reference, Diagnostic> {
-    let steps = reference.steps + usize::from(reference.key.is_some());
-    match (&reference.subject, &reference.key) {
-        _ if steps != traversal.steps.len() => {}
-        (Referent::Resource(_) | Referent::Module(_, None), None) => return Err(problems::invalid_index_key(at)),
-        (Referent::Resource(_), Some(_)) => reference.rest.push((ValueStep::Index(u64::MAX), at)),
-        (Referent::Module(name, None), Some(_)) => return Err(problems::index_behind_module_key(name, at)),
-        _ => {}
-    }
-    Ok(reference)
-}
-
-/// The traversals of an expression that are indexed by `null`, `true` or `false`, with the ranges of the brackets.
-fn indexed_by_words(expression: &Expression) -> Vec<(*const Traversal, Span)> {
-    // Most expressions have no such words.
-    if !["null", "true", "false"].iter().any(|word| expression.text().contains(word)) {
-        return Vec::new();
-    }
-    let tree = &expression.tree;
-    let mut found = Vec::new();
-    let mut pending = vec![expression.id];
-    while let Some(id) = pending.pop() {
-        let kind = &tree.node(id).kind;
-        if let ExprKind::Index { collection, key, brackets } = kind
-            && let ExprKind::Literal(literal) = &tree.node(*key).kind
-            && literal.word().is_some()
-            && let ExprKind::Traversal(traversal) = &tree.node(*collection).kind
-        {
-            found.push((std::ptr::from_ref(traversal), *brackets));
-        }
-        kind.for_each_child(|child| pending.push(child));
-    }
-    found
+    provider_calls(expression, found);
 }
 
 /// Calls of provider functions in an expression.

@@ -29,9 +29,17 @@ fn argument_at(body: &Formula, block: Option<&Block>, at: &SourceRange) -> Optio
     let mut pending = vec![body.clone()];
     let mut seen = FxHashSet::default();
     while let Some(formula) = pending.pop().filter(|formula| seen.insert(formula.identity())) {
-        let FormulaOp::Object(parts) = formula.op() else {
-            parts_of(&formula, &mut pending);
-            continue;
+        let parts = match formula.op() {
+            FormulaOp::Object(parts) => parts,
+            // Blocks that `dynamic` makes are converted together.
+            FormulaOp::Convert(blocks, _) => {
+                pending.push(blocks.clone());
+                continue;
+            }
+            _ => {
+                parts_of(&formula, &mut pending);
+                continue;
+            }
         };
         for (name, value) in parts {
             let found = match block.and_then(|block| block.blocks.get(name)) {

@@ -9,7 +9,7 @@ use weft_graph_format::formula::Parameter;
 use weft_graph_format::source::Position;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Key, StepKind, Traversal, Tree};
+use weft_syntax::{StepKind, Traversal, Tree};
 
 use crate::call_context::CallContext;
 use crate::call_error::FunctionError;
@@ -164,7 +164,7 @@ fn nothing_there(root: &str, name: &str, traversal: &Traversal) -> Diagnostic {
 fn no_resource(root: &str, traversal: &Traversal) -> Diagnostic {
     let attributes = traversal.steps.iter().map_while(|step| match &step.kind {
         StepKind::Attribute(name) => Some(name.as_str()),
-        StepKind::Index(Key::String(_) | Key::Number(_)) | StepKind::LegacyIndex(_) => None,
+        StepKind::Index(_) | StepKind::LegacyIndex(_) => None,
     });
     let names: Vec<&str> = std::iter::once(root).chain(attributes).collect();
     let (mode, object, names) = match names.as_slice() {

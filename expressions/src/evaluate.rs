@@ -389,6 +389,8 @@ impl<'s> Evaluator<'s> {
             let next = match &step.kind {
                 StepKind::Attribute(name) => access::attribute(&value, name, Some(&range)),
                 StepKind::Index(Key::String(key)) => access::index(&value, &Value::string(key), Some(&range)),
+                StepKind::Index(Key::Bool(key)) => access::index(&value, &Value::bool(*key), Some(&range)),
+                StepKind::Index(Key::Null) => access::index(&value, &Value::null(Type::Dynamic), Some(&range)),
                 StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => match Number::parse(digits) {
                     Ok(number) => access::index(&value, &Value::number(number), Some(&range)),
                     Err(error) => Err(problems::access::unsuitable_number(&error)),
@@ -422,6 +424,8 @@ impl<'s> Evaluator<'s> {
                     continue;
                 }
                 StepKind::Index(Key::String(key)) => Value::string(key),
+                StepKind::Index(Key::Bool(key)) => Value::bool(*key),
+                StepKind::Index(Key::Null) => Value::null(Type::Dynamic),
                 StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
                     Number::parse(digits).map_or_else(|_| Value::null(Type::Number), Value::number)
                 }

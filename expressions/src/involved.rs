@@ -95,6 +95,8 @@ fn reached(
             let path_step = match &step.kind {
                 StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
                 StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
+                StepKind::Index(Key::Bool(key)) => ValueStep::Key(key.to_string().into()),
+                StepKind::Index(Key::Null) => return None,
                 StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
                     ValueStep::Index(digits.parse().ok()?)
                 }

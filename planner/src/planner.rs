@@ -128,7 +128,9 @@ impl Planner {
     pub(crate) fn waits_for_others(&self, desired: &DesiredInstance) -> bool {
         let agenda = self.agenda();
         if self.facts.rules.reads_first {
-            return agenda.effects.is_any_in_plan(&desired.direct);
+            // A destroy cannot do without the configurations of its providers, so it reads what they need.
+            let configures = self.facts.configuring.contains(&desired.address.config());
+            return !configures && agenda.effects.is_any_in_plan(&desired.direct);
         }
         // Conditions apply to the final state, so all dependencies of the block must be settled.
         agenda.effects.is_any_pending(&desired.direct)

@@ -15,6 +15,7 @@ use weft_graph_format::diagnostic::{
 };
 use weft_graph_format::graph::{Action, Builder, ExecutionGraph, FinishError};
 use weft_graph_format::schema::ProviderSchema;
+use weft_providers::Builtin;
 
 use crate::agenda::planned::{PlannedStep, Work};
 use crate::agenda::{Agenda, ReadResults};
@@ -271,7 +272,9 @@ fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut ReadResults
         list.sort_by(|a, b| (a.address.in_lists(), &a.deposed).cmp(&(b.address.in_lists(), &b.deposed)));
     }
     let schemas = planner.ask.providers.schemas();
-    changes.relevant = relevant(facts, &evaluated, &changes, &schemas);
+    let mut all = schemas.clone();
+    all.insert(ProviderSource::builtin("terraform"), Builtin::schema());
+    changes.relevant = relevant(facts, &evaluated, &changes, &all);
     Ruled { changes, outputs, evaluated, schemas }
 }
 

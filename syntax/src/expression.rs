@@ -55,7 +55,7 @@ pub enum ExprKind {
         /// The steps; at least one.
         steps: Vec<TraversalStep>,
     },
-    /// Indexing with a key that is not a literal: `a[b]`.
+    /// Indexing with a key that is not a literal: `a[b]`. Literal keys are steps.
     Index {
         /// The collection.
         collection: ExprId,
@@ -245,6 +245,10 @@ pub enum Key {
     Number(SmolStr),
     /// A string with escapes resolved, not normalised.
     String(SmolStr),
+    /// `true` or `false`.
+    Bool(bool),
+    /// `null`.
+    Null,
 }
 
 /// A splat.

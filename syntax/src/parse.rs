@@ -91,6 +91,8 @@ pub fn compact_traversal(text: &str) -> Option<String> {
             StepKind::Attribute(name) | StepKind::LegacyIndex(name) => compact.push_str(&format!(".{name}")),
             StepKind::Index(Key::Number(number)) => compact.push_str(&format!("[{number}]")),
             StepKind::Index(Key::String(key)) => compact.push_str(&format!("[{}]", quoted(key))),
+            StepKind::Index(Key::Bool(value)) => compact.push_str(&format!("[{value}]")),
+            StepKind::Index(Key::Null) => compact.push_str("[null]"),
         }
     }
     problems.is_empty().then_some(compact)

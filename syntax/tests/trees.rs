@@ -50,7 +50,8 @@ fn steps_make_traversals() {
     check("a[\"x${k}\"][1]", "rel(index(a (tmpl \"x\" k)))[1]");
     check("f(x)[0].y", "rel(f(x))[0].y");
     check("a[\"\"]", "a[\"\"]");
-    check("a[true]", "index(a true)");
+    check("a[true]", "a[true]");
+    check("a[null].b", "a[null].b");
     check("null.x", "rel(null).x");
     check("x.for.if.null.true", "x.for.if.null.true");
 }

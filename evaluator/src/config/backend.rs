@@ -332,6 +332,10 @@ pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 
 /// Reports a module with both a `backend` and a `cloud` block.
 fn refuse_both(compiling: &mut Compiling<'_>) {
+    // As in OpenTofu, an override file may have both.
+    if compiling.overriding {
+        return;
+    }
     let ModuleSettings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {
         let problem = problems::backend::beside_cloud(&backend.range, &cloud.range);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::{Block, BodyId, ExprId, ExprKind, Expression, KeyForm, NameRole, Tree, references};
+use weft_syntax::{Block, BodyId, ExprId, ExprKind, Expression, KeyForm, NameRole, Tree};
 
 use super::BodySource;
-use crate::reference::{Reference, provider_calls, resolve};
+use crate::reference::{Reference, note_references};
 
 /// A body or a `dynamic` block to visit, with the names that the blocks around it bind.
 enum Pending {
@@ -126,16 +126,8 @@ impl Search<'_> {
     }
 
     fn note(&mut self, expression: &Expression, bound: &[SmolStr]) {
-        provider_calls(expression, &mut self.found);
-        for traversal in references(expression) {
-            if bound.contains(&traversal.root.text) {
-                continue;
-            }
-            match resolve(&expression.tree, traversal) {
-                Ok(reference) => self.found.push(reference),
-                Err(problem) => self.diagnostics.push(problem),
-            }
-        }
+        let is_bound = |name: &str| bound.iter().any(|bound| bound == name);
+        note_references(expression, &is_bound, &mut self.found, self.diagnostics);
     }
 }
 

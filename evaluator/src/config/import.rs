@@ -94,8 +94,15 @@ impl ImportBlock {
         let provider = self.provider.as_ref()?;
         let target = root.resources.get(&self.to.resource).filter(|_| self.to.module.is_empty())?;
         let same = |own: &ProviderReference| own.local_name == provider.local_name && own.alias == provider.alias;
-        let differs = !target.provider.as_ref().is_some_and(same);
-        differs.then(|| problems::import::other_provider(&self.to.resource, target.provider.as_ref(), provider))
+        if target.provider.as_ref().is_some_and(same) {
+            return None;
+        }
+        let name = |provider: &ProviderReference| match &provider.alias {
+            Some(alias) => format!("{}.{alias}", provider.local_name),
+            None => provider.local_name.to_string(),
+        };
+        let own = target.provider.as_ref().map(name);
+        Some(problems::import::other_provider(&self.to.resource, own.as_deref(), &name(provider), &provider.range))
     }
 
     /// Whether the block is an import to this instance. `false` if its address has expressions.
@@ -188,13 +195,7 @@ fn target(expression: &Expression) -> Result<ImportAddress, Diagnostic> {
         }
         let next = match here.kind() {
             ExprKind::Index { collection, key, .. } => {
-                let key = here.child(*key);
-                if let ExprKind::Literal(literal) = key.kind()
-                    && let Some(word) = literal.word()
-                {
-                    return Err(problems::address::invalid_key(word, &range));
-                }
-                computed.push(key);
+                computed.push(here.child(*key));
                 texts.push(RelativePart::Key);
                 here.child(*collection)
             }

@@ -124,8 +124,10 @@ impl Compiling<'_> {
                     // would be reported as a duplicate.
                     self.requirements = None;
                     // As in OpenTofu, `provider_meta` blocks of an override file have no effect.
-                    let metas = self.module.settings.provider_metas.clone();
+                    let metas = std::mem::take(&mut self.module.settings.provider_metas);
+                    self.overriding = true;
                     top_level::block(self, block);
+                    self.overriding = false;
                     self.module.settings.provider_metas = metas;
                 }
                 other => {
@@ -141,7 +143,7 @@ impl Compiling<'_> {
 
     fn override_locals(&mut self, block: &FoundBlock) {
         let tree = &block.tree;
-        for attribute in &self.arguments(tree, block.body).attributes {
+        for attribute in &self.only_arguments(tree, block.body, "locals").attributes {
             let name = &attribute.name.text;
             if self.module.locals.remove(name).is_none() {
                 self.report(problems::overrides::missing_local(name, tree.range(attribute.span)));

@@ -82,7 +82,8 @@ impl Names<'_> {
         Some(found)
     }
 
-    fn key(&mut self) -> Result<InstanceKey, Diagnostic> {
+    /// Reads a key, if there is one. `invalid` is the problem of a key that no instance can have.
+    fn key(&mut self, invalid: fn(&str, &SourceRange) -> Diagnostic) -> Result<InstanceKey, Diagnostic> {
         let Some(step) = self.next.checked_sub(1).and_then(|at| self.traversal.steps.get(at)) else {
             return Ok(InstanceKey::None);
         };
@@ -90,8 +91,10 @@ impl Names<'_> {
             StepKind::Attribute(_) => return Ok(InstanceKey::None),
             StepKind::Index(Key::String(text)) => InstanceKey::String(text.clone()),
             StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                InstanceKey::written(digits).ok_or_else(|| problems::address::invalid_key(digits, self.range))?
+                InstanceKey::written(digits).ok_or_else(|| invalid(digits, self.range))?
             }
+            StepKind::Index(Key::Bool(key)) => return Err(invalid(&key.to_string(), self.range)),
+            StepKind::Index(Key::Null) => return Err(invalid("null", self.range)),
         };
         self.next += 1;
         Ok(key)
@@ -111,7 +114,7 @@ impl Names<'_> {
                 return Ok(modules);
             }
             let Some(name) = self.name() else { return Err(problems::address::unnamed_module(self.range)) };
-            modules.push(ModuleStep { name, key: self.key()? });
+            modules.push(ModuleStep { name, key: self.key(problems::address::invalid_module_key)? });
         }
     }
 
@@ -130,7 +133,7 @@ impl Names<'_> {
         let (Some(type_name), Some(name)) = (type_name, self.name()) else {
             return Err(problems::address::incomplete_resource(self.range));
         };
-        let key = self.key()?;
+        let key = self.key(problems::address::invalid_key)?;
         if !self.is_done() {
             return Err(problems::address::steps_after_resource(self.range));
         }

@@ -236,6 +236,8 @@ fn step_text(step: Option<&TraversalStep>) -> String {
         Some(StepKind::Attribute(name)) => format!(".{name}"),
         Some(StepKind::Index(Key::String(key))) => InstanceKey::String(key.clone()).to_string(),
         Some(StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits)) => format!("[{digits}]"),
+        Some(StepKind::Index(Key::Bool(key))) => format!("[{key}]"),
+        Some(StepKind::Index(Key::Null)) => "[null]".to_owned(),
     }
 }
 

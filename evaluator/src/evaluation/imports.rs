@@ -12,7 +12,7 @@ use weft_syntax::Expression;
 
 use super::instances::import_repetitions;
 use super::module_node::{Imports, ModuleNode};
-use super::problems::imports::{self as problems, KeyFault, NamedBy};
+use super::problems::imports::{self as problems, KeyFault, KeyOf, NamedBy};
 use super::references::check_loose;
 use super::repetition_data::RepetitionData;
 use crate::config::{ImportBlock, ImportKey};
@@ -78,14 +78,14 @@ impl ModuleNode {
         let mut module = ModuleInstance::root();
         for (step, computed) in &block.to.module {
             let key = match computed {
-                Some(expression) => self.import_key(expression, repeated).await?,
+                Some(expression) => self.import_key(expression, repeated, KeyOf::Module).await?,
                 None => step.key.clone(),
             };
             module = module.child(&step.name, key);
         }
         let key = match &block.to.key {
             ImportKey::Constant(key) => key.clone(),
-            ImportKey::Computed(expression) => self.import_key(expression, repeated).await?,
+            ImportKey::Computed(expression) => self.import_key(expression, repeated, KeyOf::Resource).await?,
         };
         let Some(by) = self.import_by(block, repeated).await? else { return Ok(()) };
         let address = ResourceInstance { module, resource: block.to.resource.clone(), key };
@@ -120,6 +120,7 @@ impl ModuleNode {
         self: &Arc<Self>,
         expression: &Expression,
         repeated: &RepetitionData,
+        of: KeyOf,
     ) -> Result<InstanceKey, Failed> {
         // Validation does not check the references of keys.
         let mut references = references_of(expression, &mut Vec::new());
@@ -140,7 +141,7 @@ impl ModuleNode {
             },
             _ => KeyFault::Type,
         };
-        self.fail(problems::invalid_key(fault, expression.range()))
+        self.fail(problems::invalid_key(fault, of, expression.range()))
     }
 
     async fn import_id(
@@ -148,13 +149,16 @@ impl ModuleNode {
         expression: &Expression,
         repeated: &RepetitionData,
     ) -> Result<Option<ImportBy>, Failed> {
-        let value = self.import_value(expression, repeated, NamedBy::Id).await?;
-        let Some(value) = value else { return Ok(None) };
-        match convert(&value, &Type::String) {
-            // An empty ID means no import.
-            Ok(text) => Ok(text.as_str().filter(|text| !text.is_empty()).map(|text| ImportBy::Id(SmolStr::new(text)))),
-            Err(problem) => self.fail(problems::unsuitable_id(&problem.with_path(), expression.range())),
-        }
+        let value = self.evaluate(expression, repeated).await?;
+        // As in OpenTofu, the type is checked before anything else.
+        let text = match convert(&value, &Type::String) {
+            Ok(text) => text,
+            Err(problem) => return self.fail(problems::unsuitable_id(&problem.with_path(), expression.range())),
+        };
+        let text = self.settled_name(text, expression, NamedBy::Id)?;
+        let text = text.as_ref().and_then(Value::as_str);
+        // An empty ID means no import.
+        Ok(text.filter(|text| !text.is_empty()).map(|text| ImportBy::Id(SmolStr::new(text))))
     }
 
     async fn import_identity(
@@ -164,8 +168,8 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<Option<ImportBy>, Failed> {
         self.check_identity(block, expression, repeated).await?;
-        let value = self.import_value(expression, repeated, NamedBy::Identity).await?;
-        Ok(value.map(ImportBy::Identity))
+        let value = self.evaluate(expression, repeated).await?;
+        Ok(self.settled_name(value, expression, NamedBy::Identity)?.map(ImportBy::Identity))
     }
 
     /// Reports an object whose ID or identity refers to the target itself. Only planning reports this.
@@ -225,14 +229,9 @@ impl ModuleNode {
         self.fail(problems::unsuitable_identity(&faults, expression.range()))
     }
 
-    /// Evaluates an expression whose value must be known and not sensitive.
-    async fn import_value(
-        self: &Arc<Self>,
-        expression: &Expression,
-        repeated: &RepetitionData,
-        by: NamedBy,
-    ) -> Result<Option<Value>, Failed> {
-        let value = self.evaluate(expression, repeated).await?;
+    /// Checks that an ID or identity is known and not sensitive. Validation accepts unknown values; the result is then
+    /// `None`.
+    fn settled_name(&self, value: Value, expression: &Expression, by: NamedBy) -> Result<Option<Value>, Failed> {
         if !self.evaluation.purpose().has_values() && !value.is_wholly_known() {
             return Ok(None);
         }

@@ -123,7 +123,12 @@ impl ModuleNode {
                 let number = Number::parse(digits).ok();
                 return Ok((InstanceKey::String(number.map(|n| n.to_string()).unwrap_or_default().into()), None));
             }
+            ProviderKey::Literal(Key::Bool(key), _) => return Ok((InstanceKey::String(key.to_string().into()), None)),
             // As in OpenTofu, only a plan evaluates keys.
+            ProviderKey::Literal(Key::Null, at) if self.evaluation.purpose().has_values() => {
+                return self.fail(problems::null_key(at.clone()));
+            }
+            ProviderKey::Literal(Key::Null, _) => return Ok((InstanceKey::String(SmolStr::default()), None)),
             ProviderKey::Computed(_) if !self.evaluation.purpose().has_values() => {
                 return Ok((InstanceKey::String(SmolStr::default()), None));
             }

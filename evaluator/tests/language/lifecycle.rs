@@ -85,6 +85,38 @@ async fn triggers_name_managed_resources() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn triggers_have_keys_that_instances_can_have() {
+    let script = Script::of(
+        r#"
+            resource "test_thing" "z" { count = 2 }
+            resource "test_thing" "whole" {
+              lifecycle { replace_triggered_by = [test_thing.z[1.0]] }
+            }
+            resource "test_thing" "half" {
+              lifecycle { replace_triggered_by = [test_thing.z[0.5]] }
+            }
+            resource "test_thing" "null" {
+              lifecycle { replace_triggered_by = [test_thing.z[null]] }
+            }
+            resource "test_thing" "word" {
+              lifecycle { replace_triggered_by = [test_thing.z[true]] }
+            }
+            resource "test_thing" "own" {
+              lifecycle { replace_triggered_by = [self[0].name] }
+            }
+        "#,
+    );
+    expect![[r#"
+        error main.tf:7 Invalid index key
+        error main.tf:10 Invalid index key
+        error main.tf:13 Invalid index key
+        error main.tf:16 Invalid reference in replace_triggered_by expression
+        error main.tf:16 Invalid replace_triggered_by expression
+    "#]]
+    .assert_eq(&script.problems().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn triggers_are_evaluated_for_each_instance() {
     let script = Script::of(
         r#"

@@ -312,6 +312,8 @@ impl Parser<'_> {
         }
         let key = match &self.expressions.get(id.index())?.kind {
             ExprKind::Literal(Literal::Number(number)) => Key::Number(number.clone()),
+            ExprKind::Literal(Literal::Bool(value)) => Key::Bool(*value),
+            ExprKind::Literal(Literal::Null) => Key::Null,
             ExprKind::Template(Template { parts, .. }) => match parts.as_slice() {
                 [] => Key::String(SmolStr::default()),
                 [TemplatePart::Literal { text, .. }] => Key::String(text.clone()),

@@ -10,6 +10,8 @@ fn steps(steps: &[TraversalStep], out: &mut String) {
             StepKind::Attribute(name) => write!(out, ".{name}"),
             StepKind::Index(Key::Number(number)) => write!(out, "[{number}]"),
             StepKind::Index(Key::String(text)) => write!(out, "[{text:?}]"),
+            StepKind::Index(Key::Bool(value)) => write!(out, "[{value}]"),
+            StepKind::Index(Key::Null) => write!(out, "[null]"),
             StepKind::LegacyIndex(number) => write!(out, ".[{number}]"),
         };
     }

@@ -9,7 +9,7 @@ use weft_graph_format::plan_file::{PlanFile, UiMode};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::tfstate::StateFile;
-use weft_state::{OutputRecord, RawJson};
+use weft_state::{InstanceObject, OutputRecord, RawJson};
 
 use super::super::schemas::{schema_of, with_schema_marks};
 use super::objects::{self, Modules, ObjectOrder};
@@ -35,11 +35,11 @@ pub fn plan(plan: &PlanFile) -> Json {
     if !variables.is_empty() {
         document.insert("variables".into(), Json::Object(variables));
     }
-    document.insert("planned_values".into(), planned_values(plan));
+    let prior = prior_state(plan);
+    document.insert("planned_values".into(), planned_values(plan, &prior));
     // The changes already include objects that were only moved, except in a refresh-only plan.
     let drift = plan.changes.drift.iter();
     let drift = drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op());
-    let prior = prior_state(plan);
     let drift: Vec<Json> = drift.map(|change| resource_change(plan, change, &prior)).collect();
     if !drift.is_empty() {
         document.insert("resource_drift".into(), drift.into());
@@ -138,10 +138,8 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange, prior: &StateFile) 
         inner.insert("generated_config".into(), text.as_str().into());
     }
     if let Some(identity) = identity(change, prior) {
-        let stays =
-            matches!(change.action, ChangeAction::Only(Action::NoOp | Action::Update | Action::Delete | Action::Read));
         inner.insert("before_identity".into(), identity.clone());
-        if stays {
+        if keeps_identity(change) {
             inner.insert("after_identity".into(), identity);
         }
     }
@@ -152,14 +150,23 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange, prior: &StateFile) 
     Json::Object(object)
 }
 
+/// Whether the object after the change has the identity of the object before.
+fn keeps_identity(change: &ResourceChange) -> bool {
+    matches!(change.action, ChangeAction::Only(Action::NoOp | Action::Update | Action::Delete | Action::Read))
+}
+
 /// The identity of the object in the prior state.
 fn identity(change: &ResourceChange, prior: &StateFile) -> Option<Json> {
+    prior_object(change, prior)?.identity.as_ref().map(parsed)
+}
+
+/// The object in the prior state.
+fn prior_object<'p>(change: &ResourceChange, prior: &'p StateFile) -> Option<&'p InstanceObject> {
     let record = prior.instances.get(&change.address.to_string())?;
-    let object = match &change.deposed {
-        Some(key) => record.deposed.get(key)?,
-        None => record.current.as_ref()?,
-    };
-    object.identity.as_ref().map(parsed)
+    match &change.deposed {
+        Some(key) => record.deposed.get(key),
+        None => record.current.as_ref(),
+    }
 }
 
 /// The id or identity with which an object is imported.
@@ -214,7 +221,7 @@ fn output_change(output: &OutputChange) -> Json {
 }
 
 /// The `planned_values`. They contain only known values.
-fn planned_values(plan: &PlanFile) -> Json {
+fn planned_values(plan: &PlanFile, prior: &StateFile) -> Json {
     let mut values = Map::new();
     let outputs: Map<String, Json> = plan
         .changes
@@ -254,11 +261,16 @@ fn planned_values(plan: &PlanFile) -> Json {
         object.insert("provider_instance".into(), change.provider.to_string().into());
         object.insert("schema_version".into(), change.schema_version.into());
         let values = known(&after);
-        // As in OpenTofu, an object without known attributes has no values.
-        if values.as_object().is_none_or(|values| !values.is_empty()) {
+        // As in OpenTofu, an object that is forgotten has no values, and neither has one without known attributes.
+        if values.as_object().is_some_and(|values| !values.is_empty()) {
             object.insert("values".into(), values);
         }
         object.insert("sensitive_values".into(), sensitive_object(&after));
+        let stays = keeps_identity(change).then(|| prior_object(change, prior)).flatten();
+        if let Some((stored, identity)) = stays.and_then(|stored| Some((stored, stored.identity.as_ref()?))) {
+            object.insert("identity_schema_version".into(), stored.identity_schema_version.into());
+            object.insert("identity".into(), parsed(identity));
+        }
         modules.add(&change.address, object);
     }
     values.insert("root_module".into(), modules.root());

@@ -17,10 +17,18 @@ pub(in crate::config) fn unnamed_module(at: &SourceRange) -> Diagnostic {
         .at(at.clone())
 }
 
-/// A key that is a number, but not an index.
-pub(in crate::config) fn invalid_key(digits: &str, at: &SourceRange) -> Diagnostic {
-    let detail = format!("The key {digits} must be a whole number of zero or more.");
-    Diagnostic::error(INVALID, detail).at(at.clone())
+/// A key of a resource that no instance can have.
+pub(in crate::config) fn invalid_key(key: &str, at: &SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID, key_detail(key)).at(at.clone())
+}
+
+/// A key of a module that no instance can have.
+pub(in crate::config) fn invalid_module_key(key: &str, at: &SourceRange) -> Diagnostic {
+    Diagnostic::error("Invalid address operator", key_detail(key)).at(at.clone())
+}
+
+fn key_detail(key: &str) -> String {
+    format!("The key {key} must be a string or a whole number of zero or more.")
 }
 
 /// An address that continues after a resource.

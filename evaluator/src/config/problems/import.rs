@@ -4,8 +4,6 @@ use weft_graph_format::address::{ConfigResource, Module, Resource, ResourceInsta
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use crate::config::ProviderReference;
-
 /// A block in a called module.
 pub(in crate::config) fn outside_root(module: &Module, at: &SourceRange) -> Diagnostic {
     let detail = format!(
@@ -44,24 +42,19 @@ pub(in crate::config) fn provider_of_module(at: &SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid import provider argument", detail).at(at.clone())
 }
 
-/// The block of the resource has another provider, `own`.
+/// The block of the resource has the provider `own`, and the import block has `given`.
 pub(in crate::config) fn other_provider(
     resource: &Resource,
-    own: Option<&ProviderReference>,
-    provider: &ProviderReference,
+    own: Option<&str>,
+    given: &str,
+    at: &SourceRange,
 ) -> Diagnostic {
-    let name = |provider: &ProviderReference| match &provider.alias {
-        Some(alias) => format!("{}.{alias}", provider.local_name),
-        None => provider.local_name.to_string(),
-    };
-    let given = name(provider);
-    let own =
-        own.map_or_else(|| "has no provider argument".to_owned(), |own| format!("has the provider {}", name(own)));
+    let own = own.map_or_else(|| "has no provider argument".to_owned(), |own| format!("has the provider {own}"));
     let detail = format!(
         "The block of {resource} {own}, but this import block names {given}. Set provider = {given} in the block of the \
          resource, or remove the argument here."
     );
-    Diagnostic::error("Invalid import provider argument", detail).at(provider.range.clone())
+    Diagnostic::error("Invalid import provider argument", detail).at(at.clone())
 }
 
 /// A target that is not an address.

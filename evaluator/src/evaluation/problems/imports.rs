@@ -67,8 +67,17 @@ pub(in crate::evaluation) enum KeyFault {
     Type,
 }
 
+/// What a key of a target belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::evaluation) enum KeyOf {
+    /// A module.
+    Module,
+    /// The resource.
+    Resource,
+}
+
 /// An invalid key in the target.
-pub(in crate::evaluation) fn invalid_key(fault: KeyFault, at: SourceRange) -> Diagnostic {
+pub(in crate::evaluation) fn invalid_key(fault: KeyFault, of: KeyOf, at: SourceRange) -> Diagnostic {
     let detail = match fault {
         KeyFault::Sensitive => "The key of the target is sensitive, but addresses are shown.",
         KeyFault::Unknown => {
@@ -77,8 +86,9 @@ pub(in crate::evaluation) fn invalid_key(fault: KeyFault, at: SourceRange) -> Di
         KeyFault::Number => "A key that is a number must be a whole number that is not negative.",
         KeyFault::Type => "The key of the target must be a string or a number.",
     };
-    let summary = match fault {
-        KeyFault::Number => "Invalid import 'to' expression",
+    let summary = match (fault, of) {
+        (KeyFault::Number, KeyOf::Resource) => "Invalid address",
+        (KeyFault::Number, KeyOf::Module) => "Invalid address operator",
         _ => "Import block 'to' address contains an invalid key",
     };
     Diagnostic::error(summary, detail).at(at)
