@@ -351,10 +351,7 @@ pub fn signature_refused(path: &str, error: &SignatureError) -> Diagnostic {
 
 /// The signed plan was applied before.
 pub fn signature_used(run: &RunId, status: RunStatus) -> Diagnostic {
-    let way_out = match status {
-        RunStatus::Done => "That run is done. For other changes, make a new plan and sign it.".to_owned(),
-        _ => format!("To continue that run: weft runs resume {run}. Otherwise make a new plan and sign it."),
-    };
+    let way_out = weft_coordinator::term::after_signed_run(run, status);
     Diagnostic::error(
         "Signature already used",
         format!(

@@ -518,7 +518,7 @@ fn refuse(error: RunError) -> Status {
         | RunError::DecisionDoesNotFit { .. }
         | RunError::IdTaken { .. }
         | RunError::NotSealed(_)
-        | RunError::AlreadyUsed(_) => Code::FailedPrecondition,
+        | RunError::AlreadyUsed { .. } => Code::FailedPrecondition,
         RunError::NotSigned(_) => Code::PermissionDenied,
     };
     let mut words = error.to_string();

@@ -158,7 +158,7 @@ impl Service {
         let digest = Digest::of(&submission.plan);
         signers.verify(&submission.signature, &digest.hex(), SystemTime::now()).map_err(RunError::NotSigned)?;
         match self.store.runs().await?.iter().find(|run| run.plan == digest) {
-            Some(run) => Err(RunError::AlreadyUsed(run.id.clone())),
+            Some(run) => Err(RunError::AlreadyUsed { run: run.id.clone(), status: run.status }),
             None => Ok(()),
         }
     }

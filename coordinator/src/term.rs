@@ -11,7 +11,7 @@ use weft_graph_format::operation_kind::OperationKind;
 use weft_identity::signature::SignatureError;
 use weft_state::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, HeldSubject, Holder, Lease, LeaseView,
-    NewRun, Opaque, Revision, RunId, RunStore, RunView, Stale, StoreError, Subject, TermEnding, Unrelated,
+    NewRun, Opaque, Revision, RunId, RunStatus, RunStore, RunView, Stale, StoreError, Subject, TermEnding, Unrelated,
 };
 
 use crate::core::Beginning;
@@ -117,16 +117,29 @@ pub enum RunError {
     NotSigned(SignatureError),
     /// The coordinator requires signatures, but a run has already used the signature of this plan.
     #[error(
-        "a signature is valid for one run, and run {0} has already used the signature of this plan. To continue that \
-         run: weft runs resume {0}. Otherwise make a new plan"
+        "a signature is valid for one run, and run {run} has already used the signature of this plan. {}",
+        after_signed_run(.run, *.status)
     )]
-    AlreadyUsed(RunId),
+    AlreadyUsed {
+        /// The run.
+        run: RunId,
+        /// The status of the run.
+        status: RunStatus,
+    },
     /// Data that must be encrypted would be stored unencrypted.
     #[error(
         "the configuration requires encryption, but the coordinator would store its data unencrypted in {0}. Start the \
          coordinator with the same settings in its environment (TF_ENCRYPTION), or apply without a coordinator"
     )]
     NotSealed(String),
+}
+
+/// What a user can do instead of applying a signed plan again that this run has used.
+pub fn after_signed_run(run: &RunId, status: RunStatus) -> String {
+    match status {
+        RunStatus::Done => "That run is done. For other changes, make a new plan and sign it.".to_owned(),
+        _ => format!("To continue that run: weft runs resume {run}. Otherwise make a new plan and sign it."),
+    }
 }
 
 fn claims_refused(stale: &[Stale], held: &[HeldSubject], doubts: &[Doubt]) -> String {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Searches for secrets where they must not be. The secrets are unique texts in variables, in the configuration of
-providers, in attributes, in ephemeral values, in a passphrase, in the password of Redis and in keys of certificates.
+providers, in attributes, in ephemeral values, in a passphrase, in the passwords of Redis and of a backend, in keys of
+certificates, and in tokens of OpenID Connect.
 
     canaries.py --bin-dir target/debug --plugins target/lab-plugins [--only NAME] [--keep]
 
 Each round plans, applies, kills the apply with -9, resumes it, applies a change, and reads the state, with the most
-verbose logs. There are rounds in one process and rounds with coordinator, worker and Redis, each with encryption and
-without. After each step, every file of every process is searched. During the apply, the arguments and the environment
+verbose logs. There are rounds in one process, in one process over a backend, and with coordinator, worker and Redis,
+each with encryption and without. After each step, every file of every process is searched. During the apply, the arguments and the environment
 of all processes are searched too. A secret is found in plain text, in base64 and in hexadecimal digits. `PLACES` lists
 the files that may contain a secret, as docs/security.md documents.
 """
@@ -23,6 +24,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from issuer import Issuer  # noqa: E402
 from secure_cluster import Certificates  # noqa: E402
 from stage import Broken, Redis, Stage, free_port, answers, wait_until  # noqa: E402
 
@@ -82,7 +84,7 @@ output "o" {
 
 # The files that may contain each secret, as patterns below the folder of a round: without encryption, and with
 # encryption.
-VALUES = ["work/plan*.weft", "work/terraform.tfstate", "work/terraform.tfstate.backup", "work/.weft/runs/*", "redis/*",
+VALUES = ["server/*", "work/plan*.weft", "work/terraform.tfstate", "work/terraform.tfstate.backup", "work/.weft/runs/*", "redis/*",
           "*/.terraform/weft/*", "*/weft-data/*"]
 PLACES = {
     # name: (without encryption, with encryption)
@@ -93,12 +95,15 @@ PLACES = {
     # The server keeps the password in its own files.
     "password": (["redis/redis.conf"], ["redis/redis.conf"]),
     "key": ([], []),
+    "token": ([], []),
+    # As in OpenTofu, plan files and the working directory contain the settings of the backend.
+    "login": (["work/plan*.weft", "work/.terraform/terraform.tfstate"], ["work/.terraform/terraform.tfstate"]),
 }
 # Files with the secrets as the user wrote them, and those of the test provider's service.
-GIVEN = ["*.tfvars", "tls/*.pem", "lab/*", "given/*"]
+GIVEN = ["*.tfvars", "tls/*.pem", "lab/*", "given/*", "issuer/*"]
 # The secrets that a process may have in its environment: for `weft`, those that were passed in this way; for plugins,
 # none.
-IN_ENVIRONMENT = {"weft": {"passphrase", "password"}, "plugin": set()}
+IN_ENVIRONMENT = {"weft": {"passphrase", "password", "token"}, "plugin": set()}
 
 
 class Canaries:
@@ -106,7 +111,7 @@ class Canaries:
 
     def __init__(self):
         self.texts = {name: f"canary{name}{randomness.token_hex(12)}" for name in
-                      ("attribute", "configured", "ephemeral", "passphrase", "password")}
+                      ("attribute", "configured", "ephemeral", "passphrase", "password", "login")}
 
     def forms(self, name):
         """The bytes that count as this secret."""
@@ -137,8 +142,10 @@ def descendants():
 
 
 class Round:
-    def __init__(self, stage, plugins, cluster, encrypted):
-        self.stage, self.cluster, self.encrypted = stage, cluster, encrypted
+    def __init__(self, stage, plugins, store, encrypted):
+        self.stage, self.cluster, self.encrypted = stage, store == "redis", encrypted
+        # The folder in which a search must find the attribute, unless it is encrypted.
+        self.stored = {"redis": "redis", "backend": "server"}.get(store, "work")
         self.canaries, self.found, self.looked_at = Canaries(), [], 0
         # The secrets that were found in files that may contain them, each with the folder of the file.
         self.seen = set()
@@ -160,8 +167,27 @@ class Round:
               plan {{ method = method.aes_gcm.m }}
             """
         self.names = 0
-        if cluster:
+        self.init = []
+        if store == "redis":
             self.start_cluster(plugins)
+        if store == "backend":
+            self.start_backend()
+
+    def start_backend(self):
+        """Starts a server for states. The settings of the backend come from a file."""
+        stage, port = self.stage, free_port()
+        (stage.path / "server").mkdir()
+        server = Path(__file__).resolve().parent.parent / "cases/state_server.py"
+        stage.start("server", sys.executable, server, "--port", str(port), "--file", stage.path / "server/states.json",
+                    env={"TF_ENCRYPTION": ""})
+        wait_until("the start of the server", lambda: answers(port))
+        (self.work / "backend.tf").write_text('terraform {\n  backend "http" {}\n}\n')
+        address = f"http://127.0.0.1:{port}/state"
+        settings = {"address": address, "lock_address": address, "unlock_address": address, "username": "canary",
+                    "password": self.canaries.texts["login"]}
+        file = stage.path / "given/backend.hcl"
+        file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
+        self.init = [f"-backend-config={file}"]
 
     def start_cluster(self, plugins):
         stage = self.stage
@@ -178,8 +204,11 @@ class Round:
         self.redis = redis
         stage.env["WEFT_STORE"] = f"redis://default:{password}@127.0.0.1:{redis.port}/0?state=canaries"
         certificates = Certificates(stage, stage.path / "tls", {
-            "coordinator": ["-host", "127.0.0.1"], "worker": ["-role", "worker"],
-            "alice": ["-role", "apply", "-role", "resolve"]})
+            "coordinator": ["-host", "127.0.0.1"], "worker": ["-role", "worker"]})
+        (stage.path / "issuer").mkdir()
+        issuer = Issuer(stage.path / "issuer")
+        policy = stage.path / "issuer/policy.toml"
+        policy.write_text(issuer.policy({"spiffe://weft.test/weft/worker/*": ["worker"]}, ["apply", "resolve"]))
         identity = certificates.identity
         lines = (certificates.folder / "worker-key.pem").read_text().splitlines()
         self.canaries.texts["key"] = lines[2 if len(lines) > 4 else 1]
@@ -187,13 +216,16 @@ class Round:
         for folder in ("coordinator", "worker"):
             (stage.path / folder).mkdir()
         port = int(self.address.rsplit(":", 1)[1])
-        self.coordinator = stage.weft("coordinator", "coordinator", "-listen", self.address, cwd=stage.path / "coordinator",
-                                      env=identity("coordinator"))
+        self.coordinator = stage.weft("coordinator", "coordinator", "-listen", self.address, "-policy", policy,
+                                      cwd=stage.path / "coordinator", env=identity("coordinator"))
         wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
         worker = {**identity("worker"), "WEFT_STORE": "", "WEFT_COORDINATOR": self.address}
         self.worker = stage.weft("worker", "worker", "-plugin-dir", plugins, cwd=stage.path / "worker", env=worker)
         wait_until("the start of the worker", lambda: "works for" in self.worker.stdout() or not self.worker.alive())
-        stage.env.update(identity("alice"), WEFT_COORDINATOR=self.address)
+        token = issuer.token()
+        # The signature: with it, anybody could use the token.
+        self.canaries.texts["token"] = token.rsplit(".", 1)[1]
+        stage.env.update(WEFT_TLS_CA=str(certificates.folder / "ca.pem"), WEFT_TOKEN=token, WEFT_COORDINATOR=self.address)
 
     def log(self, name):
         self.names += 1
@@ -208,7 +240,7 @@ class Round:
         return process
 
     def play(self):
-        self.weft("init", "init")
+        self.weft("init", "init", *self.init)
         self.weft("plan", "plan", "-input=false", "-out=plan.weft")
         self.search("plan")
         process = self.stage.weft(self.log("apply"), "apply", "-input=false", "-no-color", "plan.weft", cwd=self.work)
@@ -236,15 +268,14 @@ class Round:
         self.weft("output", "output")
         self.search("end")
         # This shows that the search works: without encryption, it must find the attribute in the state.
-        place = "redis" if self.cluster else "work"
-        if (("attribute", place) in self.seen) == self.encrypted:
-            raise Broken(f"the attribute was {'' if self.encrypted else 'not '}found in {place}")
+        if (("attribute", self.stored) in self.seen) == self.encrypted:
+            raise Broken(f"the attribute was {'' if self.encrypted else 'not '}found in {self.stored}")
 
     def restart_coordinator(self):
         port = int(self.address.rsplit(":", 1)[1])
         old = self.coordinator
         self.coordinator = self.stage.start("coordinator-again", *old.arguments, cwd=self.stage.path / "coordinator",
-                                            env={"WEFT_TLS_CERT": str(self.stage.path / "tls/coordinator.pem"),
+                                            env={"WEFT_TOKEN": "", "WEFT_TLS_CERT": str(self.stage.path / "tls/coordinator.pem"),
                                                  "WEFT_TLS_KEY": str(self.stage.path / "tls/coordinator-key.pem")})
         wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
 
@@ -303,11 +334,14 @@ class Round:
                 self.found.append(f"{program} may dump core: the limit is {core.group(1)} during {when}")
 
 
+# The store of each round, and whether it encrypts.
 ROUNDS = {
-    "embedded": (False, False),
-    "embedded-encrypted": (False, True),
-    "cluster": (True, False),
-    "cluster-encrypted": (True, True),
+    "embedded": ("embedded", False),
+    "embedded-encrypted": ("embedded", True),
+    "backend": ("backend", False),
+    "backend-encrypted": ("backend", True),
+    "cluster": ("redis", False),
+    "cluster-encrypted": ("redis", True),
 }
 
 
@@ -320,15 +354,15 @@ def main():
     o = a.parse_args()
     plugins = Path(o.plugins).resolve()
     passed, failed = 0, 0
-    for name, (cluster, encrypted) in ROUNDS.items():
+    for name, (store, encrypted) in ROUNDS.items():
         if o.only not in (None, name):
             continue
-        if cluster and not Redis.there():
+        if store == "redis" and not Redis.there():
             print(f"SKIPPED {name}: redis-server is not installed")
             continue
         with Stage(o.bin_dir, keep=o.keep, prefix="weft-canaries-") as stage:
             try:
-                round_ = Round(stage, plugins, cluster, encrypted)
+                round_ = Round(stage, plugins, store, encrypted)
                 round_.play()
                 found = sorted(set(round_.found))
             except Broken as broken:

@@ -3,7 +3,8 @@
 
 In each round, the master is killed, or it is paused until another server has been promoted, and then resumed. Each
 write has waited for the replica, so nothing may be lost: every object is created once, and the state has all objects.
-The run continues by itself, or it is resumed. Objects in doubt fail a round.
+The run continues by itself, or it is resumed. Objects in doubt fail a round. Each round is played without TLS, and with
+TLS, users and passwords.
 """
 import argparse
 import random
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from redis_servers import RedisSentinels  # noqa: E402
+from redis_servers import Authority, RedisSentinels, SecureSentinels  # noqa: E402
 from stage import (ROOT, SIGCONT, SIGSTOP, Broken, Cloud, Cluster, Redis, Stage, created_twice, ids_in_state,  # noqa: E402
                    wait_until)
 
@@ -35,8 +36,8 @@ resource "cloud_network" "n" {{
 PATIENCE = 240
 
 
-def play(stage, way, when):
-    redis, cloud = RedisSentinels(stage), Cloud(stage, CLOUD)
+def play(stage, sentinels, way, when):
+    redis, cloud = sentinels(stage), Cloud(stage, CLOUD)
     stage.cli_config([stage.mirror()])
     cluster = Cluster(stage, redis, workers=2)
     stage.env.update(cluster.env())
@@ -84,15 +85,20 @@ def main():
         sys.exit("redis-server is not installed")
     print(f"seed {o.seed}", flush=True)
     choose, failed = random.Random(o.seed), 0
-    for number in range(o.rounds):
+    kinds = {"plain": RedisSentinels}
+    if Authority.there():
+        kinds["TLS"] = SecureSentinels
+    else:
+        print("SKIPPED the rounds with TLS: openssl is not installed", flush=True)
+    for number, kind in ((number, kind) for number in range(o.rounds) for kind in kinds):
         way, when = ("killed", "paused")[number % 2], choose.randrange(2, COUNT - 5)
         with Stage(Path(o.bin_dir), keep=o.keep, prefix="weft-failover-") as stage:
             try:
-                print(f"ok {number}: {play(stage, way, when)}", flush=True)
+                print(f"ok {number}, {kind}: {play(stage, kinds[kind], way, when)}", flush=True)
                 stage.keep = False
             except (Broken, subprocess.SubprocessError) as problem:
                 failed += 1
-                print(f"FAIL {number} ({way} at {when}): {problem}", flush=True)
+                print(f"FAIL {number}, {kind} ({way} at {when}): {problem}", flush=True)
     sys.exit(1 if failed else 0)
 
 

@@ -55,28 +55,37 @@ class Authority:
                      "-CAcreateserial", "-days", days, "-extfile", f"{name}.ext", "-out", f"{name}.crt")
 
 
-class RedisTls(Redis):
-    """A server that speaks TLS only, with the user `weft`, who has the rights of `docs/operate.md`. The environment of
-    the stage gets the variables for logging in."""
+class TlsAccess:
+    """Certificates and users for servers that speak TLS only. The user `weft` has the rights of `docs/operate.md`. The
+    environment of the stage gets the variables for logging in."""
 
     PASSWORD = "pass-w0rd"
 
-    def __init__(self, stage, settings=None):
-        folder = stage.path / "redis-tls"
-        self.authority = Authority(folder)
+    def __init__(self, stage, name="redis-tls"):
+        self.folder = stage.path / name
+        self.authority = Authority(self.folder)
         self.authority.issue("server")
-        users = folder / "users.acl"
+        users = self.folder / "users.acl"
         users.write_text("user default off resetpass ~* &* +@all\n"
                          f"user weft on >{self.PASSWORD} {permissions(knows_waitaof())}\n"
                          f"user mouse on >{self.PASSWORD} {permissions(knows_waitaof())} -hset\n"
-                         f"user root on >{self.PASSWORD} ~* +@all\n")
-        password = folder / "password"
+                         f"user root on >{self.PASSWORD} ~* &* +@all\n")
+        password = self.folder / "password"
         password.write_text(self.PASSWORD + "\n")
-        tls = {"tls-cert-file": folder / "server.crt", "tls-key-file": folder / "server.key",
-               "tls-ca-cert-file": folder / "ca.crt", "tls-auth-clients": "no", "aclfile": users}
-        stage.env["WEFT_REDIS_CA_FILE"] = str(folder / "ca.crt")
+        self.tls = {"tls-cert-file": self.folder / "server.crt", "tls-key-file": self.folder / "server.key",
+                    "tls-ca-cert-file": self.folder / "ca.crt", "tls-auth-clients": "no"}
+        self.settings = dict(self.tls, aclfile=users)
+        stage.env["WEFT_REDIS_CA_FILE"] = str(self.folder / "ca.crt")
         stage.env["WEFT_REDIS_PASSWORD_FILE"] = str(password)
-        super().__init__(stage, dict(tls, **(settings or {})), "redis-tls")
+
+
+class RedisTls(Redis):
+    """A server that speaks TLS only."""
+
+    def __init__(self, stage, settings=None, name="redis-tls", access=None):
+        self.access = access or TlsAccess(stage, name)
+        self.authority = self.access.authority
+        super().__init__(stage, dict(self.access.settings, **(settings or {})), name)
 
     def arguments(self):
         return ["--port", "0", "--tls-port", str(self.port)]
@@ -86,29 +95,48 @@ class RedisTls(Redis):
 
     def cli(self):
         """The command for `redis-cli` as `root`. It must also work while the server has a wrong certificate."""
-        return (f"redis-cli -p {self.port} --tls --insecure --user root --pass {self.PASSWORD} --no-auth-warning")
+        return f"redis-cli -p {self.port} --tls --insecure --user root --pass {TlsAccess.PASSWORD} --no-auth-warning"
 
 
 class RedisSentinels:
     """A master, a replica, and three Sentinels that replace the master after a second of silence."""
 
+    # The scheme of addresses, with the user.
+    SCHEME = "redis+sentinel://"
+
     def __init__(self, stage):
         self.stage = stage
-        self.master = Redis(stage, name="redis-master")
-        self.replica = Redis(stage, {"replicaof": f"127.0.0.1 {self.master.port}"}, name="redis-replica")
+        self.master = self.server("redis-master")
+        self.replica = self.server("redis-replica", {"replicaof": f"127.0.0.1 {self.master.port}"})
         self.ports = [free_port() for _ in range(3)]
         for number, port in enumerate(self.ports):
             config = stage.path / f"sentinel-{number}.conf"
-            config.write_text(f"port {port}\nbind 127.0.0.1\ndir {stage.path}\n"
-                              f"sentinel monitor main 127.0.0.1 {self.master.port} 2\n"
-                              "sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 4000\n")
+            lines = [*self.listening(port), "bind 127.0.0.1", f"dir {stage.path}",
+                     f"sentinel monitor main 127.0.0.1 {self.master.port} 2", *self.logging_in(),
+                     "sentinel down-after-milliseconds main 1000", "sentinel failover-timeout main 4000"]
+            config.write_text("".join(f"{line}\n" for line in lines))
             stage.start(f"sentinel-{number}", "redis-server", config, "--sentinel")
         for port in self.ports:
             wait_until("the start of a Sentinel", lambda port=port: answers(port))
         wait_until("the agreement of the Sentinels", self.agree, seconds=60, pause=0.2)
 
+    def server(self, name, settings=None):
+        return Redis(self.stage, settings, name)
+
+    def listening(self, port):
+        """The settings of a Sentinel about its port."""
+        return [f"port {port}"]
+
+    def logging_in(self):
+        """The settings with which Sentinels log in."""
+        return []
+
+    def asking(self):
+        """The options of `redis-cli` for a Sentinel."""
+        return []
+
     def ask(self, port, *words):
-        return subprocess.run(["redis-cli", "-p", str(port), *words], capture_output=True, text=True).stdout
+        return subprocess.run(["redis-cli", "-p", str(port), *self.asking(), *words], capture_output=True, text=True).stdout
 
     def agree(self):
         """Whether each Sentinel knows the others and the replica."""
@@ -118,4 +146,34 @@ class RedisSentinels:
 
     def url(self, state="chaos"):
         hosts = ",".join(f"127.0.0.1:{port}" for port in self.ports)
-        return f"redis+sentinel://{hosts}/main/0?state={state}"
+        return f"{self.SCHEME}{hosts}/main/0?state={state}"
+
+
+class SecureSentinels(RedisSentinels):
+    """The same with TLS everywhere. The servers have the users of `TlsAccess`, and the Sentinels a password of their
+    own."""
+
+    SCHEME = "rediss+sentinel://weft@"
+    PASSWORD = "s3ntinel"
+
+    def __init__(self, stage):
+        self.access = TlsAccess(stage)
+        password = self.access.folder / "sentinel-password"
+        password.write_text(self.PASSWORD + "\n")
+        stage.env["WEFT_REDIS_SENTINEL_PASSWORD_FILE"] = str(password)
+        super().__init__(stage)
+
+    def server(self, name, settings=None):
+        replication = {"tls-replication": "yes", "masteruser": "root", "masterauth": TlsAccess.PASSWORD}
+        return RedisTls(self.stage, dict(replication, **(settings or {})), name, self.access)
+
+    def listening(self, port):
+        tls = [f"{key} {value}" for key, value in self.access.tls.items()]
+        return ["port 0", f"tls-port {port}", "tls-replication yes", f"requirepass {self.PASSWORD}", *tls]
+
+    def logging_in(self):
+        return ["sentinel auth-user main root", f"sentinel auth-pass main {TlsAccess.PASSWORD}",
+                f"sentinel sentinel-pass {self.PASSWORD}"]
+
+    def asking(self):
+        return ["--tls", "--cacert", str(self.access.folder / "ca.crt"), "--pass", self.PASSWORD, "--no-auth-warning"]

@@ -15,7 +15,6 @@ Needs root, because network namespaces do. If namespaces cannot be created, prin
 1 if --check is given.
 """
 import argparse
-import base64
 import json
 import subprocess
 import sys
@@ -27,11 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from topology import (  # noqa: E402
     COORDINATOR_PORT, LONG_CUT, PATIENCE, ROOT, Broken, Network, Redis, Stage, Topology, knows_waitaof, listening, refusals,
     refused_by_redis, wait_until)
+from issuer import Issuer  # noqa: E402
 from stage import created_twice, ids_in_state, key_in_cloud  # noqa: E402
 
 REDIS_PORT = 6379
-# The issuer of tokens, and the required audience of the tokens.
-ISSUER, AUDIENCE = "https://ci.example.org", "weft"
 # Slow enough that everything happens in the middle of a run, and some replies are lost.
 CLOUD = {
     "seed": 7, "durability": "process", "regions": {"*": {"latency_ms": 900, "jitter_ms": 200}},
@@ -46,6 +44,8 @@ AT_ONCE = 60
 FLOOD, SILENT = 10, 1200
 # The maximum number of resumes until the run must be done.
 RESUMES = 6
+# The roles of the names that deploy/certificates issues.
+ROLES = {"worker/worker": ["worker"], "apply.resolve/operator": ["apply", "resolve"], "read/*": ["read"]}
 # The labels of workers, in turn.
 LABELS = ("region=eu", "region=us", "region=far")
 
@@ -74,7 +74,8 @@ class Demo:
             users.write_text(users.read_text().replace(" +waitaof", ""))
         self.authority = Issuer(self.topology.folder("issuer"))
         self.policy = secrets / "policy.toml"
-        self.policy.write_text(self.authority.policy())
+        self.policy.write_text(self.authority.policy(
+            {f"spiffe://weft.local/weft/{name}": roles for name, roles in ROLES.items()}, ["read"]))
         for folder in (self.certificates, secrets, self.authority.folder):
             self.topology.give(folder)
         self.processes, self.started = {}, 0
@@ -174,40 +175,6 @@ class Demo:
             if code not in (0, 3):
                 raise Broken(f"the run cannot be resumed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
         raise Broken(f"the run is not done after {RESUMES} resumes")
-
-
-class Issuer:
-    """Issues tokens as a pipeline gets them."""
-
-    def __init__(self, folder):
-        self.folder, self.key = folder, folder / "key.pem"
-        subprocess.run(["openssl", "genrsa", "-out", self.key, "2048"], check=True, capture_output=True)
-        done = subprocess.run(["openssl", "rsa", "-in", self.key, "-noout", "-modulus"], check=True, capture_output=True, text=True)
-        modulus = bytes.fromhex(done.stdout.strip().split("=")[1])
-        self.keys = folder / "keys.json"
-        self.keys.write_text(json.dumps({"keys": [{
-            "kty": "RSA", "kid": "demo", "alg": "RS256", "use": "sig", "n": encoded(modulus), "e": "AQAB"}]}))
-
-    def policy(self):
-        """Who may do what: the names of deploy/certificates, and tokens of this issuer."""
-        rules = {"worker/worker": ["worker"], "apply.resolve/operator": ["apply", "resolve"], "read/*": ["read"]}
-        parts = [f'[[issuer]]\nurl = "{ISSUER}"\naudience = "{AUDIENCE}"\nkeys_file = "{self.keys}"\n']
-        parts += [f'[[rule]]\nidentity = "spiffe://weft.local/weft/{name}"\nroles = {json.dumps(roles)}\nstates = ["*"]\n'
-                  for name, roles in rules.items()]
-        parts += [f'[[rule]]\ntoken = {{ issuer = "{ISSUER}", repository = "acme/infra" }}\nroles = ["read"]\nstates = ["*"]\n']
-        return "\n".join(parts)
-
-    def token(self, **claims):
-        claims = {"iss": ISSUER, "sub": "repo:acme/infra", "aud": AUDIENCE, "exp": int(time.time()) + 600,
-                  "repository": "acme/infra", **claims}
-        parts = [{"alg": "RS256", "kid": "demo"}, claims]
-        text = ".".join(encoded(json.dumps(part).encode()) for part in parts)
-        done = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.key], input=text.encode(), check=True, capture_output=True)
-        return f"{text}.{encoded(done.stdout)}"
-
-
-def encoded(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def flood(demo):

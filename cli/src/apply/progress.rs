@@ -1,6 +1,7 @@
 //! The progress of a run: events, human-readable lines, and at the end the problems and the objects in doubt.
 
 mod foreknown;
+mod placement;
 mod shown_event;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use weft_protocol::OutputLine;
 use weft_state::in_doubt;
 
 pub use foreknown::{Foreknown, Provisioner};
+use placement::PlacementLines;
 use shown_event::ShownEvent;
 
 use super::ActionInDoubt;
@@ -81,8 +83,7 @@ struct Lines {
     reported: Instant,
     /// When the standing lines were last drawn.
     drawn: Option<Instant>,
-    /// Whether the lack of a suitable worker has been reported.
-    waiting: bool,
+    placed: PlacementLines,
     /// Whether the run only settles doubts. If so, the caller reports the remaining doubts, and there is no summary.
     only_resolves: bool,
 }
@@ -108,7 +109,7 @@ impl<'a> Progress<'a> {
             began: now,
             reported: now,
             drawn: None,
-            waiting: false,
+            placed: PlacementLines::default(),
             only_resolves: false,
         };
         Progress {
@@ -244,7 +245,7 @@ impl<'a> Progress<'a> {
                 self.underway.operations.remove(&happening.operation);
                 self.say(|| lines::refused_line(&happening.address, pause));
             }
-            OperationEventKind::Returned => drop(self.underway.operations.remove(&happening.operation)),
+            OperationEventKind::Returned => self.returned(&happening),
             OperationEventKind::InDoubt { reason, candidate } => {
                 let kind = happening.action.kind();
                 self.underway.operations.remove(&happening.operation);
@@ -322,27 +323,6 @@ impl<'a> Progress<'a> {
             self.view.event(events::apply_errored(&hook));
         }
         self.results.failures.insert(happening.operation, happening.diagnostics);
-    }
-
-    fn waits(&mut self, happening: &ShownEvent) {
-        if std::mem::replace(&mut self.lines.waiting, true) {
-            return;
-        }
-        let wanted = self.known.wanted_by(&happening.provider_instance);
-        let with = if wanted.is_empty() { String::new() } else { format!(" with the labels {wanted}") };
-        let text = format!(
-            "Waiting for a worker{with} that may carry out {} ({}).",
-            happening.address, happening.provider_instance
-        );
-        self.view.event(events::log(&text));
-        self.view.aside(&text);
-    }
-
-    /// Reports that no worker is connected, and which labels the run needs.
-    fn has_no_worker(&mut self, happening: &ShownEvent) {
-        let text = no_worker(&happening.address, &self.known.labels);
-        self.view.event(events::log(&text));
-        self.view.aside(&text);
     }
 
     /// Reports the operations that are still running. The caller calls this function every [`REMIND`].
@@ -501,23 +481,6 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// The maximum number of label sets in a message.
-const SETS_LISTED: usize = 10;
-
-/// The message when no worker is connected. `labels` are the required labels by provider instance.
-fn no_worker(address: &str, labels: &BTreeMap<String, String>) -> String {
-    let sets: BTreeSet<&str> = labels.values().map(String::as_str).collect();
-    let mut listed: Vec<&str> = sets.iter().take(SETS_LISTED).copied().collect();
-    if sets.len() > SETS_LISTED {
-        listed.push("...");
-    }
-    let wanted = match listed.as_slice() {
-        [] => "Start any worker: weft worker".to_owned(),
-        sets => format!("The plan needs workers with these labels: {}", sets.join("; ")),
-    };
-    format!("No worker is connected, so nothing happens yet. {address} waits. {wanted}")
-}
-
 /// Whether a problem occurred before an operation began.
 fn is_before_begin(problem: &Diagnostic) -> bool {
     problem.code == NOT_BEGUN || problem.code == NOT_BEGUN_BY_PROVIDER
@@ -526,24 +489,4 @@ fn is_before_begin(problem: &Diagnostic) -> bool {
 /// Whether a problem is about a provider. In this case, the operations that need the provider have not begun.
 fn is_of_provider(problem: &Diagnostic) -> bool {
     problem.address.as_ref().is_some_and(|address| address.parse::<ProviderInstance>().is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_lack_of_workers_names_the_labels_that_are_wanted() {
-        assert_eq!(
-            no_worker("a.b", &BTreeMap::new()),
-            "No worker is connected, so nothing happens yet. a.b waits. Start any worker: weft worker"
-        );
-        let labels = [("p[\"eu\"]", "region=eu"), ("p[\"us\"]", "region=us"), ("q[\"eu\"]", "region=eu")];
-        let labels = labels.map(|(instance, labels)| (instance.to_owned(), labels.to_owned())).into();
-        assert_eq!(
-            no_worker("a.b", &labels),
-            "No worker is connected, so nothing happens yet. a.b waits. The plan needs workers with these labels: \
-             region=eu; region=us"
-        );
-    }
 }

@@ -401,6 +401,49 @@ async fn a_provider_waits_for_the_values_of_its_configuration() {
     "#]].assert_eq(&case.graph().await);
 }
 
+/// `docs/decisions/2026-11-28-destroys-read-what-configures-providers.md`
+#[tokio::test(flavor = "multi_thread")]
+async fn a_destroy_reads_what_configures_a_provider() {
+    let case = Case::of(
+        r#"
+        resource "terraform_data" "base" { count = 1 }
+        data "test_look" "region" {
+          name       = "eu"
+          depends_on = [terraform_data.base]
+        }
+        provider "test" {
+          alias  = "own"
+          region = data.test_look.region.answer
+        }
+        resource "test_thing" "a" {
+          provider = test.own
+          name     = "x"
+        }
+        "#,
+    );
+    let case = ["terraform_data.base[0]", "terraform_data.base[1]"]
+        .iter()
+        .fold(case, |case, address| case.stored(bare(address, "b")));
+    let object = object("test_thing.a", r#"{"id": "1", "name": "x"}"#)
+        .provider(r#"provider["registry.opentofu.org/hashicorp/test"].own"#);
+    let graph = case.stored(object).destroy().graph().await;
+    expect![[r#"
+        0 = open_provider test.own {"region": "answer to eu"} @test.own
+        1 = open_provider terraform {} @terraform
+        2 = prior_state terraform_data.base[0] {"id": "b", "input": null, "output": null, "triggers_replace": null} @terraform
+        3 = final_plan terraform_data.base[0] delete provider 1 prior 2 desired - planned null @terraform
+        4 = prior_state terraform_data.base[1] {"id": "b", "input": null, "output": null, "triggers_replace": null} @terraform
+        5 = final_plan terraform_data.base[1] delete provider 1 prior 4 desired - planned null @terraform
+        6 = prior_state test_thing.a {"id": "1", "name": "x", "secret": ({sensitive})} @test.own
+        7 = final_plan test_thing.a delete provider 0 prior 6 desired - planned null @test.own
+        8 = apply test_thing.a 7 @test.own
+        9 = close_provider 0 after 8 @test.own
+        10 = apply terraform_data.base[0] 3 after 8 @terraform
+        11 = apply terraform_data.base[1] 5 after 8 @terraform
+        12 = close_provider 1 after 10 11 @terraform
+    "#]].assert_eq(&graph);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_without_changes_has_no_operations() {
     let case = Case::of(r#"resource "test_thing" "a" { name = "x" }"#);
