@@ -23,6 +23,8 @@ from pathlib import Path
 
 import yaml
 
+import cert_manager
+
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 OVERLAYS = ("backend", "redis", "backend-cert-manager")
@@ -395,6 +397,8 @@ class Checks:
             things = self.kustomize(DEPLOY / "kubernetes/overlays" / overlay)
             for thing in things:
                 if thing["apiVersion"].startswith("cert-manager.io/"):
+                    found = cert_manager.problems(thing)
+                    assert not found, f"{overlay}: {thing['kind']} {thing['metadata']['name']}: {'; '.join(found)}"
                     continue
                 try:
                     kubernetes_validate.validate(thing, "1.31", strict=True)
@@ -404,6 +408,24 @@ class Checks:
             found = cluster_problems(things, secrets)
             assert not found, "\n".join(f"{overlay}: {problem}" for problem in found)
         self.plant_in_cluster(self.kustomize(DEPLOY / "kubernetes/overlays/redis"), by_hand)
+
+    def test_mistakes_in_certificates_are_found(self):
+        try:
+            import jsonschema  # noqa: F401
+        except ImportError:
+            raise Skipped("jsonschema is not installed, so THE CERTIFICATES OF CERT-MANAGER ARE NOT TESTED") from None
+        things = self.kustomize(DEPLOY / "kubernetes/overlays/backend-cert-manager")
+        certificate = next(thing for thing in things if thing["kind"] == "Certificate" and "uris" in thing["spec"])
+        for wanted, change in {
+            "'uri' was unexpected": {"uri": ["spiffe://x"]},
+            "'server' is not one of": {"usages": ["server"]},
+            "does not match": {"duration": "30d"},
+            "'rsa' is not one of": {"privateKey": {"algorithm": "rsa"}},
+            "'name' is a required property": {"issuerRef": {"kind": "Issuer"}},
+        }.items():
+            planted = {**certificate, "spec": {**certificate["spec"], **change}}
+            found = cert_manager.problems(planted)
+            assert any(wanted in problem for problem in found), f"the planted mistake {wanted!r} was not found: {found}"
 
     def plant_in_cluster(self, things, secrets):
         """Each planted mistake is found."""
