@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::address::{ConfigResource, Module, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::config::{CompiledModule, Provisioner, RemovedBlock, Repetition, ResourceBlock};
-use crate::evaluation::{Counters, Environment, Leaving};
+use crate::evaluation::{Counters, Environment, Leaving, name_of_instances, without_module};
 use crate::glue::{ExpansionKind, Protection, Provision};
+use crate::reference::references_of;
 
 /// All resources, module calls and `removed` blocks of a configuration.
 pub struct Declared {
@@ -35,8 +36,6 @@ pub struct DeclaredResource {
     pub destroy: Option<bool>,
     /// Whether the resource has preconditions or postconditions.
     pub has_conditions: bool,
-    /// The `prevent_destroy` argument, if its value is constant.
-    pub protection: Option<Protection>,
     farewell: Farewell,
 }
 
@@ -127,6 +126,20 @@ impl Declared {
         found
     }
 
+    /// The `prevent_destroy` value for an object whose module instance no longer exists. As in OpenTofu, names of the
+    /// module are unknown. `None` if the resource has no such argument or no block.
+    pub fn protection_without_module(
+        &self,
+        resource: &ConfigResource,
+        environment: &Environment,
+        counters: &Counters,
+    ) -> Option<Protection> {
+        match &self.resources.get(resource)?.farewell {
+            Farewell::OfBlock(block, dir) => protection(block, dir, environment, counters),
+            Farewell::OfRemoval(..) => None,
+        }
+    }
+
     /// Evaluates the destroy-time provisioners of an object. Returns them in order.
     ///
     /// # Errors
@@ -159,27 +172,22 @@ impl Declared {
     }
 }
 
+/// The `prevent_destroy` value of a block in `dir`, without its module.
+fn protection(block: &ResourceBlock, dir: &str, environment: &Environment, counters: &Counters) -> Option<Protection> {
+    let expression = block.lifecycle.prevent_destroy.as_ref()?;
+    let (value, problems) = without_module(expression, dir, environment, counters);
+    let value = if has_errors(&problems) { Value::unknown(Type::Bool) } else { value };
+    let of_instances = name_of_instances(&references_of(expression, &mut Vec::new()));
+    Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances, wrong: Vec::new() })
+}
+
 fn declared(block: &Arc<ResourceBlock>, dir: &str) -> DeclaredResource {
     DeclaredResource {
         repeats: kind_of(&block.repetition),
         destroy: block.lifecycle.destroy,
         has_conditions: block.has_conditions(),
-        protection: constant_protection(block),
         farewell: Farewell::OfBlock(block.clone(), dir.to_owned()),
     }
-}
-
-fn constant_protection(block: &ResourceBlock) -> Option<Protection> {
-    let expression = block.lifecycle.prevent_destroy.as_ref()?;
-    let (value, problems) = evaluate_constant(expression);
-    let found = || Protection {
-        value,
-        at: expression.range(),
-        range: block.range.clone(),
-        of_instances: None,
-        wrong: Vec::new(),
-    };
-    (!has_errors(&problems)).then(found)
 }
 
 fn kind_of(repetition: &Repetition) -> ExpansionKind {

@@ -104,20 +104,57 @@ fn role(schema: &Block, name: &str) -> NameRole<'static> {
     }
 }
 
-/// A written or generated block: either its content, or a formula for an unknown number of blocks.
+/// A written block, or the blocks that a `dynamic` block generates.
 enum Item {
-    /// A block with known content. `body` is the header that diagnostics about missing content show. In a `dynamic`
-    /// block, this is the header of `content`.
-    Known {
-        labels: Vec<SmolStr>,
-        value: Value,
-        range: SourceRange,
-        body: SourceRange,
+    Known(KnownBlock),
+    /// Generated blocks that are known now, although apply computes their collection, `source`, again. The formula
+    /// computes all of them.
+    Planned {
+        blocks: Vec<KnownBlock>,
+        formula: Formula,
+        source: Value,
     },
+    /// An unknown number of blocks: a formula for them, and their collection.
     Unknown {
         formula: Formula,
         source: Value,
     },
+}
+
+/// A block with known content.
+struct KnownBlock {
+    labels: Vec<SmolStr>,
+    value: Value,
+    range: SourceRange,
+    /// The header that diagnostics about missing content show. In a `dynamic` block, this is the header of `content`.
+    body: SourceRange,
+}
+
+impl Item {
+    /// The known blocks.
+    fn blocks(&self) -> &[KnownBlock] {
+        match self {
+            Item::Known(block) => std::slice::from_ref(block),
+            Item::Planned { blocks, .. } => blocks,
+            Item::Unknown { .. } => &[],
+        }
+    }
+
+    /// The collection that apply computes again.
+    fn source(&self) -> Option<&Value> {
+        match self {
+            Item::Known(_) => None,
+            Item::Planned { source, .. } | Item::Unknown { source, .. } => Some(source),
+        }
+    }
+
+    fn into_blocks(self) -> Vec<KnownBlock> {
+        match self {
+            Item::Known(block) => vec![block],
+            Item::Planned { blocks, .. } => blocks,
+            Item::Unknown { .. } => Vec::new(),
+        }
+    }
 }
 
 struct Decoder {
@@ -257,7 +294,7 @@ impl Decoder {
         }
         let inner = BodySource::inner(tree, block.body, header.clone());
         let value = self.block(&inner, &nested.block, scope, depth - 1);
-        Some(Item::Known { labels, value, range: header.clone(), body: header })
+        Some(Item::Known(KnownBlock { labels, value, range: header.clone(), body: header }))
     }
 
     fn unsupported_block(&mut self, block_type: &str, schema: &Block, at: &SourceRange) {
@@ -295,77 +332,93 @@ impl Decoder {
             decoder.variables.pop();
             value
         };
-        match Iteration::all(&collection, &dynamic.for_each.range()) {
+        let iterations = match Iteration::all(&collection, &dynamic.for_each.range()) {
+            Ok(iterations) => iterations,
             Err(problem) => {
                 self.diagnostics.push(problem);
-                Vec::new()
+                return Vec::new();
             }
-            Ok(Some(iterations)) => iterations
-                .iter()
-                .map(|iteration| {
-                    // The marks of the collection apply to its blocks too.
-                    let value = content(self, iteration).mark(collection.marks());
-                    let (range, body) = (dynamic.label_range.clone(), dynamic.content_range.clone());
-                    Item::Known { labels: Vec::new(), value, range, body }
-                })
-                .collect(),
-            Ok(None) => {
-                let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
-                let before = self.diagnostics.len();
-                let body = content(self, &iteration);
-                // It is not known yet whether the block exists, so its problems become a failure at apply. The
-                // exception is a set with an unknown element: such a set is never empty and generates at least one
-                // block, so the problems of the block are reported now.
-                let problems: Vec<Diagnostic> = match collection.open().1 {
-                    Kind::Set(_) => Vec::new(),
-                    _ => self.diagnostics.drain(before..).collect(),
-                };
-                // Problems that only concern the schema are reported even if the block may not exist.
-                let is_of_schema = |problem: &Diagnostic| problem.cause == Cause::Schema;
-                let (of_schema, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(is_of_schema);
-                self.diagnostics.extend(of_schema);
-                let value = match problems.into_iter().find(Diagnostic::is_error) {
-                    Some(problem) => {
-                        Formula::new(FormulaOp::Failure(Box::new(problem)), nested.block.implied_type(), None)
-                    }
-                    None => body.to_formula(),
-                };
-                let op = FormulaOp::For {
-                    collection: collection.to_formula(),
-                    key_parameter,
-                    value_parameter,
-                    key: None,
-                    value,
-                    condition: None,
-                    grouping: false,
-                };
-                let formula = Formula::new(op, Type::Dynamic, Some(dynamic.for_each.range()));
-                vec![Item::Unknown { formula, source: collection }]
-            }
+        };
+        let blocks = iterations.map(|iterations| {
+            let generated = |iteration: &Iteration| {
+                // The marks of the collection apply to its blocks too.
+                let value = content(self, iteration).mark(collection.marks());
+                let (range, body) = (dynamic.label_range.clone(), dynamic.content_range.clone());
+                KnownBlock { labels: Vec::new(), value, range, body }
+            };
+            iterations.iter().map(generated).collect::<Vec<_>>()
+        });
+        let blocks = match blocks {
+            Some(blocks) if collection.formula().is_none() => return blocks.into_iter().map(Item::Known).collect(),
+            blocks => blocks,
+        };
+        let before = self.diagnostics.len();
+        let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
+        let body = content(self, &iteration);
+        let problems: Vec<Diagnostic> = self.diagnostics.drain(before..).collect();
+        let failure = match blocks {
+            // The problems of these blocks are already reported.
+            Some(_) => None,
+            None => self.problems_of_unknown(&collection, problems),
+        };
+        let value = match failure {
+            Some(problem) => Formula::new(FormulaOp::Failure(Box::new(problem)), nested.block.implied_type(), None),
+            None => body.to_formula(),
+        };
+        let op = FormulaOp::For {
+            collection: collection.to_formula(),
+            key_parameter,
+            value_parameter,
+            key: None,
+            value,
+            condition: None,
+            grouping: false,
+        };
+        let formula = Formula::new(op, Type::Dynamic, Some(dynamic.for_each.range()));
+        vec![match blocks {
+            Some(blocks) => Item::Planned { blocks, formula, source: collection },
+            None => Item::Unknown { formula, source: collection },
+        }]
+    }
+
+    /// Handles the problems of a block that an unknown collection generates. Returns the problem with which apply fails
+    /// if the block exists.
+    ///
+    /// It is not known yet whether the block exists, so its problems become a failure at apply. There are two
+    /// exceptions: a set with an unknown element is never empty, so the problems of its block are reported now, and so
+    /// are problems that only concern the schema.
+    fn problems_of_unknown(&mut self, collection: &Value, problems: Vec<Diagnostic>) -> Option<Diagnostic> {
+        if let Kind::Set(_) = collection.open().1 {
+            self.diagnostics.extend(problems);
+            return None;
         }
+        let is_of_schema = |problem: &Diagnostic| problem.cause == Cause::Schema;
+        let (of_schema, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(is_of_schema);
+        self.diagnostics.extend(of_schema);
+        problems.into_iter().find(Diagnostic::is_error)
     }
 
     fn nested(&mut self, name: &str, nested: &NestedBlock, items: Vec<Item>, missing: &SourceRange) -> Value {
-        if items.iter().any(|i| matches!(i, Item::Unknown { .. })) {
+        if items.iter().any(|item| matches!(item, Item::Unknown { .. })) {
             return unknown_blocks(nested, items);
         }
-        let mut bodies = items.iter().filter_map(|item| match item {
-            Item::Known { body, .. } => Some(body),
-            Item::Unknown { .. } => None,
-        });
-        let surplus = bodies.nth(nested.max_items as usize).cloned();
-        let known: Vec<(Vec<SmolStr>, Value, SourceRange)> = items
-            .into_iter()
-            .filter_map(|item| match item {
-                Item::Known { labels, value, range, .. } => Some((labels, value, range)),
-                Item::Unknown { .. } => None,
-            })
-            .collect();
+        let planned = items.iter().any(|item| matches!(item, Item::Planned { .. }));
+        let formula = planned.then(|| blocks_formula(nested, &items));
+        let sources: Vec<Value> = items.iter().filter_map(|item| item.source().cloned()).collect();
+        let value = self.known_blocks(name, nested, items, missing);
+        let value = if formula.is_some() { value.with_formula(formula) } else { value };
+        sources.iter().fold(value, |value, source| value.add_origin(source.deep_origin().as_ref()))
+    }
+
+    fn known_blocks(&mut self, name: &str, nested: &NestedBlock, items: Vec<Item>, missing: &SourceRange) -> Value {
+        let surplus =
+            items.iter().flat_map(Item::blocks).nth(nested.max_items as usize).map(|block| block.body.clone());
+        let known: Vec<KnownBlock> = items.into_iter().flat_map(Item::into_blocks).collect();
         let count = known.len() as u64;
         match nested.nesting {
             Nesting::Single | Nesting::Group => {
-                if let Some((_, _, range)) = known.get(1) {
-                    self.diagnostics.push(problems::second_block(name, range.clone()));
+                if let Some(second) = known.get(1) {
+                    self.diagnostics.push(problems::second_block(name, second.range.clone()));
                 }
                 if count == 0 && nested.min_items > 0 {
                     self.diagnostics.push(problems::insufficient_blocks(name, nested.min_items, missing));
@@ -388,14 +441,14 @@ impl Decoder {
         let dynamic = content.has_dynamic();
         match nested.nesting {
             Nesting::Single | Nesting::Group => {
-                known.into_iter().next().map_or_else(|| absent_block(nested), |(_, value, _)| value)
+                known.into_iter().next().map_or_else(|| absent_block(nested), |block| block.value)
             }
-            Nesting::List if dynamic => Value::tuple(known.into_iter().map(|(_, v, _)| v).collect()),
-            Nesting::List => Value::list(content, known.into_iter().map(|(_, v, _)| v).collect()),
-            Nesting::Set => Value::set(content, known.into_iter().map(|(_, v, _)| v).collect()),
+            Nesting::List if dynamic => Value::tuple(known.into_iter().map(|block| block.value).collect()),
+            Nesting::List => Value::list(content, known.into_iter().map(|block| block.value).collect()),
+            Nesting::Set => Value::set(content, known.into_iter().map(|block| block.value).collect()),
             Nesting::Map => {
                 let mut entries: BTreeMap<SmolStr, Value> = BTreeMap::new();
-                for (labels, value, range) in known {
+                for KnownBlock { labels, value, range, .. } in known {
                     let key = labels.into_iter().next().unwrap_or_default();
                     if entries.contains_key(&key) {
                         self.diagnostics.push(problems::repeated_label(name, &key, range));
@@ -411,54 +464,41 @@ impl Decoder {
 /// Combines blocks of which some come from an unknown collection. The result is unknown, and its formula is the
 /// concatenation of all blocks.
 fn unknown_blocks(nested: &NestedBlock, items: Vec<Item>) -> Value {
-    let ty = nested.implied_type();
-    let mut parts = Vec::new();
-    let mut sources = Vec::new();
-    for item in items {
+    let mut value = Value::unknown(nested.implied_type()).with_formula(Some(blocks_formula(nested, &items)));
+    for item in &items {
         match item {
-            Item::Known { value, .. } => {
-                let formula = Formula::new(FormulaOp::Tuple(vec![value.to_formula()]), Type::Dynamic, None);
-                parts.push(formula);
-                sources.push(value);
+            Item::Known(block) => value = value.add_origin(block.value.deep_origin().as_ref()),
+            Item::Planned { source, .. } | Item::Unknown { source, .. } => {
+                value = value.add_origin(source.deep_origin().as_ref());
+                if let Kind::Unknown(_) = source.open().1 {
+                    value = value.mark(source.marks());
+                }
             }
-            Item::Unknown { formula, source } => {
-                parts.push(formula);
-                sources.push(source);
-            }
-        }
-    }
-    let whole = match <[Formula; 1]>::try_from(parts) {
-        Ok([only]) => only,
-        Err(parts) => Formula::new(
-            FormulaOp::Call {
-                function: SmolStr::new_static("concat"),
-                arguments: parts,
-                expand_final: false,
-                occurrence: None,
-            },
-            Type::Dynamic,
-            None,
-        ),
-    };
-    let one = matches!(nested.nesting, Nesting::Single | Nesting::Group);
-    let whole = if one {
-        let call = FormulaOp::Call {
-            function: SmolStr::new_static("one"),
-            arguments: vec![whole],
-            expand_final: false,
-            occurrence: None,
-        };
-        Formula::new(call, Type::Dynamic, None)
-    } else {
-        whole
-    };
-    let formula = Formula::new(FormulaOp::Convert(whole, ty.clone()), ty.clone(), None);
-    let mut value = Value::unknown(ty).with_formula(Some(formula));
-    for source in &sources {
-        value = value.add_origin(source.deep_origin().as_ref());
-        if let Kind::Unknown(_) = source.open().1 {
-            value = value.mark(source.marks());
         }
     }
     value
+}
+
+/// The formula of all blocks of a type: their concatenation.
+fn blocks_formula(nested: &NestedBlock, items: &[Item]) -> Formula {
+    let call = |function, arguments| {
+        let function = SmolStr::new_static(function);
+        let call = FormulaOp::Call { function, arguments, expand_final: false, occurrence: None };
+        Formula::new(call, Type::Dynamic, None)
+    };
+    let part = |item: &Item| match item {
+        Item::Known(block) => Formula::new(FormulaOp::Tuple(vec![block.value.to_formula()]), Type::Dynamic, None),
+        Item::Planned { formula, .. } | Item::Unknown { formula, .. } => formula.clone(),
+    };
+    let parts: Vec<Formula> = items.iter().map(part).collect();
+    let whole = match <[Formula; 1]>::try_from(parts) {
+        Ok([only]) => only,
+        Err(parts) => call("concat", parts),
+    };
+    let whole = match nested.nesting {
+        Nesting::Single | Nesting::Group => call("one", vec![whole]),
+        _ => whole,
+    };
+    let ty = nested.implied_type();
+    Formula::new(FormulaOp::Convert(whole, ty.clone()), ty, None)
 }

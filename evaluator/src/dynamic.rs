@@ -163,10 +163,6 @@ impl Iteration {
             key: key.mark(collection.marks()),
             value: value.mark(collection.marks()).add_origin(collection.origin()),
         };
-        if collection.formula().is_some() && collection.is_known() && !collection.is_null() {
-            // The collection is known now, but apply computes it again, so the blocks are known only at apply.
-            return Ok(None);
-        }
         match collection.open().1 {
             Kind::Null(_) => Err(problems::null_dynamic_collection(range)),
             Kind::Unknown(u) => match u.ty {

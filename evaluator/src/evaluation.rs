@@ -64,7 +64,9 @@ use unsound::Invalid;
 
 pub use assertion::{Asserted, AssertionValues, AssertionVerdict, NeededNames};
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
+pub(crate) use destroying::without_module;
 pub use destroying::{Counters, Leaving};
+pub(crate) use lifecycle_values::name_of_instances;
 pub(crate) use module_node::ModuleNode;
 pub(crate) use provisioner_schemas::provisioner_schema;
 pub use provisioners::unknown_provisioners;

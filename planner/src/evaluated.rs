@@ -54,15 +54,9 @@ impl Evaluated {
         self.protected.entry(resource.config()).or_default().insert(resource.module.clone(), protection);
     }
 
-    /// The `prevent_destroy` value for an instance. If the module instance no longer exists, the value comes from
-    /// another instance of the module.
+    /// The `prevent_destroy` value for an instance. `None` if evaluation did not reach its module instance.
     pub(crate) fn protection(&self, address: &ResourceInstance) -> Option<&Protection> {
-        let found = self.protected.get(&address.config())?;
-        match found.get(&address.module) {
-            Some(own) => Some(own),
-            None if self.resources.contains_key(&address.all()) => None,
-            None => found.values().next(),
-        }
+        self.protected.get(&address.config())?.get(&address.module)
     }
 
     /// Whether a module instance is desired. `None` if evaluation did not reach it.

@@ -42,7 +42,7 @@ impl Planner {
         let surplus = protected_surplus(&self.facts, &self.evaluated(), resource);
         let mut outcome = Ok(());
         for orphan in surplus {
-            let found = protection(&self.evaluated(), &self.facts.declared, &orphan.address);
+            let found = protection(&self.evaluated(), &self.facts, &orphan.address);
             let allowed = verdict(found.as_ref(), &orphan.address, "destroyed").allowed();
             outcome = self.reported(allowed).and(outcome);
         }

@@ -65,7 +65,7 @@ impl Planner {
 
     /// Refuses a change that removes an object, if the object is protected.
     pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
-        let found = protection(&self.evaluated(), &self.facts.declared, address);
+        let found = protection(&self.evaluated(), &self.facts, address);
         match verdict(found.as_ref(), address, what) {
             RemovalVerdict::Allowed => {}
             RemovalVerdict::Unfit(problems) => self.report.add(problems),

@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
+use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
@@ -86,12 +87,17 @@ impl ModuleNode {
             outcomes.push((index, self.evaluate_condition(&condition).await));
         }
         let data = data.ok().flatten();
+        let read = outcomes.iter().filter_map(|(_, outcome)| outcome.as_ref().ok()?.origin());
+        let origin = Origin::union(read);
         let mut assertions = Assertions {
             node: self,
             block,
             data: data.as_ref().and_then(|data| data.whole.formula()),
             unread,
-            again: unread || outcomes.iter().any(|(_, outcome)| outcome.as_ref().is_ok_and(ConditionResult::changes)),
+            again: unread
+                || origin.is_some()
+                || outcomes.iter().any(|(_, outcome)| outcome.as_ref().is_ok_and(ConditionResult::changes)),
+            origin,
             tally: ConditionTally::new(CheckedKind::Check, address.clone(), block.asserts.len()),
             address,
             failed: false,
@@ -117,8 +123,10 @@ struct Assertions<'a> {
     /// Whether the plan could not read the data source. In this case, apply evaluates the assertions.
     unread: bool,
     /// Whether apply evaluates the failed assertions again, because the result of at least one assertion may differ at
-    /// apply. The result at apply replaces the result of the plan.
+    /// apply, or because operations of the plan come first. The result at apply replaces the result of the plan.
     again: bool,
+    /// The operations that the assertions depend on. As in OpenTofu, apply evaluates no assertion if one of them fails.
+    origin: Option<Origin>,
     tally: ConditionTally,
     failed: bool,
 }
@@ -187,7 +195,7 @@ impl Assertions<'_> {
             message,
             range: self.range(index),
             rule: None,
-            waits: self.node.waits(),
+            waits: Origin::union(self.node.waits().into_iter().chain(self.origin.clone())),
             again: false,
         });
     }

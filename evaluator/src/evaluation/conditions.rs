@@ -106,6 +106,18 @@ impl ConditionResult {
         }
     }
 
+    /// The operations that the condition and its error message depend on.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        let (condition, message) = match self {
+            ConditionResult::Holds { made_from, .. } | ConditionResult::Fails { made_from, .. } => {
+                (&made_from.0, &made_from.1)
+            }
+            ConditionResult::Open { condition, message } => (condition, message),
+            ConditionResult::Missing => return None,
+        };
+        Origin::union([condition.deep_origin(), message.deep_origin()].into_iter().flatten())
+    }
+
     /// The values of the condition and the error message.
     pub(crate) fn made_from(self) -> Option<(Value, Value)> {
         match self {

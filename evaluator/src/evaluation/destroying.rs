@@ -1,17 +1,21 @@
-//! Destroy-time provisioners. They are evaluated without a module instance, because their block may no longer exist.
-//! They can only refer to the object, its key, paths and the workspace.
+//! Values of blocks and module instances that may no longer exist.
+//!
+//! Destroy-time provisioners are evaluated without a module instance. They can only refer to the object, its key, paths
+//! and the workspace.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_expressions::call_context::{CallContext, Impure};
+use weft_expressions::evaluate::evaluate;
 use weft_expressions::function_table::FunctionTable;
 use weft_expressions::functions::{self, FunctionError};
 use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::address::InstanceKey;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{Traversal, Tree};
+use weft_syntax::{Expression, Traversal, Tree};
 
 use super::provisioners::{made_ready, unknown_kinds};
 use super::repetition_data::RepetitionData;
@@ -84,6 +88,49 @@ impl Leaving<'_> {
             Referent::Terraform(_, name) if name == "workspace" => Some(Value::string(&self.environment.workspace)),
             _ => None,
         }
+    }
+}
+
+/// The names of a module instance that no longer exists. Only those that do not depend on the instance have a value.
+struct WithoutModule<'a>(Leaving<'a>);
+
+/// Evaluates an expression of a module instance that no longer exists. Its names are unknown, except `path` and
+/// `terraform`.
+pub(crate) fn without_module(
+    expression: &Expression,
+    module_dir: &str,
+    environment: &Environment,
+    counters: &Counters,
+) -> (Value, Vec<Diagnostic>) {
+    let object = Value::unknown(Type::Dynamic);
+    evaluate(expression, &WithoutModule(Leaving { environment, module_dir, key: &InstanceKey::None, object, counters }))
+}
+
+impl Scope for WithoutModule<'_> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
+        let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
+        let value = self.0.value(&reference.subject).unwrap_or_else(|| Value::unknown(Type::Dynamic));
+        Ok(ResolvedReference { value, consumed: reference.steps })
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        self.0.context()
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        self.0.new_parameter()
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        self.0.provider_function(name)
+    }
+
+    fn call_provider_function(&self, function: &ProviderFunction, given: &[Value]) -> Result<Value, FunctionError> {
+        self.0.call_provider_function(function, given)
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        self.0.functions()
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weft_expressions::convert::convert;
 use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -13,7 +14,7 @@ use super::repetition_data::RepetitionData;
 use crate::config::ResourceBlock;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Protection};
-use crate::reference::{Referent, references_of};
+use crate::reference::{Reference, Referent, references_of};
 
 impl ModuleNode {
     /// Evaluates `prevent_destroy`. Validation checks it only if it is a constant.
@@ -30,15 +31,7 @@ impl ModuleNode {
             };
         }
         let references = references_of(expression, &mut Vec::new());
-        let of_instances = references.iter().find_map(|reference| {
-            let name = match reference.subject {
-                Referent::CountIndex => "count.index",
-                Referent::EachKey => "each.key",
-                Referent::EachValue => "each.value",
-                _ => return None,
-            };
-            Some((name, reference.range.clone()))
-        });
+        let of_instances = name_of_instances(&references);
         let wrong = check_loose(&self.evaluation, &self.config, &references).await;
         let value = match of_instances {
             None if wrong.is_empty() => self.evaluate(expression, &RepetitionData::default()).await?,
@@ -55,4 +48,17 @@ impl ModuleNode {
         }
         self.fail(problems::unclear_destroy(expression.range()))
     }
+}
+
+/// The first name that only exists in instances, such as `count.index`, with its range.
+pub(crate) fn name_of_instances(references: &[Reference]) -> Option<(&'static str, SourceRange)> {
+    references.iter().find_map(|reference| {
+        let name = match reference.subject {
+            Referent::CountIndex => "count.index",
+            Referent::EachKey => "each.key",
+            Referent::EachValue => "each.value",
+            _ => return None,
+        };
+        Some((name, reference.range.clone()))
+    })
 }

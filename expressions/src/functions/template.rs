@@ -77,8 +77,7 @@ fn rendered(
 }
 
 fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    let (variables, variable_marks) = arguments[1].unmark();
-    let variables = names(&variables)?;
+    let variables = names(&arguments[1].unmark().0)?;
     let content = FileContent::read(context, arguments)?;
     let template = content.text()?;
     let template = template.strip_prefix('\u{feff}').unwrap_or(template);
@@ -86,7 +85,8 @@ fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Res
     // Variable names are normalized, so the names in the template must be normalized too.
     let template = Value::string(template);
     let result = rendered(context, name, template.as_str().unwrap_or_default(), &variables)?;
-    Ok(result.mark(arguments[0].marks()).mark(&variable_marks))
+    // As in OpenTofu, the marks of all variables count, even if the template does not use them.
+    Ok(result.mark(arguments[0].marks()).mark(&arguments[1].unmark_deep().1))
 }
 
 fn templatestring(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

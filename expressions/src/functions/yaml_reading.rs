@@ -145,14 +145,14 @@ impl<'a> Reader<'a> {
 
     fn mapping(&mut self, depth: usize) -> Result<CountedValue, String> {
         let mut entries: BTreeMap<SmolStr, Value> = BTreeMap::new();
-        let mut merged: BTreeMap<SmolStr, Value> = BTreeMap::new();
         let mut count = 1;
         loop {
             let (event, span) = self.next()?;
             let key = match event {
                 Event::MappingEnd => break,
                 Event::Scalar(text, style, anchor, tag) => {
-                    if text == "<<" && style == ScalarStyle::Plain && tag.is_none() {
+                    // As in OpenTofu, quotes do not make it an ordinary key.
+                    if text == "<<" && only_tag(tag.as_ref(), "merge").is_ok() {
                         None
                     } else {
                         let value = scalar(&text, style, tag.as_deref()).map_err(|e| at(span, e))?;
@@ -172,27 +172,23 @@ impl<'a> Reader<'a> {
                 Some(key) => {
                     entries.insert(key, item.value);
                 }
-                None => merge(&item.value, &mut merged).map_err(|e| at(span, e))?,
+                None => merge(&item.value, &mut entries).map_err(|e| at(span, e))?,
             }
-        }
-        for (key, value) in merged {
-            entries.entry(key).or_insert(value);
         }
         Ok(CountedValue { value: Value::object(entries), count })
     }
 }
 
-/// Adds the entries of a merged mapping, or of a sequence of mappings. The first occurrence of a key wins.
-fn merge(value: &Value, merged: &mut BTreeMap<SmolStr, Value>) -> Result<(), String> {
+/// Adds the entries of a merged mapping, or of a sequence of mappings. As in OpenTofu, they replace earlier entries with
+/// the same keys, and later entries replace them.
+fn merge(value: &Value, entries: &mut BTreeMap<SmolStr, Value>) -> Result<(), String> {
     match value.open().1 {
         Kind::Object(object) => {
-            for (key, item) in object.iter() {
-                merged.entry(key.clone()).or_insert_with(|| item.clone());
-            }
+            entries.extend(object.iter().map(|(key, item)| (key.clone(), item.clone())));
             Ok(())
         }
         Kind::Tuple(items) if items.items().iter().all(|item| matches!(item.open().1, Kind::Object(_))) => {
-            items.items().iter().try_for_each(|item| merge(item, merged))
+            items.items().iter().try_for_each(|item| merge(item, entries))
         }
         _ => Err(format!("cannot merge {} into mapping", value.ty().friendly_name())),
     }

@@ -57,6 +57,11 @@ impl Planner {
 
     /// Reads a data source, or plans a read at apply.
     pub(crate) async fn plan_data(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
+        if self.facts.destroys_unread()
+            && let Some(stored) = self.stored_data(desired)?
+        {
+            return Ok(stored);
+        }
         self.ask.metas.check(&desired.address.module, &desired.provider.source)?;
         let (schema, rules) = (&desired.schema, self.facts.rules);
         let for_check = desired.block.check.is_some();
@@ -88,6 +93,15 @@ impl Planner {
             [desired.waits.clone(), desired.checked.clone(), desired.config.deep_origin()].into_iter().flatten(),
         );
         Ok(marked.add_origin(origin.as_ref()))
+    }
+
+    /// The stored value of a data source, for a destroy that reads nothing.
+    fn stored_data(&self, desired: &DesiredInstance) -> Result<Option<Value>, Problems> {
+        let stored = self.facts.stored_value(&desired.address, &desired.schema).map_err(|problem| vec![problem])?;
+        if stored.is_some() && self.facts.covers_to_go(&desired.address) {
+            self.forget_data(desired);
+        }
+        Ok(stored)
     }
 
     /// Plans a read at apply for a data source of a check block, if this data source could not be read now. Until that

@@ -67,7 +67,7 @@ fn heed_normal_plan(planner: &Planner, of: &Unwanted<'_>) -> Result<(), Problems
     {
         return Ok(());
     }
-    let protection = protection(&planner.evaluated(), &facts.declared, of.address);
+    let protection = protection(&planner.evaluated(), facts, of.address);
     verdict(protection.as_ref(), of.address, "destroyed").allowed()
 }
 
@@ -167,7 +167,7 @@ async fn usual_plan(
     let left_alone = planner.left_alone(&desired.address, None, prior).is_some();
     let decision = decide(case, &proposal, pressure, left_alone);
     if decision.action.is_replace() {
-        let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);
+        let protection = protection(&planner.evaluated(), &planner.facts, &desired.address);
         verdict(protection.as_ref(), &desired.address, "replaced").allowed()?;
     }
     if decision.asks_again {

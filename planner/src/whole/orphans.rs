@@ -72,7 +72,7 @@ pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: 
     }
     let surplus = facts.state.of_resource(resource).filter(|address| !expansion.has(&address.key));
     let protected = surplus.filter(|address| {
-        let protection = protection(evaluated, &facts.declared, address);
+        let protection = protection(evaluated, facts, address);
         is_taken(facts, evaluated, address, &|_| true)
             && verdict(protection.as_ref(), address, "destroyed") != RemovalVerdict::Allowed
     });

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weft_evaluator::Declared;
 use weft_evaluator::glue::Protection;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::{ConfigResource, ResourceInstance};
@@ -14,6 +13,7 @@ use weft_graph_format::value::Value;
 
 use super::problems::{self, InvalidProtection, UnusableProtection};
 use crate::evaluated::Evaluated;
+use crate::facts::Facts;
 use crate::prior_state::{Names, PriorState};
 use crate::problems::Problems;
 
@@ -45,16 +45,16 @@ impl RemovalVerdict {
     }
 }
 
-/// The protection of an instance. If its module instance no longer exists, the protection comes from another instance
-/// of the module. Without another instance, the value in the block is used, but only a constant value.
-pub(crate) fn protection(evaluated: &Evaluated, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
+/// The protection of an instance. If its module instance no longer exists, the value is computed without the names of
+/// the module.
+pub(crate) fn protection(evaluated: &Evaluated, facts: &Facts, address: &ResourceInstance) -> Option<Protection> {
     if let Some(found) = evaluated.protection(address) {
         return Some(found.clone());
     }
     if evaluated.resources.contains_key(&address.all()) {
         return None;
     }
-    declared.resource(&address.config())?.protection.clone()
+    facts.declared.protection_without_module(&address.config(), &facts.environment, &facts.counters)
 }
 
 /// Problems of a `prevent_destroy` that do not depend on changes.

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_graph_format::diagnostic::Diagnostic;
-
 use super::{Progress, ShownEvent};
 use crate::render::events;
 
@@ -27,7 +25,7 @@ impl Progress<'_> {
         let Some(error) = happening.diagnostics.iter().find(|problem| problem.is_error()) else { return };
         let moved = (happening.provider_instance.clone(), happening.worker.clone());
         if self.lines.placed.moved.insert(moved) {
-            self.aside(&moves(happening, error));
+            self.aside(&moves(happening, &error.summary));
         }
     }
 
@@ -56,14 +54,14 @@ impl Progress<'_> {
     }
 }
 
-/// The message when a worker could not open a provider.
-fn moves(happening: &ShownEvent, error: &Diagnostic) -> String {
+/// The message when a worker could not open a provider, for this reason.
+fn moves(happening: &ShownEvent, reason: &str) -> String {
     let worker = match happening.worker.as_str() {
         "" => "A worker".to_owned(),
         name => format!("The worker {name}"),
     };
     let ShownEvent { provider_instance, .. } = happening;
-    format!("{worker} cannot open {provider_instance}, so its operations go to another worker: {}", error.summary)
+    format!("{worker} cannot open {provider_instance}, so its operations go to another worker: {reason}")
 }
 
 /// The message when no worker is connected. `labels` are the required labels by provider instance.

@@ -1,0 +1,1 @@
+output "region" { value = "west" }

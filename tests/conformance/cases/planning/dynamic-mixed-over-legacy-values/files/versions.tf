@@ -1,0 +1,5 @@
+terraform {
+  required_providers {
+    oldlab = { source = "weft.test/lab/oldlab" }
+  }
+}

@@ -1,0 +1,5 @@
+variable "keep" {}
+module "i" {
+  source = "../m"
+  keep   = var.keep
+}

@@ -1,0 +1,7 @@
+terraform {
+  required_providers {
+    oldlab = {
+      source = "weft.test/lab/oldlab"
+    }
+  }
+}
