@@ -204,7 +204,10 @@ fn begin(
     }
     let dependencies = graph.dependencies(&root);
     let selected = match brief.providers_only {
-        true => Some(graph.needed_by_providers(&root, &brief.wanted_providers)),
+        true => {
+            let needed = graph.needed_by_providers(&root, &brief.wanted_providers);
+            Some(Selected { protected: protected(&root, &brief.leaving), ..needed })
+        }
         false => graph.selected(&root, &brief.selection, &brief.wanted_providers),
     };
     let asks = |config: &ConfigResource| selected.as_ref().is_none_or(|selected| selected.resources.contains(config));
@@ -250,6 +253,18 @@ pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -
                 _ => drop(found.insert(name.clone())),
             }
         }
+    }
+    found
+}
+
+/// The resources among `leaving` that set `prevent_destroy`.
+fn protected(root: &Arc<CompiledModule>, leaving: &BTreeSet<ConfigResource>) -> BTreeSet<ConfigResource> {
+    let mut found = BTreeSet::new();
+    for module in root.all() {
+        let blocks = module.resources.values().filter(|block| block.lifecycle.prevent_destroy.is_some());
+        let configs =
+            blocks.map(|block| ConfigResource { module: module.path.clone(), resource: block.resource.clone() });
+        found.extend(configs.filter(|config| leaving.contains(config)));
     }
     found
 }

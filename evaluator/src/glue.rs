@@ -2,7 +2,7 @@
 //!
 //! The crate `planner` implements the interface. For validation, `planner` returns unknown values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
-    AbsResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource,
+    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource,
     ResourceInstance,
 };
 use weft_graph_format::diagnostic::Diagnostic;
@@ -41,14 +41,22 @@ pub struct Brief {
     pub selection: Selection,
     /// Provider configurations that stored objects need, even if nothing in the configuration uses them.
     pub wanted_providers: Vec<ProviderConfig>,
-    /// Whether to evaluate only root variables and what `wanted_providers` need.
+    /// Whether to evaluate only root variables, what `wanted_providers` need, and the protection of `leaving`.
     pub providers_only: bool,
+    /// Resources with objects that the plan may destroy, if `providers_only` is set.
+    pub leaving: BTreeSet<ConfigResource>,
 }
 
 impl Brief {
     /// Creates the instructions to evaluate the whole configuration for a purpose.
     pub fn new(purpose: Purpose) -> Brief {
-        Brief { purpose, selection: Selection::All, wanted_providers: Vec::new(), providers_only: false }
+        Brief {
+            purpose,
+            selection: Selection::All,
+            wanted_providers: Vec::new(),
+            providers_only: false,
+            leaving: BTreeSet::new(),
+        }
     }
 }
 
@@ -434,6 +442,9 @@ pub trait Glue: Send + Sync + 'static {
 
     /// Records the expansion of a resource, and its protection if the resource has any.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
+
+    /// Records the protection of a resource whose expansion is not evaluated.
+    fn protected(&self, _: &AbsResource, _: Protection) {}
 
     /// Records a resource without instances, with its provider configuration. Called if the purpose lists such
     /// resources.

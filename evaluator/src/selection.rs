@@ -110,13 +110,15 @@ pub(crate) struct Selected {
     pub(crate) variables: BTreeSet<(Module, SmolStr)>,
     /// Modules with provider configurations that are needed by stored objects without blocks.
     pub(crate) providers: BTreeSet<Module>,
+    /// Resources of which only the protection is evaluated.
+    pub(crate) protected: BTreeSet<ConfigResource>,
 }
 
 impl Selected {
     /// Whether anything in a module or its descendants is planned.
     pub(crate) fn enters(&self, module: &Module) -> bool {
         let within = |path: &Module| path.0.starts_with(&module.0);
-        self.resources.iter().any(|config| within(&config.module))
+        self.resources.iter().chain(&self.protected).any(|config| within(&config.module))
             || self.variables.iter().any(|(path, _)| within(path))
             || self.providers.iter().any(within)
     }

@@ -63,14 +63,20 @@ impl Glue for Planner {
     fn brief(&self) -> Brief {
         // A partial plan ignores the providers of objects outside the selection, because the blocks of these providers
         // may be invalid.
-        let objects = self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
-        let wanted: BTreeSet<ProviderConfig> = objects
+        let objects = || self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
+        let providers_only = self.facts.needs_providers_only();
+        let leaving = match providers_only {
+            true => objects().map(|(address, _)| address.config()).collect(),
+            false => BTreeSet::new(),
+        };
+        let wanted: BTreeSet<ProviderConfig> = objects()
             .filter_map(|(address, stored)| Some(self.facts.provider_of(address, stored).ok()?.config()))
             .collect();
         Brief {
             selection: self.facts.selection().clone(),
             wanted_providers: wanted.into_iter().collect(),
-            providers_only: self.facts.needs_providers_only(),
+            providers_only,
+            leaving,
             ..Brief::new(Purpose::Plan(self.kind().planning()))
         }
     }
@@ -204,6 +210,10 @@ impl Glue for Planner {
             evaluated.protect(resource, protection);
         }
         evaluated.resources.insert(resource.clone(), expansion.clone());
+    }
+
+    fn protected(&self, resource: &AbsResource, protection: Protection) {
+        self.evaluated().protect(resource, protection);
     }
 
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {

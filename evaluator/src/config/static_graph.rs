@@ -308,6 +308,7 @@ impl StaticGraph {
             outputs: outputs.collect(),
             resources: resources.iter().filter_map(|i| config(&self.nodes[*i])).collect(),
             providers: wanted.iter().map(|provider| provider.module.clone()).collect(),
+            protected: BTreeSet::new(),
         })
     }
 

@@ -193,13 +193,13 @@ impl ModuleNode {
         let node = self.clone();
         let Some(selected) = &node.evaluation.selected else { return Ok(()) };
         let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
-        let here = |resource: &&Resource| {
-            selected
-                .resources
-                .contains(&ConfigResource { module: node.config.path.clone(), resource: (*resource).clone() })
-        };
-        for resource in node.config.resources.keys().filter(here) {
-            pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());
+        for (resource, block) in &node.config.resources {
+            let config = ConfigResource { module: node.config.path.clone(), resource: resource.clone() };
+            if selected.resources.contains(&config) {
+                pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());
+            } else if selected.protected.contains(&config) {
+                pending.push(node.clone().note_protection(block.clone()).boxed());
+            }
         }
         let ruled = node.config.variables.values().filter(|variable| {
             let place = (node.config.path.clone(), variable.name.clone());

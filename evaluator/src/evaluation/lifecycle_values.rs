@@ -40,6 +40,14 @@ impl ModuleNode {
         Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances, wrong }))
     }
 
+    /// Records the protection of a resource that is not evaluated otherwise.
+    pub(super) async fn note_protection(self: Arc<Self>, block: Arc<ResourceBlock>) -> Result<(), Failed> {
+        if let Some(protection) = self.protection(&block).await? {
+            self.evaluation.glue.protected(&self.absolute(&block.resource), protection);
+        }
+        Ok(())
+    }
+
     /// Reports a `destroy` argument that is not a literal, which validation accepts.
     pub(super) fn clear_destroy(&self, block: &ResourceBlock) -> Result<(), Failed> {
         let Some(expression) = &block.lifecycle.unclear_destroy else { return Ok(()) };

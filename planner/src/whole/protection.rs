@@ -46,7 +46,7 @@ impl RemovalVerdict {
 }
 
 /// The protection of an instance. If its module instance no longer exists, the value is computed without the names of
-/// the module.
+/// the module. If evaluation did not reach the module instance, only a value without such names counts.
 pub(crate) fn protection(evaluated: &Evaluated, facts: &Facts, address: &ResourceInstance) -> Option<Protection> {
     if let Some(found) = evaluated.protection(address) {
         return Some(found.clone());
@@ -54,7 +54,9 @@ pub(crate) fn protection(evaluated: &Evaluated, facts: &Facts, address: &Resourc
     if evaluated.resources.contains_key(&address.all()) {
         return None;
     }
-    facts.declared.protection_without_module(&address.config(), &facts.environment, &facts.counters)
+    let found = facts.declared.protection_without_module(&address.config(), &facts.environment, &facts.counters)?;
+    let is_gone = evaluated.has_module(&address.module) == Some(false);
+    (is_gone || found.value.is_wholly_known()).then_some(found)
 }
 
 /// Problems of a `prevent_destroy` that do not depend on changes.

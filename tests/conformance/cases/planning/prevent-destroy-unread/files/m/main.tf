@@ -1,0 +1,6 @@
+variable "keep" {}
+resource "terraform_data" "t" {
+  lifecycle {
+    prevent_destroy = var.keep
+  }
+}
