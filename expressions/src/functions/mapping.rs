@@ -175,9 +175,12 @@ fn merge(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, F
     let mut entries: BTreeMap<SmolStr, Value> = BTreeMap::new();
     for argument in arguments {
         let (own, kind) = argument.open();
+        if let Kind::Null(_) = kind {
+            // As in OpenTofu, the marks of a null do not count.
+            continue;
+        }
         marks = marks.union(own);
         match kind {
-            Kind::Null(_) => {}
             Kind::Map(f) | Kind::Object(f) => entries.extend(f.iter().map(|(k, v)| (k.clone(), v.clone()))),
             Kind::Unknown(_) => return Ok(Value::unknown(ty.clone()).mark(&marks)),
             _ => return Err(problems::mapping::not_a_map(&argument.ty())),

@@ -29,7 +29,7 @@ pub(super) fn functions() -> Vec<Function> {
         numeric("log", "The logarithm to a base.")
             .parameter(parameter("num", "The number."))
             .parameter(parameter("base", "The base."))
-            .calls(|_, a, _| real(number(a, 0)?.to_f64().ln() / number(a, 1)?.to_f64().ln())),
+            .calls(|_, a, _| real(libm::log(number(a, 0)?.to_f64()) / libm::log(number(a, 1)?.to_f64()))),
         numeric("pow", "The number raised to a power.")
             .parameter(parameter("num", "The number."))
             .parameter(parameter("power", "The power."))
@@ -63,20 +63,31 @@ fn real(value: f64) -> Result<Value, FunctionError> {
     Number::from_f64(value).map(Value::number).ok_or_else(problems::numeric::result_not_a_number)
 }
 
-/// Computes a power. For whole exponents, it squares repeatedly. As in OpenTofu, the result is rounded correctly if all
-/// intermediate results are exact: `pow(10, 23)` is the float that 1e23 denotes. The result of Rust's standard library
-/// differs in the last bit.
+/// Computes a power. For the whole part of the exponent, it squares repeatedly. As in OpenTofu, the result is rounded
+/// correctly if all intermediate results are exact: `pow(10, 23)` is the float that 1e23 denotes. The results of Rust's
+/// standard library differ in the last bit.
 fn power(base: f64, exponent: f64) -> f64 {
     /// With a larger exponent, the result is 0, 1 or infinite for all bases that are not very close to 1.
     const LARGEST_SQUARED_EXPONENT: f64 = 4096.0;
-    let scaled = base.is_finite() && base != 0.0;
-    if !scaled || exponent.fract() != 0.0 || exponent.abs() > LARGEST_SQUARED_EXPONENT {
+    let scaled = base.is_finite() && base != 0.0 && (base > 0.0 || exponent.fract() == 0.0);
+    if !scaled || !exponent.is_finite() || exponent.abs() > LARGEST_SQUARED_EXPONENT {
         return base.powf(exponent);
+    }
+    if exponent.abs() == 0.5 {
+        return if exponent > 0.0 { base.sqrt() } else { 1.0 / base.sqrt() };
+    }
+    let (mut whole, mut fraction) = (exponent.abs().trunc(), exponent.abs().fract());
+    if fraction > 0.5 {
+        whole += 1.0;
+        fraction -= 1.0;
     }
     // Mantissas stay in [0.5, 1), and their exponents are separate, so that no intermediate result overflows.
     let (mut square, mut square_exponent) = mantissa(base);
     let (mut product, mut product_exponent) = (1.0f64, 0i64);
-    let mut rest = exponent.abs() as u64;
+    if fraction != 0.0 {
+        product = libm::exp(fraction * libm::log(base));
+    }
+    let mut rest = whole as u64;
     while rest > 0 {
         if rest & 1 == 1 {
             product *= square;

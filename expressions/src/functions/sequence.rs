@@ -76,11 +76,11 @@ fn chunklist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
     let size = usize::try_from(size).map_err(|_| problems::sequence::negative_size())?;
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
     let list = items(arguments, 0)?;
-    let chunks = if size == 0 {
+    let chunks = if size == 0 && !list.is_empty() {
         vec![arguments[0].unmark().0]
     } else {
         let inner = element.element().cloned().unwrap_or(Type::Dynamic);
-        list.chunks(size).map(|chunk| Value::list(inner.clone(), chunk.to_vec())).collect()
+        list.chunks(size.max(1)).map(|chunk| Value::list(inner.clone(), chunk.to_vec())).collect()
     };
     Ok(Value::list(element, chunks).mark(&marks))
 }

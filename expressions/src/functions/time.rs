@@ -317,7 +317,10 @@ fn formatdate(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     let mut rest = text(arguments, 0)?;
     let mut out = String::new();
     while let Some(first) = rest.chars().next() {
-        if first == '\'' {
+        if let Some(after) = rest.strip_prefix("''") {
+            out.push('\'');
+            rest = after;
+        } else if first == '\'' {
             let (literal, after) = quoted(&rest[1..]).map_err(|e| FunctionError::argument(0, e))?;
             out.push_str(&literal);
             rest = after;

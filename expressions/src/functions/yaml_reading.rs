@@ -38,6 +38,7 @@ fn yamldecode(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Resul
 }
 
 fn read(source: &str) -> Result<Value, String> {
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     if source.lines().any(|line| line.starts_with("%YAML") && !line.starts_with("%YAML 1.1")) {
         return Err("found incompatible YAML document".into());
     }
@@ -47,7 +48,8 @@ fn read(source: &str) -> Result<Value, String> {
     {
         return Err("found character that cannot start any token".into());
     }
-    let mut reader = Reader { parser: Parser::new_from_str(source), anchors: FxHashMap::default() };
+    let open_end = (!source.ends_with('\n')).then(|| source.chars().count());
+    let mut reader = Reader { parser: Parser::new_from_str(source), anchors: FxHashMap::default(), open_end };
     loop {
         match reader.next()?.0 {
             Event::StreamStart => {}
@@ -77,6 +79,8 @@ struct CountedValue {
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     anchors: FxHashMap<usize, CountedValue>,
+    /// The number of characters of the text, if its last line has no line break.
+    open_end: Option<usize>,
 }
 
 type Next<'a> = (Event<'a>, Span);
@@ -107,7 +111,7 @@ impl<'a> Reader<'a> {
                 return found.ok_or_else(|| at(span, "cannot refer to an anchor from inside its own definition"));
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let value = scalar(&text, style, tag.as_deref()).map_err(|e| at(span, e))?;
+                let value = scalar(self.written(&text, style, span), style, tag.as_deref()).map_err(|e| at(span, e))?;
                 (anchor, CountedValue { value, count: 1 })
             }
             Event::SequenceStart(anchor, tag) => {
@@ -127,6 +131,16 @@ impl<'a> Reader<'a> {
             self.anchors.insert(anchor, found.clone());
         }
         Ok(found)
+    }
+
+    /// The text of a scalar. As in OpenTofu, a block scalar at the end of the text has no line break that is not there;
+    /// the parser adds one.
+    fn written<'t>(&self, text: &'t str, style: ScalarStyle, span: Span) -> &'t str {
+        let is_last = self.open_end.is_some_and(|end| span.end.index() >= end);
+        match text.strip_suffix('\n') {
+            Some(shorter) if is_last && is_block(style) => shorter,
+            _ => text,
+        }
     }
 
     fn sequence(&mut self, depth: usize) -> Result<CountedValue, String> {
@@ -155,7 +169,8 @@ impl<'a> Reader<'a> {
                     if text == "<<" && only_tag(tag.as_ref(), "merge").is_ok() {
                         None
                     } else {
-                        let value = scalar(&text, style, tag.as_deref()).map_err(|e| at(span, e))?;
+                        let text = self.written(&text, style, span);
+                        let value = scalar(text, style, tag.as_deref()).map_err(|e| at(span, e))?;
                         let key = key_text(&value).map_err(|e| at(span, e))?;
                         if anchor != 0 {
                             self.anchors.insert(anchor, CountedValue { value, count: 1 });
@@ -219,10 +234,33 @@ fn only_tag(tag: Option<&Cow<'_, Tag>>, expected: &str) -> Result<(), String> {
     }
 }
 
+fn is_block(style: ScalarStyle) -> bool {
+    matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
+}
+
+/// The value of a block scalar without a tag. As in OpenTofu, it is the value of the same text on one line, converted to
+/// a string.
+fn block(text: &str) -> Result<Value, String> {
+    let value = implicit(text)?;
+    Ok(match value.open().1 {
+        Kind::Null(_) => Value::null(Type::String),
+        Kind::Bool(flag) => Value::string(flag.to_string()),
+        Kind::Number(number) if number.is_infinite() => {
+            Value::string(if number.to_f64() < 0.0 { "-Inf" } else { "+Inf" })
+        }
+        Kind::Number(number) => Value::string(number.to_string()),
+        _ => value,
+    })
+}
+
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     let plain = style == ScalarStyle::Plain;
     let Some(tag) = tag else {
-        return if plain { implicit(text) } else { Ok(Value::string(text)) };
+        return match style {
+            _ if plain => implicit(text),
+            _ if is_block(style) => block(text),
+            _ => Ok(Value::string(text)),
+        };
     };
     let tag = full_tag(tag);
     let string = Value::string(text);
